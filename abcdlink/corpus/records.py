@@ -1,0 +1,130 @@
+"""Documents, sentences, pairs and links: the records that everything else passes around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cached_property
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from abcdlink.errors import InputError
+
+
+class Record(BaseModel):
+    """An immutable record; unknown fields are refused, so that a typing error is seen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Sentence(Record):
+    """One sentence; ``id`` is unique within its document, ``text`` is kept as it came."""
+
+    id: str
+    text: str
+
+
+class Document(Record):
+    """An ordered list of sentences with stable string ids.
+
+    Raises:
+        InputError: when two sentences share an id or the document has none.
+    """
+
+    id: str
+    sentences: tuple[Sentence, ...]
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Document:
+        if not self.sentences:
+            msg = f"document {self.id!r} has no sentences"
+            raise InputError(msg, "remove it or give it text")
+        if len(self.position) != len(self.sentences):
+            seen: set[str] = set()
+            twice = next(s.id for s in self.sentences if s.id in seen or seen.add(s.id))  # type: ignore[func-returns-value]
+            msg = f"document {self.id!r} has two sentences with the id {twice!r}"
+            raise InputError(msg, "give every sentence of a document its own id")
+        return self
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Sentence id -> 0-based position in the document."""
+        return {sentence.id: index for index, sentence in enumerate(self.sentences)}
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the sentences in document order."""
+        return [sentence.text for sentence in self.sentences]
+
+    def text_of(self, sentence_id: str) -> str:
+        """Return the text of one sentence; ``KeyError`` when there is no such sentence."""
+        return self.sentences[self.position[sentence_id]].text
+
+
+class PairKind(StrEnum):
+    """Whether the source document was written by people or by an LLM."""
+
+    NATURAL = "natural"
+    SYNTHETIC = "synthetic"
+
+
+class Pair(Record):
+    """A source document and a target document, with gold links where they are known.
+
+    ``links`` maps a source sentence id to the ids of the target sentences it links to;
+    ``None`` means that nobody has annotated the pair, ``{}`` that it has no links.
+    """
+
+    id: str
+    source: str = Field(description="id of the source document")
+    target: str = Field(description="id of the target document")
+    kind: PairKind = PairKind.NATURAL
+    links: dict[str, tuple[str, ...]] | None = None
+
+    @property
+    def sources_with_links(self) -> dict[str, tuple[str, ...]]:
+        """The source sentences that have at least one gold link, with their targets."""
+        return {source: targets for source, targets in (self.links or {}).items() if targets}
+
+
+class Refusal(Record):
+    """An item that was left out: where it stood, why, and how to mend it."""
+
+    where: str
+    reason: str
+    mend: str = ""
+
+
+class Corpus(BaseModel):
+    """Documents and the pairs over them; what was refused while reading is kept beside them."""
+
+    name: str
+    documents: dict[str, Document]
+    pairs: list[Pair]
+    refused: list[Refusal] = Field(default_factory=list)
+
+    @property
+    def source_count(self) -> int:
+        """Number of sources with links over all pairs."""
+        return sum(len(pair.sources_with_links) for pair in self.pairs)
+
+    def source_of(self, pair: Pair) -> Document:
+        """Return the source document of a pair."""
+        return self.documents[pair.source]
+
+    def target_of(self, pair: Pair) -> Document:
+        """Return the target document of a pair."""
+        return self.documents[pair.target]
+
+    def first_pairs(self, count: int | None) -> Corpus:
+        """Return the corpus cut to its first ``count`` pairs in file order (all when ``None``)."""
+        return self if count is None else self.model_copy(update={"pairs": self.pairs[:count]})
+
+    def used_documents(self) -> Iterator[Document]:
+        """Yield each document that a pair uses, once, in order of first use."""
+        seen: set[str] = set()
+        for pair in self.pairs:
+            for document_id in (pair.source, pair.target):
+                if document_id not in seen:
+                    seen.add(document_id)
+                    yield self.documents[document_id]

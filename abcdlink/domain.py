@@ -1,0 +1,180 @@
+"""What a link means in one domain: settings, texts and prompts that people write, not code."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import Field, ValidationError, field_validator
+
+from abcdlink.corpus.records import Record
+from abcdlink.errors import InputError
+from abcdlink.settings import PROJECT_ROOT
+from abcdlink.store import parse_records
+
+SETTINGS_FILE = "domain.toml"
+SHARED = "shared"
+
+
+class PoolSizes(Record):
+    """How many candidates of each kind one source sentence is shown with."""
+
+    first: int = Field(3, ge=0, description="candidates of the first shortlisted approach")
+    second: int = Field(3, ge=0, description="candidates of the second shortlisted approach")
+    random: int = Field(2, ge=0, description="random distractors from the rest of the target document")
+
+
+class SourceFilter(Record):
+    """Which source sentences are not shown to annotators."""
+
+    min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")
+    exclude: tuple[str, ...] = Field((), description="regular expressions; a match removes the source")
+
+    @field_validator("exclude")
+    @classmethod
+    def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
+        for expression in expressions:
+            try:
+                re.compile(expression)
+            except re.error as error:
+                msg = f"{expression!r} is no regular expression: {error}"
+                raise ValueError(msg) from None
+        return expressions
+
+
+class GenerationSettings(Record):
+    """Size and style of a generated source document."""
+
+    links: int = Field(3, ge=1, description="target sentences that a source document links to")
+    unlinked: int = Field(2, ge=0, description="source sentences that link to nothing")
+    max_words: int = Field(40, ge=5, description="longest generated sentence, in words")
+
+
+class ValidationThresholds(Record):
+    """A synthetic corpus is flagged when it differs more than this from natural documents."""
+
+    max_overlap: float = Field(0.8, ge=0, le=1, description="share of a target sentence's words in its linked source")
+    length_ratio: tuple[float, float] = Field(
+        (0.4, 2.5), description="allowed synthetic / natural mean sentence length in words"
+    )
+
+
+class DomainSettings(Record):
+    """The content of ``domain.toml``."""
+
+    title: str
+    source_name: str = Field(description="what a source document is, e.g. review")
+    target_name: str = Field(description="what a target document is, e.g. paper")
+    question: str = Field(description="what an annotator decides for each candidate")
+    language: str = "en"
+    llm_candidates: int = Field(7, ge=1, description="top-k of the retriever that the LLM decides on")
+    pool: PoolSizes = PoolSizes()
+    sources: SourceFilter = SourceFilter()
+    generation: GenerationSettings = GenerationSettings()
+    validation: ValidationThresholds = ValidationThresholds()
+    overlap: int = Field(2, ge=1, description="annotators per task")
+
+
+class LinkExample(Record):
+    """One in-context example: a source sentence, a target sentence, whether they link, and why."""
+
+    source: str
+    target: str
+    link: bool
+    why: str = ""
+
+
+class Domain:
+    """A folder of texts that defines what a link is.
+
+    Args:
+        folder: holds ``domain.toml``, ``link_description.md``, ``guidelines.md``, ``examples.jsonl``
+            and, where the shared ones do not fit, prompt templates (``*.j2``) of the same names.
+
+    Raises:
+        InputError: when a file is missing or does not fit; names the file and the mend.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.name
+        self.settings = self._load_settings()
+        self.link_description = self._read("link_description.md")
+        self.guidelines = self._read("guidelines.md")
+        examples = folder / "examples.jsonl"
+        self.examples = parse_records(self._read("examples.jsonl").encode(), LinkExample, str(examples))
+
+    def _read(self, name: str) -> str:
+        path = self.folder / name
+        try:
+            return path.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            msg = f"domain {self.name!r} has no file {path}"
+            raise InputError(msg, f"write it, or copy {name} from a shipped domain") from None
+        except UnicodeDecodeError as error:
+            msg = f"{path} is not UTF-8 (byte {error.start})"
+            raise InputError(msg, "save the file as UTF-8") from None
+
+    def _load_settings(self) -> DomainSettings:
+        path = self.folder / SETTINGS_FILE
+        try:
+            return DomainSettings.model_validate(tomllib.loads(self._read(SETTINGS_FILE)))
+        except tomllib.TOMLDecodeError as error:
+            msg = f"{path} is no valid TOML: {error}"
+            raise InputError(msg, "mend the line that the message names") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            msg = f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise InputError(msg, "mend this setting") from None
+
+    @cached_property
+    def _templates(self) -> Environment:
+        folders = [self.folder, PROJECT_ROOT / "prompts" / SHARED]
+        # Prompts are plain text for a model, not HTML: escaping would change the documents.
+        return Environment(
+            loader=FileSystemLoader(folders),
+            undefined=StrictUndefined,
+            autoescape=False,  # noqa: S701
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=False,
+        )
+
+    def render(self, template: str, **values: Any) -> str:  # noqa: ANN401 - a template takes anything
+        """Render a prompt template; the domain's own file wins over the shared one.
+
+        Every template sees ``domain`` (this object) and the given values.
+        """
+        return self._templates.get_template(template).render(domain=self, **values).strip()
+
+    @cached_property
+    def prompt_hashes(self) -> dict[str, str]:
+        """File name -> first 12 hex digits of its SHA-256, for all texts that reach a model or a person."""
+        shared = sorted((PROJECT_ROOT / "prompts" / SHARED).glob("*.j2"))
+        own = sorted(p for p in self.folder.iterdir() if p.is_file())
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in [*shared, *own]}
+
+    @property
+    def sample_folder(self) -> Path:
+        """Folder of the shipped sample corpus; only shipped domains have one."""
+        return self.folder / "sample"
+
+
+def find_domain(name: str) -> Domain:
+    """Return the domain at a path, in ``./prompts/NAME``, or shipped with abcdlink.
+
+    Raises:
+        InputError: when there is none; lists the domains that can be named.
+    """
+    places = [Path(name), Path("prompts") / name, PROJECT_ROOT / "prompts" / name]
+    for place in places:
+        if (place / SETTINGS_FILE).is_file():
+            return Domain(place.resolve())
+    known = sorted({p.parent.name for root in places[1:] for p in root.parent.glob(f"*/{SETTINGS_FILE}")})
+    msg = f"there is no domain {name!r}"
+    raise InputError(msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {name}`")

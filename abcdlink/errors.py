@@ -1,0 +1,33 @@
+"""Errors a person can act on: what is wrong, where, and how to mend it."""
+
+from __future__ import annotations
+
+
+class AbcdlinkError(Exception):
+    """One clear error: what is wrong (naming the file, line or id) and the mend.
+
+    Args:
+        problem: what is wrong and where, one sentence without a full stop at its end.
+        mend: what the reader can do about it, one sentence without a full stop at its end.
+
+    The command line prints it without a traceback and exits with ``exit_code``.
+    """
+
+    exit_code = 1
+
+    def __init__(self, problem: str, mend: str = "") -> None:
+        self.problem = problem
+        self.mend = mend
+        super().__init__(f"{problem}. {mend}." if mend else f"{problem}.")
+
+
+class InputError(AbcdlinkError):
+    """Something that the user gave (a file, an id, a name, a setting) cannot be used."""
+
+    exit_code = 2
+
+
+class ServiceError(AbcdlinkError):
+    """A service that is needed (the LLM, Label Studio, Prefect, S3) does not answer as it should."""
+
+    exit_code = 3

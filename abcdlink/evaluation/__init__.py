@@ -1,0 +1,1 @@
+"""Scores of approaches against gold links, and the choice among them."""

@@ -1,0 +1,1 @@
+"""Synthetic source documents with known links, written by an LLM."""

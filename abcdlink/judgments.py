@@ -1,0 +1,86 @@
+"""Candidates shown to annotators, and what annotators said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from abcdlink.corpus.records import Record
+
+BOTH = "both"
+RANDOM = "random"
+"""Methods beside the labels of the two shortlisted approaches."""
+
+
+class Candidate(Record):
+    """A proposed target sentence; ``method`` says which approach proposed it, never shown."""
+
+    target: str
+    method: str
+
+
+class Pool(Record):
+    """The candidates shown together for one source sentence; one Label Studio task.
+
+    ``key``: opaque and stable name of the task, made from run key, pair and source sentence.
+    ``candidates``: in the order of the target document, so that their order tells nothing.
+    """
+
+    key: str
+    batch: int = Field(ge=1)
+    pair: str
+    source: str
+    candidates: tuple[Candidate, ...]
+
+
+class Label(StrEnum):
+    """What an annotator says of one candidate."""
+
+    LINK = "Link"
+    NO_LINK = "No Link"
+
+
+class Judgment(Record):
+    """One annotator's Link / No Link on one candidate.
+
+    ``annotator``: pseudonym within the run (``annotator-1``); ``seconds``: time spent on the whole
+    task (all candidates of one source), where it is known; ``flags``: what the annotator marked.
+    """
+
+    batch: int
+    pair: str
+    source: str
+    target: str
+    method: str
+    annotator: str
+    label: Label
+    seconds: float | None = None
+    submitted: datetime | None = None
+    flags: tuple[str, ...] = ()
+
+
+class Annotator(Record):
+    """Who stands behind a pseudonym; kept apart from judgments. ``simulated``: a program, not a person."""
+
+    annotator: str
+    account: str
+    simulated: bool
+
+
+class Skip(Record):
+    """A task that an annotator skipped: done, but without judgments."""
+
+    batch: int
+    key: str
+    annotator: str
+
+
+def by_candidate(judgments: Sequence[Judgment]) -> dict[tuple[str, str, str], dict[str, Judgment]]:
+    """Group judgments: (pair, source, target) -> annotator -> judgment."""
+    groups: dict[tuple[str, str, str], dict[str, Judgment]] = {}
+    for judgment in judgments:
+        groups.setdefault((judgment.pair, judgment.source, judgment.target), {})[judgment.annotator] = judgment
+    return groups

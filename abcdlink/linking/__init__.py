@@ -1,0 +1,1 @@
+"""Approaches: what decides links."""

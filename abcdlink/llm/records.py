@@ -1,0 +1,86 @@
+"""Questions to a model and what came of them. An outcome is an enumeration, never a bare empty result."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from abcdlink.corpus.records import Record
+
+
+class Outcome(StrEnum):
+    """What came of one question."""
+
+    OK = "ok"
+    """Valid JSON by the schema."""
+    REPAIRED = "repaired"
+    """Accepted after a harmless repair (code fence, thinking text, trailing comma, Python literals)."""
+    TRUNCATED = "truncated"
+    """The answer was cut off, also with a larger limit; never repaired."""
+    MISSING_IDS = "missing_ids"
+    """Some offered ids were not answered, also when asked again; these are unknown, never False."""
+    INVALID = "invalid"
+    """The answer does not fit the schema."""
+    REFUSED = "refused"
+    """The model or its filter declined."""
+    TOO_LONG = "too_long"
+    """The question does not fit the model's context, also when shortened."""
+    FAILED = "failed"
+    """The server did not answer, after all retries."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether the answer can be used."""
+        return self in (Outcome.OK, Outcome.REPAIRED)
+
+
+class Message(Record):
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Question(Record):
+    """One chat completion with a JSON schema for its answer.
+
+    ``stage`` names what it is asked for (an approach, ``generate``); the accounting is kept by it.
+    ``seed`` replaces the seed of the settings: another seed is another question, so that a
+    rejected answer can be asked for again.
+    """
+
+    messages: tuple[Message, ...]
+    json_schema: dict[str, Any]
+    stage: str
+    max_tokens: int | None = None
+    seed: int | None = None
+
+
+class Usage(Record):
+    """Tokens and seconds of one or many calls; ``cost`` in the price table's currency."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+class Answer(Record):
+    """What came of a question.
+
+    ``value``: the parsed object when the outcome is an answer, else ``None``.
+    ``raw``: the model's text as it came. ``detail``: why the outcome is what it is, for a person.
+    ``from_cache``: whether it was paid for earlier; then ``usage`` is what it had cost then.
+    """
+
+    outcome: Outcome
+    value: dict[str, Any] | None = None
+    raw: str = ""
+    detail: str = ""
+    usage: Usage = Usage()
+    from_cache: bool = False

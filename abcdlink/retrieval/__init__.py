@@ -1,0 +1,1 @@
+"""Retrievers: scores of every target sentence for every source sentence."""

@@ -1,0 +1,1 @@
+"""The servers of one machine: start, stop, look, check."""

@@ -1,0 +1,70 @@
+"""Settings of the machine and its services, read from the environment (prefix ``ABCDLINK_``)."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+"""The checkout: shipped domains, deployments and flows lie here."""
+
+
+SECRETS_FILE = "secrets.env"
+"""Name of the generated file with passwords and tokens, in the home folder, mode 600."""
+
+
+class Settings(BaseSettings):
+    """What differs between machines. Every field is ``ABCDLINK_<NAME>`` in the environment."""
+
+    model_config = SettingsConfigDict(env_prefix="ABCDLINK_", extra="ignore")
+
+    home: Path = Field(Path(".abcdlink"), description="folder of runs, caches, logs and secrets")
+    runs: str = Field("", description="where runs are stored: a folder or s3://...; default HOME/runs")
+    threads: int = Field(1, ge=1, description="threads of one process for torch and BLAS")
+    device: str = Field("auto", description="auto, cpu, cuda or mps")
+
+    llm_base_url: str = Field("", description="OpenAI-compatible endpoint; empty: the embedded model")
+    llm_model: str = Field("smollm2-135m-instruct", description="model name sent with every call")
+    llm_api_key: SecretStr = Field(SecretStr("unused"), description="key of the endpoint")
+    llm_temperature: float = Field(0.3, ge=0, le=2)
+    llm_top_p: float = Field(0.9, gt=0, le=1)
+    llm_seed: int = 13
+    llm_max_tokens: int = Field(512, ge=1, description="limit of one answer")
+    llm_concurrency: int = Field(4, ge=1, le=256)
+    llm_timeout: float = Field(120.0, gt=0, description="seconds for one call")
+    llm_price_prompt: float = Field(0.0, ge=0, description="price of 1 million prompt tokens")
+    llm_price_cached: float = Field(0.0, ge=0, description="price of 1 million cached prompt tokens")
+    llm_price_completion: float = Field(0.0, ge=0, description="price of 1 million completion tokens")
+
+    label_studio_url: str = "http://127.0.0.1:8080"
+    label_studio_token: SecretStr = Field(SecretStr(""), description="legacy or personal access token")
+    prefect_port: int = Field(4200, ge=1, le=65535, description="port of the local Prefect server")
+    llm_port: int = Field(8090, ge=1, le=65535, description="port of the embedded LLM")
+
+    drops_source: str = Field("", description="folder or s3:// prefix that is watched for new data")
+    s3_endpoint_url: str = Field("", description="S3 endpoint other than AWS's")
+
+    @property
+    def runs_root(self) -> str:
+        """Where runs are stored: ``runs`` or ``HOME/runs``."""
+        return self.runs or str(self.home.resolve() / "runs")
+
+    @property
+    def cache_root(self) -> Path:
+        """Folder of the LLM answers and sentence embeddings that are kept between runs."""
+        return self.home.resolve() / "cache"
+
+
+@lru_cache
+def get_settings() -> Settings:
+    """Return the settings of this process; ``get_settings.cache_clear()`` reads them anew.
+
+    The environment wins over ``.env`` in the working directory, which wins over
+    ``HOME/secrets.env``, the file that ``abcdlink up`` generates once.
+    """
+    home = Path(os.environ.get("ABCDLINK_HOME", ".abcdlink"))
+    return Settings(_env_file=(home / SECRETS_FILE, ".env"))

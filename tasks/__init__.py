@@ -1,0 +1,1 @@
+"""Prefect tasks: the units of retry, caching and progress."""
