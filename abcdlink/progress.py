@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
@@ -38,7 +38,7 @@ def terminal() -> Iterator[Progress]:
     with Bars(*columns, console=Console(stderr=True)) as bars:
 
         def show(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
-            length = total if total is not None else (len(items) if hasattr(items, "__len__") else None)
+            length = total if total is not None else (len(items) if isinstance(items, Sized) else None)
             task = bars.add_task(label, total=length)
             for item in items:
                 yield item
