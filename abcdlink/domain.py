@@ -53,6 +53,15 @@ class GenerationSettings(Record):
     links: int = Field(3, ge=1, description="target sentences that a source document links to")
     unlinked: int = Field(2, ge=0, description="source sentences that link to nothing")
     max_words: int = Field(40, ge=5, description="longest generated sentence, in words")
+    linked_task: str = Field(
+        "Write one sentence of another document that is linked to this sentence, in other words.",
+        description="what the model is told to write for a target sentence",
+    )
+    unlinked_topics: tuple[str, ...] = Field(
+        ("something that the other document does not mention",),
+        min_length=1,
+        description="what sentences without links are about, one topic for each",
+    )
 
 
 class ValidationThresholds(Record):
@@ -62,6 +71,7 @@ class ValidationThresholds(Record):
     length_ratio: tuple[float, float] = Field(
         (0.4, 2.5), description="allowed synthetic / natural mean sentence length in words"
     )
+    max_duplicates: float = Field(0.05, ge=0, le=1, description="share of source sentences that occurred before")
 
 
 class DomainSettings(Record):
