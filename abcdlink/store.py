@@ -6,15 +6,17 @@ import io
 import json
 import os
 import re
-import tempfile
-from collections.abc import Iterable
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from filelock import FileLock
 from pydantic import BaseModel, ValidationError
 
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import get_settings
 
 if TYPE_CHECKING:
@@ -51,16 +53,15 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     ``mode``: permission bits of the file; ``None`` leaves the usual ones.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
+        # The kernel applies the umask here; reading it would mean to change it for all threads.
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask if mode is None else mode)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -71,12 +72,22 @@ class LocalFolder:
         self.root = root
 
     def read(self, name: str) -> bytes:
-        """Return the content; ``FileNotFoundError`` when there is none."""
-        return (self.root / name).read_bytes()
+        """Return the content; ``FileNotFoundError`` when there is none, ``InputError`` when it cannot be read."""
+        try:
+            return (self.root / name).read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            msg = f"cannot read {self.where(name)}: {error.strerror}"
+            raise InputError(msg, "check the path and its permissions") from None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write to a temporary name, then rename."""
-        write_atomically(self.root / name, data)
+        """Write to a temporary name, then rename; ``InputError`` when the folder cannot be written to."""
+        try:
+            write_atomically(self.root / name, data)
+        except OSError as error:
+            msg = f"cannot write {self.where(name)}: {error.strerror}"
+            raise InputError(msg, "check the path, its permissions and the free space") from None
 
     def exists(self, name: str) -> bool:
         """Tell whether the file is there."""
@@ -95,40 +106,62 @@ class LocalFolder:
 
 
 class S3Folder:
-    """A prefix of an S3 bucket; S3 puts an object in place whole by itself."""
+    """A prefix of an S3 bucket; S3 puts an object in place whole by itself.
+
+    Raises:
+        InputError: when the address names no bucket.
+        ServiceError: from every method, when S3 does not answer or refuses.
+    """
 
     def __init__(self, url: str) -> None:
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
+        if not bucket:
+            msg = f"{url!r} names no bucket"
+            raise InputError(msg, "write s3://BUCKET/PREFIX")
         self.bucket, self.prefix = bucket, prefix.strip("/")
         self.client = s3_client()
 
-    def _key(self, name: str) -> str:
+    def key(self, name: str) -> str:
+        """Return the object key of a name below the prefix."""
         return f"{self.prefix}/{name}" if self.prefix else name
 
     def read(self, name: str) -> bytes:
         """Return the object's content; ``FileNotFoundError`` when there is none."""
-        try:
-            return bytes(self.client.get_object(Bucket=self.bucket, Key=self._key(name))["Body"].read())
-        except self.client.exceptions.NoSuchKey:
-            raise FileNotFoundError(self.where(name)) from None
+        with s3_errors(self.where(name)):
+            return bytes(self.client.get_object(Bucket=self.bucket, Key=self.key(name))["Body"].read())
 
     def write(self, name: str, data: bytes) -> None:
         """Put the object."""
-        self.client.put_object(Bucket=self.bucket, Key=self._key(name), Body=data)
+        with s3_errors(self.where(name)):
+            self.client.put_object(Bucket=self.bucket, Key=self.key(name), Body=data)
 
     def exists(self, name: str) -> bool:
         """Tell whether the object is there."""
-        return name in self.names(name)
+        try:
+            with s3_errors(self.where(name)):
+                self.client.head_object(Bucket=self.bucket, Key=self.key(name))
+        except FileNotFoundError:
+            return False
+        return True
 
     def names(self, prefix: str = "") -> list[str]:
         """Return all object names below the prefix that start with ``prefix``, sorted."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self._key(prefix))
-        start = len(self.prefix) + 1 if self.prefix else 0
-        return sorted(item["Key"][start:] for page in pages for item in page.get("Contents", []))
+        return [name for name, _ in self.objects(prefix)]
+
+    def objects(self, prefix: str = "") -> list[tuple[str, dict[str, Any]]]:
+        """Return (name, S3's listing entry: Size in bytes, ETag, LastModified) sorted by name.
+
+        Keys that end in a slash are the folder marks of graphical clients and are left out.
+        """
+        start = len(self.key(""))
+        with s3_errors(self.where(prefix)):
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.key(prefix))
+            found = [(item["Key"][start:], item) for page in pages for item in page.get("Contents", [])]
+        return sorted(((name, item) for name, item in found if name and not name.endswith("/")), key=itemgetter(0))
 
     def where(self, name: str = "") -> str:
         """Return the ``s3://`` address."""
-        return f"s3://{self.bucket}/{self._key(name)}"
+        return f"s3://{self.bucket}/{self.key(name)}"
 
 
 def s3_client() -> Any:  # noqa: ANN401 - boto3 builds its client classes at run time
@@ -136,6 +169,24 @@ def s3_client() -> Any:  # noqa: ANN401 - boto3 builds its client classes at run
     import boto3
 
     return boto3.client("s3", endpoint_url=get_settings().s3_endpoint_url or None)
+
+
+@contextmanager
+def s3_errors(where: str) -> Iterator[None]:
+    """Turn S3's errors into ``FileNotFoundError`` (no such object) or ``ServiceError`` (all else)."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "")
+        if code in {"NoSuchKey", "404"}:
+            raise FileNotFoundError(where) from None
+        msg = f"S3 refuses {where}: {error.response.get('Error', {}).get('Message') or code}"
+        raise ServiceError(msg, "check the bucket's name and the permissions of your credentials") from None
+    except BotoCoreError as error:
+        msg = f"S3 cannot be used for {where}: {error}"
+        raise ServiceError(msg, "check AWS credentials, the network and ABCDLINK_S3_ENDPOINT_URL") from None
 
 
 class Store:
@@ -168,16 +219,20 @@ class Store:
         self.folder.write(name, text.encode())
 
     def read_text(self, name: str) -> str:
-        """Read a UTF-8 text."""
-        return self.folder.read(name).decode()
+        """Read a UTF-8 text; ``InputError`` when it is none."""
+        return decode(self.folder.read(name), self.where(name))
 
     def write_json(self, name: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
         """Write a JSON value."""
         self.write_text(name, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
     def read_json(self, name: str) -> Any:  # noqa: ANN401 - any JSON value
-        """Read a JSON value."""
-        return json.loads(self.folder.read(name))
+        """Read a JSON value; ``InputError`` names the place that is not JSON."""
+        try:
+            return json.loads(self.read_text(name))
+        except json.JSONDecodeError as error:
+            msg = f"{self.where(name)} is not JSON: {error}"
+            raise InputError(msg, "mend the file at that place, or remove it and run the stage that makes it") from None
 
     def write_records(self, name: str, records: Iterable[BaseModel]) -> None:
         """Write records as JSON Lines."""
@@ -212,13 +267,25 @@ class Store:
             self.write_json(MANIFEST, {**self.manifest, section: value})
 
 
+def decode(data: bytes, where: str) -> str:
+    """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first byte that is none."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The codec counts from behind the byte order mark.
+        start = error.start + len(data) - len(error.object)
+        line = data.count(b"\n", 0, start) + 1
+        msg = f"{where} is not UTF-8: byte {start} (line {line}) is 0x{data[start]:02x}"
+        raise InputError(msg, "save the file as UTF-8") from None
+
+
 def parse_records(data: bytes, kind: type[R], where: str) -> list[R]:
     r"""Parse JSON Lines; ``InputError`` names ``where`` and the line that does not fit.
 
     Lines end at ``\n`` only: other line separators occur inside sentences.
     """
     records = []
-    for number, line in enumerate(data.decode("utf-8-sig").split("\n"), start=1):
+    for number, line in enumerate(decode(data, where).split("\n"), start=1):
         if not line.strip():
             continue
         try:
