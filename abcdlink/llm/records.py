@@ -73,7 +73,8 @@ class Usage(Record):
 class Answer(Record):
     """What came of a question.
 
-    ``value``: the parsed object when the outcome is an answer, else ``None``.
+    ``value``: the parsed object when the outcome is an answer, else ``None``; for missing ids, and
+    where ids that were not offered had to be dropped, the offered ids that were answered.
     ``raw``: the model's text as it came. ``detail``: why the outcome is what it is, for a person.
     ``from_cache``: whether it was paid for earlier; then ``usage`` is what it had cost then.
     """

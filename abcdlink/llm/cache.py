@@ -1,0 +1,53 @@
+"""Answers that were paid for, kept on disk by the content of the question."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from abcdlink.llm.records import Answer, Outcome
+from abcdlink.store import write_atomically
+
+LOG = logging.getLogger(__name__)
+
+
+def content_key(request: dict[str, Any]) -> str:
+    """Return the SHA-256 of all that a model is given: its name, parameters, messages and schema.
+
+    The order of keys counts: servers write the properties of a schema in the order they are given.
+    """
+    return hashlib.sha256(json.dumps(request).encode()).hexdigest()
+
+
+class AnswerCache:
+    """One JSON file an answer, ``<root>/aa/<key>.json``; a file is there whole or not at all.
+
+    ``FAILED`` is never kept: it says something about the server, not about the question.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def _path(self, key: str) -> Path:
+        return self.root / key[:2] / f"{key}.json"
+
+    def get(self, key: str) -> Answer | None:
+        """Return the answer with ``from_cache`` set, or ``None`` when the question was never answered."""
+        try:
+            answer = Answer.model_validate_json(self._path(key).read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError:
+            LOG.warning("%s is no answer of this version; the question is asked again", self._path(key))
+            return None
+        return answer.model_copy(update={"from_cache": True})
+
+    def put(self, key: str, answer: Answer) -> None:
+        """Keep a final answer."""
+        if answer.outcome is not Outcome.FAILED:
+            write_atomically(self._path(key), answer.model_dump_json().encode())

@@ -1,0 +1,177 @@
+"""From a model's text to a checked value: what is accepted, what is repaired, what is turned down.
+
+A repair may only undo a way of writing (a fence, thinking text, a trailing comma, Python literals).
+Nothing is ever guessed: half an answer, two answers, or an answer that contradicts itself is no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import Any, NamedTuple
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from abcdlink.llm.records import Outcome
+
+STRING = r""" "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' """
+PIECES = re.compile(rf"{STRING} | [{{}}\[\]] | [\"']", re.VERBOSE | re.DOTALL)
+"""What tells where an object ends; a lone quote opens a string that never ends."""
+REWRITTEN = re.compile(
+    rf"{STRING} | ,(?=\s*[}}\]]) | \b(?:True|False|None)\b | (?<=[{{,\s])\d+(?=\s*:)", re.VERBOSE | re.DOTALL
+)
+PYTHON_LITERALS = {"True": "true", "False": "false", "None": "null"}
+FENCE = re.compile(r"```\w*")
+REFUSAL = re.compile(
+    r"\b(?:i|we)(?:['\u2019]m| am| are)? (?:cannot|can['\u2019]t|can not|won['\u2019]t|will not|unable|not able)\b"
+    r"|\b(?:i|we) (?:must|have to) (?:decline|refuse)\b|\bas an ai\b|^\W*(?:i['\u2019]m |i am )?sorry\b",
+    re.IGNORECASE,
+)
+
+
+class Parsed(NamedTuple):
+    """What a text says: ``detail`` tells a person why the outcome is not ``ok``."""
+
+    outcome: Outcome
+    value: dict[str, Any] | None = None
+    detail: str = ""
+
+
+def parse(raw: str, schema: dict[str, Any]) -> Parsed:
+    """Read the one JSON object that ``raw`` should be and check it against its schema.
+
+    The outcome is ``ok``, ``repaired``, ``truncated``, ``missing_ids``, ``refused`` or ``invalid``.
+    ``value`` is the object when it can be used. Where a listwise question (a schema of booleans) got
+    too few ids or ids that were not offered, ``value`` holds the offered ids that were answered.
+    """
+    try:
+        value = _load(raw)
+    except (ValueError, RecursionError):
+        return _look_closer(raw, schema)
+    return _checked(value, schema, Outcome.OK)
+
+
+def _look_closer(raw: str, schema: dict[str, Any]) -> Parsed:
+    """Parse a text that is no plain JSON object."""
+    _, thought, text = raw.rpartition("</think>")
+    if not thought and "<think>" in raw:
+        return Parsed(Outcome.TRUNCATED, detail="the answer ends inside its thinking text")
+    found = _only_object(text)
+    if isinstance(found, Parsed):
+        return found
+    try:
+        value = _load(REWRITTEN.sub(_as_json, found), repair=True)
+    except (ValueError, RecursionError) as error:
+        return Parsed(Outcome.INVALID, detail=f"no valid JSON object: {error}")
+    return _checked(value, schema, Outcome.REPAIRED)
+
+
+def _only_object(text: str) -> str | Parsed:
+    """Return the one ``{...}`` of a text, or why there is none."""
+    found, around, whole = _objects(text)
+    if not whole:
+        if FENCE.sub("", text).rstrip().endswith("}"):
+            return Parsed(Outcome.INVALID, detail="the JSON object is malformed")
+        return Parsed(Outcome.TRUNCATED, detail="the JSON object is cut off")
+    if not found:
+        return _without_object(text)
+    if len(found) > 1:
+        return Parsed(Outcome.INVALID, detail=f"{len(found)} objects where one was asked for")
+    if re.search(r"[\[\]}]", around):
+        return Parsed(Outcome.INVALID, detail="the object stands inside something else")
+    return found[0]
+
+
+def _load(text: str, *, repair: bool = False) -> dict[str, Any]:
+    """Decode one object; with ``repair`` line breaks in strings and keys repeated with one value pass."""
+    value = json.loads(
+        text,
+        strict=not repair,
+        object_pairs_hook=partial(_unique_keys, repeats=repair),
+        parse_constant=_no_constant,
+    )
+    if not isinstance(value, dict):
+        msg = "it is not an object"
+        raise ValueError(msg)  # noqa: TRY004 - one kind of error for all that cannot be used
+    json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair could never be stored
+    return value
+
+
+def _unique_keys(pairs: list[tuple[str, Any]], *, repeats: bool) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        if key in value and not (repeats and value[key] == item):
+            msg = f"the key {key!r} comes twice"
+            raise ValueError(msg)
+        value[key] = item
+    return value
+
+
+def _no_constant(name: str) -> None:
+    msg = f"{name} is no JSON value"
+    raise ValueError(msg)
+
+
+def _objects(text: str) -> tuple[list[str], str, bool]:
+    """Return the top-level ``{...}`` of a text, what stands around them, and whether the last one ends."""
+    found: list[str] = []
+    around, position = "", 0
+    while (start := text.find("{", position)) >= 0:
+        around += text[position:start]
+        end = _end_of_object(text, start)
+        if end is None:
+            return found, around, False
+        found.append(text[start:end])
+        position = end
+    return found, around + text[position:], True
+
+
+def _end_of_object(text: str, start: int) -> int | None:
+    depth = 0
+    for piece in PIECES.finditer(text, start):
+        if piece[0] in ('"', "'"):
+            return None
+        depth += (piece[0] in "{[") - (piece[0] in "}]")
+        if depth == 0:
+            return piece.end()
+    return None
+
+
+def _as_json(piece: re.Match[str]) -> str:
+    """Write one piece of a Python literal as JSON; JSON stays as it is."""
+    text = piece[0]
+    if text.startswith('"'):
+        return text
+    if text.startswith("'"):
+        inner = re.sub(r"\\.|\"", lambda part: {"\\'": "'", '"': '\\"'}.get(part[0], part[0]), text[1:-1])
+        return f'"{inner}"'
+    if text == ",":
+        return ""
+    return PYTHON_LITERALS.get(text, f'"{text}"')
+
+
+def _without_object(text: str) -> Parsed:
+    if REFUSAL.search(text):
+        return Parsed(Outcome.REFUSED, detail="the model declined in prose")
+    return Parsed(Outcome.INVALID, detail="no JSON object in the answer" if text.strip() else "the answer is empty")
+
+
+def _checked(value: dict[str, Any], schema: dict[str, Any], outcome: Outcome) -> Parsed:
+    offered = schema.get("properties", {})
+    foreign = [key for key in value if key not in offered] if schema.get("additionalProperties") is False else []
+    missing = [key for key in schema.get("required", []) if key not in value]
+    known = {key: item for key, item in value.items() if key not in foreign}
+    # The part of the schema that the answer has to fit even when ids are missing.
+    faults = list(Draft202012Validator({**schema, "required": []} if missing else schema).iter_errors(known))
+    if faults:
+        path = "/".join(str(step) for step in faults[0].absolute_path)
+        return Parsed(Outcome.INVALID, detail=f"{path or 'the object'}: {faults[0].message[:200]}")
+    listwise = all(kind.get("type") == "boolean" for kind in offered.values())
+    if foreign:
+        detail = f"{len(foreign)} not offered: {', '.join(map(repr, foreign))[:200]}"
+        return Parsed(Outcome.INVALID, known if listwise else None, detail)
+    if missing:
+        detail = f"{len(missing)} not answered: {', '.join(map(repr, missing))[:200]}"
+        return Parsed(Outcome.MISSING_IDS, known, detail) if listwise else Parsed(Outcome.INVALID, detail=detail)
+    return Parsed(outcome, value)

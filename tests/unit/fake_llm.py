@@ -1,0 +1,201 @@
+"""An OpenAI-compatible server in this process that says what a test wants it to say.
+
+    with FakeLLM() as server:                                   # schema-valid answers
+    with FakeLLM(says('{"11": true}')) as server:               # always this
+    with FakeLLM(error(429, retry_after="0"), says("{}")):      # one after the other; the last one stays
+    with FakeLLM(lambda request: says(...)) as server:          # computed from the request's body
+
+``server.settings(home)`` gives the settings that point to it; ``server.requests`` is all it was asked.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+from abcdlink.settings import Settings
+
+MODEL = "fake-model"
+
+
+@dataclass(frozen=True)
+class Response:
+    """One HTTP response; ``status`` 0 hangs up without one. ``delay`` in seconds."""
+
+    status: int
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it arrived."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def prompt(self) -> str:
+        """The text of all messages."""
+        return "\n".join(message["content"] for message in self.body.get("messages", []))
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema that the answer has to fit."""
+        return self.body["response_format"]["json_schema"]["schema"]
+
+
+Script = Response | Callable[[Request], Response]
+
+
+def says(
+    content: str | None,
+    *,
+    finish: str = "stop",
+    refusal: str | None = None,
+    tokens: tuple[int, int] = (100, 10),
+    cached: int | None = None,
+    delay: float = 0.0,
+) -> Response:
+    """Return a chat completion; ``tokens`` are (prompt, completion), ``cached`` a part of the prompt's."""
+    usage: dict[str, Any] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
+    if cached is not None:
+        usage["prompt_tokens_details"] = {"cached_tokens": cached}
+    message = {"role": "assistant", "content": content, "refusal": refusal}
+    completion = {
+        "id": "chatcmpl-fake",
+        "object": "chat.completion",
+        "created": 0,
+        "model": MODEL,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": usage,
+    }
+    return Response(200, json.dumps(completion).encode(), delay=delay)
+
+
+def error(status: int, message: str = "no", code: str | None = None, retry_after: str | None = None) -> Response:
+    """Return an error as OpenAI words it."""
+    body = {"error": {"message": message, "type": "error", "code": code, "param": None}}
+    return Response(status, json.dumps(body).encode(), {} if retry_after is None else {"Retry-After": retry_after})
+
+
+def hangs_up() -> Response:
+    """Close the connection without an answer."""
+    return Response(0)
+
+
+def fits(request: Request) -> Response:
+    """Return the plainest value that fits the schema of the question."""
+    return says(json.dumps(_example(request.schema, request.schema.get("$defs", {}))))
+
+
+def _example(schema: dict[str, Any], definitions: dict[str, Any]) -> Any:
+    if "$ref" in schema:
+        return _example(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions)
+    if "const" in schema or "enum" in schema:
+        return schema["const"] if "const" in schema else schema["enum"][0]
+    if schema.get("type") == "object":
+        return {name: _example(kind, definitions) for name, kind in schema.get("properties", {}).items()}
+    if schema.get("type") == "array":
+        return [_example(schema["items"], definitions) for _ in range(schema.get("minItems", 1))]
+    plain = {"string": "A plain sentence of the fake model.", "boolean": False}
+    return plain.get(schema.get("type", ""), schema.get("minimum", 0))
+
+
+class FakeLLM:
+    """Serves while the ``with`` block is open; thread-safe."""
+
+    def __init__(self, *script: Script, models: tuple[str, ...] = (MODEL,), key: str | None = None) -> None:
+        self._script = list(script) or [fits]
+        self._lock = threading.Lock()
+        self._at_once = 0
+        self.most_at_once = 0
+        self.models, self.key = models, key
+        self.requests: list[Request] = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
+        self._server.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def questions(self) -> list[Request]:
+        """The chat completions among the requests."""
+        return [request for request in self.requests if request.path.endswith("/chat/completions")]
+
+    def settings(self, home: Path, **changed: Any) -> Settings:
+        """Return settings that point to this server."""
+        values = {"llm_base_url": self.base_url, "llm_model": MODEL, "home": home, "llm_timeout": 10, **changed}
+        return Settings(_env_file=None, **values)
+
+    def respond(self, request: Request) -> Response:
+        """Log the request and do what the script says."""
+        with self._lock:
+            self.requests.append(request)
+            if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
+                return error(401, f"Incorrect API key provided: {request.headers.get('authorization')}")
+            if request.method == "GET":
+                listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
+                found = request.path.endswith("/models")
+                return Response(200, json.dumps({"object": "list", "data": listed}).encode()) if found else error(404)
+            step = self._script.pop(0) if len(self._script) > 1 else self._script[0]
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            response = step if isinstance(step, Response) else step(request)
+            time.sleep(response.delay)
+            return response
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+
+def _handler_for(fake: FakeLLM) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            length = int(self.headers.get("content-length", 0))
+            body = json.loads(self.rfile.read(length)) if length else {}
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            response = fake.respond(Request(self.command, self.path, headers, body))
+            if response.status == 0:
+                self.close_connection = True
+                return
+            self.send_response(response.status)
+            for name, value in response.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", response.content_type)
+            self.send_header("Content-Length", str(len(response.body)))
+            self.end_headers()
+            self.wfile.write(response.body)
+
+        do_GET = _answer  # noqa: N815
+        do_POST = _answer  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing on stderr."""
+
+        def handle_one_request(self) -> None:
+            try:
+                super().handle_one_request()
+            except (ConnectionError, BrokenPipeError):  # the client gave up waiting
+                self.close_connection = True
+
+    return Handler
