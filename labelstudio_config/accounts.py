@@ -1,0 +1,61 @@
+"""Annotator accounts: made through the invitation link as a person makes one, and logged in likewise."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+import httpx
+
+from abcdlink.errors import ServiceError
+
+TIMEOUT = 60.0
+"""Seconds for one page."""
+
+FORM_ERROR = re.compile(r'<p class="error">\s*(.*?)\s*</p>|<ul class="[^"]*errorlist[^"]*">(.*?)</ul>', re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
+
+
+def sign_up(invitation: str, email: str, password: str) -> httpx.Client:
+    """Make an annotator account and return its browser session, logged in.
+
+    Raises:
+        ServiceError: when the server does not answer or does not want this account.
+    """
+    return _session(invitation, email, password)
+
+
+def log_in(url: str, email: str, password: str) -> httpx.Client:
+    """Log in with an account and return its browser session.
+
+    Raises:
+        ServiceError: when the server does not answer or refuses the e-mail address or the password.
+    """
+    return _session(f"{url.rstrip('/')}/user/login/", email, password)
+
+
+def _session(page: str, email: str, password: str) -> httpx.Client:
+    """Send one of the two forms; either answers with a redirect when all is well."""
+    address = httpx.URL(page)
+    session = httpx.Client(base_url=address.join("/"), timeout=TIMEOUT)
+    try:
+        session.get(address).raise_for_status()
+        form = {"email": email, "password": password, "csrfmiddlewaretoken": session.cookies["csrftoken"]}
+        answer = session.post(address, data=form, headers={"Referer": str(address)})
+    except (httpx.HTTPError, KeyError) as error:
+        session.close()
+        msg = f"the page {address.path} of Label Studio at {address.join('/')} does not answer: {error}"
+        raise ServiceError(msg, "see whether Label Studio runs (`abcdlink status`)") from None
+    if not answer.has_redirect_location:
+        session.close()
+        _refused(answer, email)
+    # Calls of the API from a browser session must repeat the token of its cookie.
+    session.headers.update({"X-CSRFToken": session.cookies["csrftoken"], "Referer": str(address.join("/"))})
+    return session
+
+
+def _refused(answer: httpx.Response, email: str) -> NoReturn:
+    found = FORM_ERROR.search(answer.text)
+    reason = TAG.sub("", found.group(1) or found.group(2)) if found else f"HTTP {answer.status_code}"
+    msg = f"Label Studio refuses the account {email} at {answer.url.path}: {reason}"
+    raise ServiceError(msg, "delete the account in Label Studio, or use the password that it was made with")

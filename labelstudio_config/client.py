@@ -1,0 +1,139 @@
+"""One connection to a Label Studio server; whatever goes wrong becomes a ``ServiceError`` with its mend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from abcdlink.errors import ServiceError
+
+TIMEOUT = 300.0
+"""Seconds for one call: the export of 2,000 tasks with two annotations takes 15 s on two cores."""
+
+UNAUTHORIZED = (401, 403)
+NOT_FOUND = 404
+
+
+class Client:
+    """What abcdlink needs of Label Studio. Made by ``connect``.
+
+    Args:
+        url: address of the server, without a slash at its end.
+        token: legacy token or personal access token of an account that may make projects.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        from label_studio_sdk import LabelStudio
+
+        self.url = url.rstrip("/")
+        with self._errors("connect"):
+            self._sdk = LabelStudio(base_url=self.url, api_key=token, timeout=TIMEOUT)
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        """Turn the errors of the SDK into ``ServiceError``; never shows headers, which hold a session cookie."""
+        from label_studio_sdk.core.api_error import ApiError
+
+        try:
+            yield
+        except ApiError as error:
+            raise _refusal(self.url, doing, error.status_code, error.body) from None
+        except httpx.HTTPError as error:
+            msg = f"Label Studio at {self.url} does not answer ({doing}: {error or type(error).__name__})"
+            raise ServiceError(
+                msg, "start it with `abcdlink up`, or set ABCDLINK_LABEL_STUDIO_URL to where it is"
+            ) from None
+
+    def account(self) -> str:
+        """Return the e-mail address of the account that the token belongs to."""
+        with self._errors("ask whose token this is"):
+            return str(self._sdk.users.whoami().email)
+
+    def projects_titled(self, title: str) -> dict[int, int]:
+        """Return the projects with exactly this title: id -> number of tasks, lowest id first."""
+        with self._errors("list the projects"):
+            found = {p.id: p.task_number or 0 for p in self._sdk.projects.list(title=title) if p.title == title}
+        return dict(sorted(found.items()))
+
+    def create_project(self, **settings: Any) -> int:  # noqa: ANN401 - the fields of a project
+        """Create a project and return its id."""
+        with self._errors(f"create the project {settings.get('title')!r}"):
+            return int(self._sdk.projects.create(**settings).id)
+
+    def delete_project(self, project: int) -> None:
+        """Delete a project with all that is in it."""
+        with self._errors(f"delete the project {project}"):
+            self._sdk.projects.delete(id=project)
+
+    def create_tab(self, project: int, data: dict[str, Any]) -> int:
+        """Create a tab of the project's Data Manager and return its id."""
+        with self._errors(f"create a tab in the project {project}"):
+            return int(self._sdk.views.create(project=project, data=data).id)
+
+    def tabs(self, project: int) -> list[dict[str, Any]]:
+        """Return the tabs of the project's Data Manager: ``id`` and ``data``."""
+        with self._errors(f"list the tabs of the project {project}"):
+            found = self._sdk.views.list(project=project)
+            return [json.loads(tab.model_dump_json()) for tab in found]
+
+    def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
+        """Add tasks. A call that is repeated adds them again: the caller looks what is there."""
+        with self._errors(f"import tasks into the project {project}"):
+            self._sdk.projects.import_tasks(id=project, request=list(tasks))
+
+    def tasks(self, project: int) -> list[dict[str, Any]]:
+        """Return all tasks of a project with their annotations, as Label Studio exports them."""
+        with self._errors(f"export the project {project}"):
+            chunks = self._sdk.projects.exports.download_sync(project, export_type="JSON", download_all_tasks=True)
+            exported: list[dict[str, Any]] = json.loads(b"".join(chunks))
+        return exported
+
+    def delete_task(self, task: int) -> None:
+        """Delete a task; one that is gone already is no error."""
+        from label_studio_sdk.core.api_error import ApiError
+
+        with self._errors(f"delete the task {task}"):
+            try:
+                self._sdk.tasks.delete(id=str(task))
+            except ApiError as error:
+                if error.status_code != NOT_FOUND:
+                    raise
+
+    def accounts(self) -> dict[int, str]:
+        """Return the accounts of the server: id -> e-mail address."""
+        with self._errors("list the accounts"):
+            return {user.id: user.email for user in self._sdk.users.list()}
+
+    def invitation(self) -> str:
+        """Return the address where a person makes an annotator account."""
+        with self._errors("ask for the invitation link"):
+            path = self._sdk.organizations.invites.get_invite_link().invite_url
+        return path if path.startswith("http") else f"{self.url}{path}"
+
+
+def _refusal(url: str, doing: str, status: int | None, body: Any) -> ServiceError:  # noqa: ANN401 - any JSON value
+    detail = body.get("validation_errors") or body.get("detail") if isinstance(body, dict) else str(body)[:200]
+    detail = str(detail).rstrip(".")
+    if status in UNAUTHORIZED:
+        msg = f"Label Studio at {url} refuses the token ({doing}: {detail})"
+        return ServiceError(msg, "set ABCDLINK_LABEL_STUDIO_TOKEN to the token on its page Account & Settings")
+    msg = f"Label Studio at {url} failed (HTTP {status}, {doing}: {detail})"
+    return ServiceError(msg, "look into its log, mend what it says and run this again; nothing is pushed twice")
+
+
+def connect(url: str, token: str) -> Client:
+    """Connect and make sure that the server answers and takes the token.
+
+    Raises:
+        ServiceError: when the server does not answer, or the token is missing or wrong.
+    """
+    if not token:
+        msg = f"there is no token for Label Studio at {url}"
+        raise ServiceError(msg, "start it with `abcdlink up`, or set ABCDLINK_LABEL_STUDIO_TOKEN")
+    client = Client(url, token)
+    client.account()
+    return client

@@ -1,0 +1,88 @@
+"""A real Label Studio server of its own for one test session."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / ".venv-label-studio" / "bin" / "label-studio"
+START_LIMIT = 180
+"""Seconds: the first start makes the database, 48 s on two free cores."""
+
+
+@dataclass(frozen=True)
+class LabelStudioServer:
+    """Where the server is, and its coordinator's account."""
+
+    url: str
+    token: str
+    email: str = "coordinator@example.org"
+    password: str = "a-password-for-tests"
+
+
+def free_port() -> int:
+    """Return a port of the loopback that nobody holds."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
+    """Run Label Studio with its data in ``folder`` while the context is open; skips where it is not installed."""
+    if not PROGRAM.exists():
+        pytest.skip(f"Label Studio is not installed ({PROGRAM}); `make setup` installs it")
+    port = free_port()
+    server = LabelStudioServer(f"http://127.0.0.1:{port}", token=os.urandom(20).hex())
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
+        "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"),
+        "LABEL_STUDIO_USERNAME": server.email,
+        "LABEL_STUDIO_PASSWORD": server.password,
+        "LABEL_STUDIO_USER_TOKEN": server.token,
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+        "COLLECT_ANALYTICS": "false",
+        "LATEST_VERSION_CHECK": "false",
+        "FEATURE_FLAGS_OFFLINE": "true",
+        "SENTRY_DSN": "",
+        "FRONTEND_SENTRY_DSN": "",
+        "DISABLE_SIGNUP_WITHOUT_LINK": "true",
+    }
+    command = [PROGRAM, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
+    log = folder / "label-studio.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        _wait(server, process, log)
+        yield server
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _wait(server: LabelStudioServer, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_LIMIT
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{server.url}/health", timeout=5).status_code == httpx.codes.OK:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.3)
+    pytest.fail(f"Label Studio did not start:\n{log.read_text(errors='replace')[-2000:]}")
