@@ -25,7 +25,7 @@ LINE_ENDS = re.compile("[\r\n\u2028\u2029]+")
 
 ABBREVIATIONS = (
     *("al.", "approx.", "Assoc.", "Ave.", "cf.", "Ch.", "Col.", "Dept.", "Dr.", "ed.", "eds.", "e.g.", "Eq.", "Eqs."),
-    *("esp.", "est.", "etc.,", "Fig.", "Figs.", "fig.", "figs.", "Gen.", "Gov.", "i.e.", "incl.", "Jr.", "Lt.", "Maj."),
+    *("esp.", "est.", "Fig.", "Figs.", "fig.", "figs.", "Gen.", "Gov.", "i.e.", "incl.", "Jr.", "Lt.", "Maj."),
     *("Messrs.", "Mr.", "Mrs.", "Ms.", "Mt.", "No.", "Nos.", "nr.", "pp.", "Prof.", "Ref.", "Refs.", "Rep.", "resp."),
     *("Rev.", "Sec.", "Sen.", "Sgt.", "Sr.", "St.", "Tab.", "vol.", "Vol.", "viz.", "vs."),
 )
@@ -36,6 +36,7 @@ Those that often end a sentence ("etc.", "Inc.") are left out on purpose.
 
 CLOSING = frozenset(")]}”’»")  # noqa: RUF001 - quotes as they are typeset
 DASHES = frozenset("-–—•*·")  # noqa: RUF001 - the dashes that open list items
+QUOTES = frozenset("\"'”’»")  # noqa: RUF001 - quotes as they are typeset
 
 
 class Segmenter:
@@ -108,11 +109,16 @@ def _rules(language: str) -> Language:
 
 
 def _sentences(document: Doc) -> Iterator[str]:
-    starts = [_moved_start(sentence[0]) for sentence in document.sents]
-    ends = [*starts[1:], len(document)]
-    for start, end in zip(starts, ends, strict=True):
+    firsts = [sentence[0] for sentence in document.sents]
+    starts = [_moved_start(first) for first in firsts if first.i == 0 or not _goes_on(first)]
+    for start, end in zip(starts, [*starts[1:], len(document)], strict=True):
         if text := document[start:end].text.strip():
             yield text
+
+
+def _goes_on(first: Token) -> bool:
+    """Tell whether a lower-case word after a closing quote goes on with the sentence: "Why?" she said."""
+    return bool(first.is_lower and first.nbor(-1).text in QUOTES and not _opens(first.nbor(-1)))
 
 
 def _moved_start(token: Token) -> int:
@@ -120,7 +126,7 @@ def _moved_start(token: Token) -> int:
 
     spaCy's sentencizer leaves all punctuation after a full stop with the sentence before.
     """
-    document, start = token.doc, token.i
+    document, start = token.doc, int(token.i)
     while start > 1 and _opens(document[start - 1]) and document[start - 2].whitespace_:
         start -= 1
     return start
@@ -129,4 +135,5 @@ def _moved_start(token: Token) -> int:
 def _opens(token: Token) -> bool:
     if not token.is_punct or token.text in CLOSING or token.text[0] in ".!?":
         return False
-    return token.is_left_punct or token.text in DASHES or not token.whitespace_
+    only_opens = token.is_left_punct and not token.is_right_punct
+    return bool(only_opens or token.text in DASHES or not token.whitespace_)

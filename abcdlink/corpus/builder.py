@@ -51,6 +51,12 @@ class CorpusBuilder:
         if self._pairs.setdefault(pair.id, (where, pair))[1] != pair:
             self.refuse(where, f"a second pair has the id {pair.id!r}", "give every pair its own id")
 
+    def add_whole_pair(self, where: str, source: Document, target: Document, pair: Pair) -> None:
+        """Add a pair with both of its documents."""
+        self.add_document(where, source)
+        self.add_document(where, target)
+        self.add_pair(where, pair)
+
     def add_corpus(self, corpus: Corpus) -> None:
         """Add all of another corpus, with what was refused there."""
         self._refused.extend(corpus.refused)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from abcdlink.corpus.formats.abcd_link import read_abcd_link
+from abcdlink.corpus.formats.jsonl import read_jsonl
+from abcdlink.corpus.formats.text import read_text_folder
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
 from abcdlink.segmentation import Segmenter
@@ -13,7 +15,7 @@ from abcdlink.segmentation import Segmenter
 Reader = Callable[[Path, Segmenter], Corpus]
 """Reads outside data at a path, cutting whole texts with the segmenter."""
 
-FORMATS: dict[str, Reader] = {"abcd-link": read_abcd_link}
+FORMATS: dict[str, Reader] = {"jsonl": read_jsonl, "abcd-link": read_abcd_link, "text": read_text_folder}
 """Readers by the name that ``abcdlink import`` takes."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.json_file import read_json_object
+from abcdlink.corpus.formats.files import read_json_object
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
 from abcdlink.segmentation import Segmenter

@@ -1,4 +1,4 @@
-"""Reads one JSON file strictly: one clear error for what Python's reader would hide or garble."""
+"""Reads files that people give: one clear error for what Python's readers would hide, garble or crash on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from typing import Any
 
 from abcdlink.errors import InputError
 from abcdlink.store import decode
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file; ``InputError`` when it cannot be read or is no UTF-8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        msg = f"cannot read {path}: {error.strerror}"
+        raise InputError(msg, "check the path and its permissions") from None
+    return decode(data, str(path))
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -28,12 +38,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
         return value
 
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        msg = f"cannot read {path}: {error.strerror}"
-        raise InputError(msg, "check the path and its permissions") from None
-    try:
-        value = json.loads(decode(data, str(path)), object_pairs_hook=unique)
+        value = json.loads(read_text(path), object_pairs_hook=unique)
     except (json.JSONDecodeError, RecursionError) as error:
         msg = f"{path} is not JSON: {error}"
         raise InputError(msg, "mend the file at that place") from None
