@@ -1,0 +1,204 @@
+"""Corpus records, the builder, and reading and writing in our own layout."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.corpus import (
+    Corpus,
+    CorpusBuilder,
+    Document,
+    Pair,
+    PairKind,
+    Refusal,
+    Sentence,
+    merge,
+    read_corpus,
+    read_corpus_from,
+    write_corpus,
+    write_corpus_to,
+)
+from abcdlink.errors import InputError
+from abcdlink.store import LocalFolder, Store
+
+
+def document(name: str, *texts: str) -> Document:
+    return Document(id=name, sentences=tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts)))
+
+
+def corpus(pairs: list[Pair], *documents: Document, refused: tuple[Refusal, ...] = ()) -> Corpus:
+    return Corpus(name="c", documents={d.id: d for d in documents}, pairs=pairs, refused=list(refused))
+
+
+def built(pair: Pair, *documents: Document) -> Corpus:
+    builder = CorpusBuilder("c")
+    builder.add_pair("pairs, line 1", pair)
+    for each in documents:
+        builder.add_document("documents", each)
+    return builder.build()
+
+
+A, B = document("a", "One.", "Two."), document("b", "Uno.", "Dos.", "Tres.")
+
+
+def test_documents_need_sentences_with_unique_ids():
+    with pytest.raises(InputError, match="'x' has no sentences"):
+        Document(id="x", sentences=())
+    with pytest.raises(InputError, match="two sentences with the id '7'"):
+        Document(id="x", sentences=(Sentence(id="7", text="a"), Sentence(id="8", text="b"), Sentence(id="7", text="c")))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+sentence_lists = st.dictionaries(names, texts, min_size=1, max_size=4)
+
+
+@st.composite
+def corpora(draw) -> Corpus:
+    drawn = draw(st.dictionaries(names, sentence_lists, min_size=1, max_size=4))
+    documents = {
+        name: Document(
+            id=name, sentences=(Sentence(id="\n", text="x"), *(Sentence(id=f"{i}.", text=t) for i, t in s.items()))
+        )
+        for name, s in drawn.items()
+    }
+    pairs = []
+    for name in draw(st.sets(names, max_size=4)):
+        source, target = draw(st.sampled_from(list(documents))), draw(st.sampled_from(list(documents)))
+        targets = st.lists(st.sampled_from(sorted(documents[target].position)), unique=True).map(tuple)
+        links = draw(st.none() | st.dictionaries(st.sampled_from(sorted(documents[source].position)), targets))
+        pairs.append(Pair(id=name, source=source, target=target, kind=draw(st.sampled_from(PairKind)), links=links))
+    return Corpus(name="any", documents=documents, pairs=pairs, refused=[Refusal(where="w", reason=draw(texts))])
+
+
+@given(corpora())
+def test_what_is_written_is_read_back_the_same(tmp_path_factory, written):
+    folder = tmp_path_factory.mktemp("corpora") / "any"
+    write_corpus(written, folder)
+    assert read_corpus(folder) == written
+
+
+def test_order_of_documents_and_pairs_is_kept(tmp_path):
+    pairs = [Pair(id=name, source="b", target="a") for name in ("z", "a", "m")]
+    write_corpus(corpus(pairs, B, A), tmp_path)
+    back = read_corpus(str(tmp_path))
+    assert (list(back.documents), [pair.id for pair in back.pairs]) == (["b", "a"], ["z", "a", "m"])
+    assert [d.id for d in back.used_documents()] == ["b", "a"]
+    assert [pair.id for pair in back.first_pairs(2).pairs] == ["z", "a"]
+
+
+def test_a_run_keeps_a_corpus_under_a_prefix(tmp_path):
+    store = Store(LocalFolder(tmp_path), "run")
+    write_corpus_to(store, "natural", corpus([Pair(id="p", source="a", target="b")], A, B))
+    assert store.folder.names() == ["natural/documents.jsonl", "natural/pairs.jsonl", "natural/refused.jsonl"]
+    assert read_corpus_from(store, "natural").name == "natural"
+    with pytest.raises(InputError, match=r"no corpus at .*synthetic"):
+        read_corpus_from(store, "synthetic")
+
+
+@pytest.mark.parametrize("absent", ["documents.jsonl", "pairs.jsonl"])
+def test_a_corpus_without_one_of_its_files_is_one_clear_error(tmp_path, absent):
+    write_corpus(corpus([], A), tmp_path)
+    (tmp_path / absent).unlink()
+    with pytest.raises(InputError, match=f"{absent} is not there"):
+        read_corpus(tmp_path)
+
+
+def test_a_broken_line_is_named(tmp_path):
+    write_corpus(corpus([], A, B), tmp_path)
+    with (tmp_path / "documents.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "c", "sentences": [{"id": "0", "txt": "x"}]}\n')
+    with pytest.raises(InputError, match=r"documents\.jsonl, line 3: sentences\.0\.text: Field required"):
+        read_corpus(tmp_path)
+
+
+def test_an_empty_document_in_a_corpus_file_is_named(tmp_path):
+    write_corpus(corpus([], A), tmp_path)
+    (tmp_path / "documents.jsonl").write_text('{"id": "void", "sentences": []}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: document 'void' has no sentences"):
+        read_corpus(tmp_path)
+
+
+def test_links_to_absent_sentences_are_refused_and_the_others_stay(tmp_path):
+    write_corpus(corpus([Pair(id="p", source="a", target="b", links={"0": ("1", "9"), "5": ("2",)})], A, B), tmp_path)
+    back = read_corpus(tmp_path)
+    assert back.pairs[0].links == {"0": ("1",)}
+    assert [r.reason for r in back.refused] == [
+        "pair 'p': link '0' to '9': sentence '9' of 'b' is not there",
+        "pair 'p': link '5' to '2': sentence '5' of 'a' is not there",
+    ]
+    assert all("pairs.jsonl" in r.where for r in back.refused)
+
+
+def test_refusals_are_written_and_not_counted_twice(tmp_path):
+    write_corpus(corpus([Pair(id="p", source="a", target="b", links={"0": ("1", "9")})], A, B), tmp_path)
+    first = read_corpus(tmp_path)
+    write_corpus(first, tmp_path)
+    assert read_corpus(tmp_path) == first
+    assert len(first.refused) == 1
+
+
+def test_a_pair_that_loses_all_links_is_not_taken_for_one_without_links():
+    assert built(Pair(id="p", source="a", target="b", links={"0": ("9",)}), A, B).pairs[0].links is None
+    assert built(Pair(id="p", source="a", target="b", links={}), A, B).pairs[0].links == {}
+    assert built(Pair(id="p", source="a", target="b", links={"0": ()}), A, B).pairs[0].links == {"0": ()}
+
+
+def test_a_link_named_twice_counts_once():
+    assert built(Pair(id="p", source="a", target="b", links={"0": ("1", "1", "0")}), A, B).source_count == 1
+    assert built(Pair(id="p", source="a", target="b", links={"0": ("1", "1", "0")}), A, B).pairs[0].links == {
+        "0": ("1", "0")
+    }
+
+
+def test_a_pair_without_its_document_is_refused():
+    result = built(Pair(id="p", source="a", target="gone"), A)
+    assert result.pairs == []
+    assert [(r.where, r.reason) for r in result.refused] == [
+        ("pairs, line 1", "pair 'p' names the document 'gone', which is not there")
+    ]
+
+
+def test_the_same_thing_twice_is_kept_once_and_another_of_its_id_is_refused():
+    builder = CorpusBuilder("c")
+    for each in (A, A, document("a", "Other."), B):
+        builder.add_document("here", each)
+    for pair in (
+        Pair(id="p", source="a", target="b"),
+        Pair(id="p", source="a", target="b"),
+        Pair(id="p", source="b", target="a"),
+    ):
+        builder.add_pair("there", pair)
+    result = builder.build()
+    assert (result.documents, len(result.pairs)) == ({"a": A, "b": B}, 1)
+    assert [r.where for r in result.refused] == ["here", "there"]
+
+
+def test_a_document_of_blank_sentences_is_refused():
+    builder = CorpusBuilder("c")
+    builder.add_document("here", document("blank", " ", "\n"))
+    assert builder.build().documents == {}
+    assert "no text" in builder.build().refused[0].reason
+
+
+def test_merging_keeps_everything_and_counts_conflicts():
+    first = corpus([Pair(id="p", source="a", target="b")], A, B)
+    second = corpus(
+        [Pair(id="q", source="c", target="b")], document("c", "New."), B, refused=(Refusal(where="w", reason="r"),)
+    )
+    merged = merge("all", [first, second])
+    assert (merged.name, list(merged.documents), [p.id for p in merged.pairs]) == ("all", ["a", "b", "c"], ["p", "q"])
+    assert merged.refused == [Refusal(where="w", reason="r")]
+    assert merge("all", [merged, merged]).pairs == merged.pairs
+
+
+def test_line_separators_inside_sentences_do_not_end_a_line(tmp_path):
+    odd = document("odd \u2028 id/:é" + "x" * 128, "a\u2028b\u2029c\x85d\ne\tf\ufffd", "*", "*")
+    write_corpus(corpus([], odd), tmp_path)
+    assert read_corpus(tmp_path).documents == {odd.id: odd}
+    assert len((tmp_path / "documents.jsonl").read_text(encoding="utf-8").split("\n")) == 2
+    assert json.loads((tmp_path / "documents.jsonl").read_bytes())["id"] == odd.id
