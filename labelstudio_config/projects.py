@@ -21,6 +21,17 @@ The button "Label All Tasks" of Label Studio gives a second annotator the tasks 
 order; labelling from a tab with an order goes through them one after the other.
 """
 
+HIDDEN_COLUMNS = [
+    f"tasks:{column}"
+    for column in (
+        *("id", "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions"),
+        *("predictions_results", "total_predictions", "file_upload", "storage_filename", "created_at", "updated_at"),
+        *("updated_by", "draft_exists", "data.task_key", "data.question", "data.doc_a_name", "data.doc_b_name"),
+        *("data.doc_a_html", "data.doc_b_html", "data.candidates"),
+    )
+]
+"""Columns of the tab's table that tell an annotator nothing."""
+
 
 def title_of(run_key: str, batch: int) -> str:
     """Return the title of a batch's project; a long run key is cut and made unique by its hash."""
@@ -59,7 +70,8 @@ def guidelines_html(domain: Domain) -> str:
     """Return the annotator guidelines of a domain as HTML; HTML inside the guidelines shows as text."""
     from markdown_it import MarkdownIt
 
-    return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(domain.guidelines))
+    text = MarkdownIt("commonmark", {"html": False}).enable("table").render(domain.guidelines)
+    return f'<div class="xd-guide">{text}</div>'
 
 
 def ensure_project(client: Client, run_key: str, batch: int, domain: Domain) -> int:
@@ -92,15 +104,9 @@ def ensure_project(client: Client, run_key: str, batch: int, domain: Domain) -> 
 
 
 def annotate_url(client: Client, project: int) -> str:
-    """Return the address where annotators label the project; makes its tab when it is not there."""
+    """Return the address where annotators begin to label; makes the project's tab when it is not there."""
     tab = next((tab["id"] for tab in client.tabs(project) if tab["data"].get("title") == TAB), None)
     if tab is None:
-        data = {
-            "title": TAB,
-            "type": "list",
-            "target": "tasks",
-            "ordering": ["tasks:id"],
-            "hiddenColumns": {"explore": [], "labeling": []},
-        }
-        tab = client.create_tab(project, data)
-    return f"{client.url}/projects/{project}/data?tab={tab}"
+        data = {"title": TAB, "type": "list", "target": "tasks", "ordering": ["tasks:id"]}
+        tab = client.create_tab(project, {**data, "hiddenColumns": {"explore": HIDDEN_COLUMNS, "labeling": []}})
+    return f"{client.url}/projects/{project}/data?tab={tab}&labeling=1"

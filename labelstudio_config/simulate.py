@@ -26,7 +26,7 @@ from labelstudio_config.client import NOT_FOUND, Client, connect
 from labelstudio_config.projects import require_project
 from labelstudio_config.snapshot import SIMULATED_DOMAIN
 
-STRICT, LENIENT = 0.30, 0.16
+STRICT, LENIENT = 0.22, 0.12
 """Word overlap from which the strictest and the most lenient annotator say Link."""
 
 NOISE = 0.06

@@ -83,8 +83,8 @@ def task_data(pool: Pool, source: Document, target: Document, domain: Domain) ->
     return {
         "task_key": pool.key,
         "question": domain.settings.question,
-        "doc_a_name": domain.settings.source_name,
-        "doc_b_name": domain.settings.target_name,
+        "doc_a_name": f"Document A: {domain.settings.source_name}",
+        "doc_b_name": f"Document B: {domain.settings.target_name}",
         "source_text": shown(source.text_of(pool.source)),
         "doc_a_html": document_html(source, {pool.source: ""}),
         "doc_b_html": document_html(target, numbers),
