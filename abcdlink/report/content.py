@@ -1,0 +1,193 @@
+"""What a report tells, gathered from a run's folder; what a run does not hold yet is ``None`` or empty.
+
+The report knows the files of a run, not the code that wrote them, so that any run can be shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel
+
+from abcdlink.agreement import Agreement, agreement
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus, Refusal
+from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.llm.records import Usage
+from abcdlink.report.pictures import Series
+from abcdlink.settings import Settings
+from abcdlink.store import Store
+
+R = TypeVar("R", bound=BaseModel)
+
+EMBEDDED_MODEL = Settings.model_fields["llm_model"].default
+
+
+class Row(NamedTuple):
+    """One approach of the benchmark; scores in fractions of 1, ``seconds`` of computing time."""
+
+    approach: Approach
+    precision: float
+    recall: float
+    f1: float
+    answered: float
+    seconds: float
+    shortlisted: bool
+
+
+class Disagreement(NamedTuple):
+    """A candidate on which annotators differ, with both texts."""
+
+    source_text: str
+    target_text: str
+    source: str
+    target: str
+    method: str
+    batch: int
+    said: dict[str, Label]
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a report tells of one run."""
+
+    key: str
+    manifest: dict[str, Any]
+    natural: Corpus | None
+    synthetic: Corpus | None
+    generation: dict[str, Any] | None
+    validation: dict[str, Any] | None
+    benchmark: dict[str, Any] | None
+    shortlist: dict[str, Any] | None
+    pools: dict[str, Any] | None
+    judgments: list[Judgment]
+    annotators: list[Annotator]
+    skips: list[Skip]
+    anomalies: list[str]
+
+    @cached_property
+    def agreement(self) -> Agreement | None:
+        """Agreement over all judgments that are there."""
+        return agreement(self.judgments) if self.judgments else None
+
+    @property
+    def simulated(self) -> list[str]:
+        """Pseudonyms behind which a program stands."""
+        return [annotator.annotator for annotator in self.annotators if annotator.simulated]
+
+    @property
+    def embedded_llm(self) -> bool:
+        """Whether the model that comes with abcdlink generated the synthetic pairs."""
+        return self.generation is not None and self.generation["model"] == EMBEDDED_MODEL
+
+    @property
+    def shortlisted(self) -> list[Approach]:
+        """The approaches taken into annotation."""
+        return (
+            [Approach.model_validate(self.shortlist[place]) for place in ("first", "second")] if self.shortlist else []
+        )
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The benchmark's approaches, best F1 first."""
+        names = {approach.name for approach in self.shortlisted}
+        rows = []
+        for result in (self.benchmark or {}).get("approaches", []):
+            approach = Approach.model_validate(result["approach"])
+            figures = {name: result[name] for name in ("precision", "recall", "f1", "answered", "seconds")}
+            rows.append(Row(approach=approach, shortlisted=approach.name in names, **figures))
+        return sorted(rows, key=lambda row: -row.f1)
+
+    def series(self, measure: str) -> list[Series]:
+        """Return one measure of the benchmark by cutoff: retrievers, then approaches with an LLM."""
+        lines: dict[str, dict[int, float]] = {}
+        points = []
+        for row in self.rows:
+            if row.approach.kind is ApproachKind.RETRIEVER:
+                lines.setdefault(row.approach.retriever, {})[row.approach.cutoff] = getattr(row, measure)
+            else:
+                points.append(Series(row.approach.name, {row.approach.cutoff: getattr(row, measure)}, alone=True))
+        return [Series(name, values) for name, values in sorted(lines.items())] + points
+
+    @cached_property
+    def disagreements(self) -> dict[str, list[Disagreement]]:
+        """Pair -> candidates on which its annotators differ, in the order of the corpus."""
+        if self.natural is None:
+            return {}
+        pairs = {pair.id: pair for pair in self.natural.pairs}
+        found: dict[str, list[Disagreement]] = {}
+        for (pair_id, source, target), group in by_candidate(self.judgments).items():
+            said = {annotator: group[annotator].label for annotator in sorted(group)}
+            if len(set(said.values())) > 1:
+                pair, first = pairs[pair_id], next(iter(group.values()))
+                texts = (
+                    self.natural.source_of(pair).text_of(source),
+                    self.natural.target_of(pair).text_of(target),
+                )
+                found.setdefault(pair_id, []).append(
+                    Disagreement(*texts, source, target, first.method, first.batch, said)
+                )
+        return {pair_id: found[pair_id] for pair_id in pairs if pair_id in found}
+
+    @property
+    def refusals(self) -> dict[str, list[Refusal]]:
+        """What was left out, by the corpus in which it stood."""
+        corpora = {"natural pairs": self.natural, "synthetic pairs": self.synthetic}
+        return {name: corpus.refused for name, corpus in corpora.items() if corpus is not None and corpus.refused}
+
+    @property
+    def costs(self) -> dict[str, Usage]:
+        """Stage or approach -> what its LLM calls cost."""
+        costs = {"generate": self.generation["usage"]} if self.generation else {}
+        costs |= (self.benchmark or {}).get("usage", {})
+        return {name: Usage.model_validate(usage) for name, usage in costs.items()}
+
+    @property
+    def seconds_per_task(self) -> dict[str, float]:
+        """Annotator -> median seconds on one task, where the times are known."""
+        from statistics import median
+
+        times: dict[str, dict[tuple[str, str], float]] = {}
+        for judgment in self.judgments:
+            if judgment.seconds is not None:
+                times.setdefault(judgment.annotator, {})[judgment.pair, judgment.source] = judgment.seconds
+        return {annotator: median(times[annotator].values()) for annotator in sorted(times)}
+
+
+def gather(store: Store) -> Content:
+    """Read everything that the run holds; judgments of batches that are not put together yet, too."""
+    batches = sorted(
+        {int(name.split("/")[1]) for name in store.folder.names("batches/") if name.endswith("/judgments.jsonl")}
+    )
+
+    def whole_or_parts(name: str, kind: type[R]) -> list[R]:
+        parts = [name] if store.exists(name) else [f"batches/{batch}/{name}" for batch in batches]
+        return [record for part in parts if store.exists(part) for record in store.read_records(part, kind)]
+
+    anomalies = [f"batches/{batch}/anomalies.json" for batch in batches]
+    return Content(
+        key=store.key,
+        manifest=store.manifest,
+        natural=_corpus(store, "natural"),
+        synthetic=_corpus(store, "synthetic"),
+        generation=_json(store, "generation.json"),
+        validation=_json(store, "validation.json"),
+        benchmark=_json(store, "benchmark.json"),
+        shortlist=_json(store, "shortlist.json"),
+        pools=_json(store, "candidates.json"),
+        judgments=whole_or_parts("judgments.jsonl", Judgment),
+        annotators=store.read_records("annotators.jsonl", Annotator) if store.exists("annotators.jsonl") else [],
+        skips=whole_or_parts("skips.jsonl", Skip),
+        anomalies=[line for name in anomalies if store.exists(name) for line in store.read_json(name)],
+    )
+
+
+def _corpus(store: Store, name: str) -> Corpus | None:
+    return read_corpus_from(store, name) if store.exists(f"{name}/pairs.jsonl") else None
+
+
+def _json(store: Store, name: str) -> dict[str, Any] | None:
+    return dict(store.read_json(name)) if store.exists(name) else None

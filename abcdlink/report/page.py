@@ -1,0 +1,80 @@
+"""Writes the report: a page without scripts that opens offline, in light or dark, on a phone or printed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from abcdlink import __version__
+from abcdlink.report.content import Content, gather
+from abcdlink.report.pictures import acceptance_bars, by_cutoff, kappa_intervals
+from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+REPORT = "report.html"
+MOST_LISTED = 300
+"""So many disagreements, and so many refusals of one corpus, are listed; the files hold all."""
+
+DASH = "\N{EN DASH}"
+"""Stands where there is no figure."""
+
+
+def write_report(store: Store) -> str:
+    """Write the run's report and return where it is. Stages that have not run are said to be missing."""
+    store.write_text(REPORT, render(gather(store)))
+    return store.where(REPORT)
+
+
+def render(content: Content) -> str:
+    """Return the report as HTML; every text of the run is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("abcdlink.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": _percent, "figure": _figure, "span": _span, "pretty": _pretty}
+    return environment.get_template("report.html.j2").render(
+        run=content,
+        pictures=_pictures(content),
+        most=MOST_LISTED,
+        version=__version__,
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _pictures(content: Content) -> dict[str, Markup]:
+    pictures = {}
+    if content.rows:
+        pictures["f1"] = by_cutoff("F1", content.series("f1"))
+        pictures["recall"] = by_cutoff("Recall", content.series("recall"))
+    if content.agreement:
+        result = content.agreement
+        rows = {f"batch {batch}": measures for batch, measures in result.batches.items()}
+        pictures["kappa"] = kappa_intervals({**rows, "all": result})
+        if result.acceptance:
+            pictures["acceptance"] = acceptance_bars(result.acceptance)
+    return pictures
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _figure(value: float | None) -> str:
+    """Return a measure with two decimals, or a dash where it is undefined."""
+    return DASH if value is None else f"{value:.2f}"
+
+
+def _span(interval: tuple[float, float] | None) -> str:
+    return DASH if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
+
+
+def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return json.dumps(value, ensure_ascii=False, indent=2)
