@@ -1,0 +1,107 @@
+"""What has been taken already: one entry a file name, kept beside the runs and replaced whole."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from abcdlink.corpus.records import Record
+from abcdlink.store import Folder, parse_records
+
+if TYPE_CHECKING:
+    from abcdlink.drops.take import DropResult
+
+LEDGER = "ledger.jsonl"
+QUARANTINE = "quarantine"
+KNOWN = "known"
+
+
+class State(StrEnum):
+    """How far a file is."""
+
+    TAKING = "taking"
+    TAKEN = "taken"
+    DUPLICATE = "duplicate"
+    QUARANTINED = "quarantined"
+
+
+class Entry(Record):
+    """What the ledger knows of a file name.
+
+    ``digest``: SHA-256 of the file's bytes; ``history``: digests of its earlier versions, oldest first;
+    ``offset``: bytes that are done; ``pairs`` and ``bad_lines``: taken and quarantined up to there.
+    """
+
+    name: str
+    stamp: str
+    digest: str
+    state: State = State.TAKING
+    history: tuple[str, ...] = ()
+    offset: int = 0
+    pairs: int = 0
+    bad_lines: int = 0
+
+    @property
+    def version(self) -> int:
+        """1 for the first content under this name, 2 for the next ..."""
+        return len(self.history) + 1
+
+
+class Quarantined(Record):
+    r"""A file or line that cannot be used; the file itself stays where it is.
+
+    ``offset``: byte offset in the file of the bad byte, or of the line; ``length``: bytes of the line
+    or file; ``excerpt``: the bytes around the offset, those that are no text written as ``\xNN``.
+    """
+
+    name: str
+    digest: str
+    offset: int
+    length: int
+    reason: str
+    mend: str
+    excerpt: str = ""
+
+
+class Known(Record):
+    """Hashes of the documents and pairs that one take found in one version of a file, by id."""
+
+    documents: dict[str, str] = Field(default_factory=dict)
+    pairs: dict[str, str] = Field(default_factory=dict)
+
+
+def read_ledger(ledger: Folder) -> dict[str, Entry]:
+    """Return the entries by file name; empty before the first ``settle``."""
+    if not ledger.exists(LEDGER):
+        return {}
+    return {entry.name: entry for entry in parse_records(ledger.read(LEDGER), Entry, ledger.where(LEDGER))}
+
+
+def read_known(ledger: Folder, digests: tuple[str, ...]) -> Known:
+    """Return what the given versions of a file held; a later version wins."""
+    documents: dict[str, str] = {}
+    pairs: dict[str, str] = {}
+    for digest in digests:
+        for name in ledger.names(f"{KNOWN}/{digest}/"):
+            known = Known.model_validate_json(ledger.read(name))
+            documents |= known.documents
+            pairs |= known.pairs
+    return Known(documents=documents, pairs=pairs)
+
+
+def settle(ledger: Folder, result: DropResult) -> None:
+    """Record that a take is done: call it when the result's corpus is stored safely.
+
+    The ledger file is written last, so that a kill before it leads to the same take again.
+    """
+    for (digest, offset), known in result.known.items():
+        ledger.write(f"{KNOWN}/{digest}/{offset}.json", known.model_dump_json().encode())
+    for item in result.quarantined:
+        content = json.dumps(item.model_dump(), ensure_ascii=False, indent=2)
+        ledger.write(f"{QUARANTINE}/{item.digest}/{item.offset}.json", content.encode())
+    if result.entries:
+        entries = read_ledger(ledger) | {entry.name: entry for entry in result.entries}
+        ledger.write(LEDGER, "".join(entry.model_dump_json() + "\n" for entry in entries.values()).encode())

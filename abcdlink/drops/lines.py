@@ -1,0 +1,86 @@
+"""Streams the lines of a drop file: whatever its size, one line is in memory at a time."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from pydantic import ValidationError
+
+from abcdlink.corpus.builder import first_problem
+from abcdlink.corpus.lines import DropLine
+from abcdlink.errors import InputError
+
+CHUNK = 1 << 20
+MAX_LINE = 16 << 20
+"""Bytes of the longest line that is read; a longer one is no pair of documents but another format."""
+
+EXCERPT = 40
+"""Bytes shown before and after a bad byte."""
+
+
+class BadLineError(InputError):
+    """A line that cannot be used: ``offset`` bytes from the line's start, with the bytes around it."""
+
+    def __init__(self, problem: str, mend: str, offset: int = 0, excerpt: str = "") -> None:
+        super().__init__(problem, mend)
+        self.offset, self.excerpt = offset, excerpt
+
+
+class Line(NamedTuple):
+    """A line with its end: ``data`` is cut off after ``MAX_LINE`` bytes, ``length`` is not."""
+
+    offset: int
+    data: bytes
+    length: int
+
+
+def fingerprint(file: IO[bytes]) -> tuple[str, bool]:
+    r"""Return the SHA-256 of a stream and whether its last byte ends a line (``\n``)."""
+    digest, last = hashlib.sha256(), b""
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+        last = chunk[-1:]
+    return digest.hexdigest(), last == b"\n"
+
+
+def lines(file: IO[bytes], offset: int) -> Iterator[Line]:
+    r"""Yield the lines of a stream that begins at ``offset``; only ``\n`` ends a line."""
+    while data := file.readline(MAX_LINE):
+        length, part = len(data), data
+        while part and not part.endswith(b"\n"):
+            part = file.readline(CHUNK)
+            length += len(part)
+        yield Line(offset, data, length)
+        offset += length
+
+
+def parse(line: Line) -> DropLine | None:
+    """Read one line; a blank one is ``None``.
+
+    Raises:
+        BadLineError: when it is too long, no UTF-8, no JSON or no pair.
+    """
+    if line.length > len(line.data):
+        msg = f"the line is longer than {MAX_LINE} bytes"
+        raise BadLineError(msg, "write one pair a line, each line ended by \\n")
+    mark = len(codecs.BOM_UTF8) if line.offset == 0 and line.data.startswith(codecs.BOM_UTF8) else 0
+    try:
+        text = line.data[mark:].decode()
+    except UnicodeDecodeError as error:
+        start = error.start + mark
+        msg = f"byte 0x{line.data[start]:02x} is not UTF-8"
+        raise BadLineError(msg, "save the file as UTF-8", start, _excerpt(line.data, start)) from None
+    try:
+        return DropLine.model_validate_json(text) if text.strip() else None
+    except ValidationError as error:
+        mend = 'write {"pair": id, "source": {"id": ..., "text": ...}, "target": {"id": ..., "text": ...}}'
+        raise BadLineError(first_problem(error), mend, excerpt=_excerpt(line.data, 0)) from None
+    except InputError as error:
+        raise BadLineError(error.problem, error.mend, excerpt=_excerpt(line.data, 0)) from None
+
+
+def _excerpt(data: bytes, around: int) -> str:
+    return data[max(0, around - EXCERPT) : around + EXCERPT].decode(errors="backslashreplace")

@@ -1,0 +1,192 @@
+"""Takes what is new and whole from a source of data drops, as one corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+
+from abcdlink.corpus.builder import CorpusBuilder
+from abcdlink.corpus.records import Corpus, Record
+from abcdlink.drops.ledger import Entry, Known, Quarantined, State, read_known, read_ledger
+from abcdlink.drops.lines import fingerprint, lines
+from abcdlink.drops.part import Part
+from abcdlink.drops.sources import DropFile, Source
+from abcdlink.segmentation import Segmenter
+from abcdlink.store import Folder
+
+SUFFIX = ".jsonl"
+UPLOADING = (".part", ".partial", ".filepart", ".crdownload", ".tmp")
+"""Endings under which programs write before they rename."""
+
+CHANGING = "it changes while it is read"
+
+LIMIT = 1000
+"""Lines read in one take, which bounds the memory it needs."""
+
+
+class Taken(Record):
+    """What one take read of one file: new pairs, lines that an earlier version held as well, bad lines."""
+
+    name: str
+    digest: str
+    version: int
+    pairs: int
+    unchanged: int
+    bad_lines: int
+    complete: bool
+
+
+class Waiting(Record):
+    """A file that is left for later, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass
+class DropResult:
+    """What a take found. Store ``corpus``, then call ``settle``; until then the same is taken again.
+
+    ``more``: there is more to take now, because the limit was reached. ``entries`` and ``known`` are
+    for ``settle``.
+    """
+
+    corpus: Corpus
+    taken: list[Taken] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
+    quarantined: list[Quarantined] = field(default_factory=list)
+    more: bool = False
+    entries: list[Entry] = field(default_factory=list)
+    known: dict[tuple[str, int], Known] = field(default_factory=dict)
+
+
+def take(source: Source, ledger: Folder, segmenter: Segmenter, limit: int = LIMIT) -> DropResult:
+    """Read new, whole files, at most ``limit`` lines of them; nothing is changed anywhere.
+
+    The same bytes under two names are taken once. New content under a known name is a new version: its
+    unchanged pairs are passed over, and a document or pair with an id that held other content before
+    gets ``@<version>`` behind its id.
+
+    Raises:
+        InputError: when the source folder is missing.
+        ServiceError: when S3 does not answer.
+    """
+    return _Take(source, ledger, segmenter, limit).run()
+
+
+class _Take:
+    def __init__(self, source: Source, ledger: Folder, segmenter: Segmenter, limit: int) -> None:
+        self.source, self.ledger, self.segmenter, self.left = source, ledger, segmenter, limit
+        self.entries = read_ledger(ledger)
+        self.finished = {entry.digest for entry in self.entries.values() if entry.state is not State.TAKING}
+        self.builder = CorpusBuilder("drops")
+        self.result = DropResult(self.builder.build())
+
+    def run(self) -> DropResult:
+        for file in self.source.files():
+            if self._is_done(file):
+                continue
+            if self.left <= 0:
+                self.result.more = True
+                break
+            try:
+                if entry := self._entry(file):
+                    self._read(file, entry)
+            except OSError as error:
+                self._wait(file, f"it cannot be read: {error.strerror or error}")
+        self.result.corpus = self.builder.build()
+        return self.result
+
+    def _is_done(self, file: DropFile) -> bool:
+        entry = self.entries.get(file.name)
+        return entry is not None and entry.stamp == file.stamp and entry.state is not State.TAKING
+
+    def _wait(self, file: DropFile, reason: str) -> None:
+        self.result.waiting.append(Waiting(name=file.name, reason=reason))
+
+    def _entry(self, file: DropFile) -> Entry | None:
+        """Return the entry of a file that is to be read, made anew when its content is new."""
+        before = self.entries.get(file.name)
+        if before and before.stamp == file.stamp:
+            return before
+        if reason := _unfinished(file):
+            self._wait(file, reason)
+            return None
+        with self.source.open(file.name) as stream:
+            digest, ended = fingerprint(stream)
+        if self.source.stamp(file.name) != file.stamp:
+            self._wait(file, CHANGING)
+            return None
+        if file.name.endswith(SUFFIX) and not ended:
+            self._wait(file, "its last line has no end yet")
+            return None
+        entry = self._new_entry(file, digest, before)
+        if entry.state is State.TAKING:
+            return entry
+        self.result.entries.append(entry)
+        return None
+
+    def _new_entry(self, file: DropFile, digest: str, before: Entry | None) -> Entry:
+        if before and before.digest == digest:
+            return before.model_copy(update={"stamp": file.stamp})
+        history = (*before.history, before.digest) if before else ()
+        entry = Entry(name=file.name, stamp=file.stamp, digest=digest, history=history)
+        if digest in self.finished:
+            return entry.model_copy(update={"state": State.DUPLICATE})
+        if not file.name.endswith(SUFFIX):
+            self.finished.add(digest)
+            reason, mend = f"it is no {SUFFIX} file", "drop JSON Lines, one pair a line"
+            self.result.quarantined.append(
+                Quarantined(name=file.name, digest=digest, offset=0, length=file.size, reason=reason, mend=mend)
+            )
+            return entry.model_copy(update={"state": State.QUARANTINED})
+        return entry
+
+    def _read(self, file: DropFile, entry: Entry) -> None:
+        """Read on where the entry stands; what was read counts only if the file did not change meanwhile."""
+        part = Part(entry, read_known(self.ledger, entry.history))
+        with self.source.open(file.name, entry.offset) as stream:
+            for line in islice(lines(stream, entry.offset), self.left):
+                part.add(line, self.segmenter)
+                self.left -= 1
+        if self.source.stamp(file.name) == file.stamp:
+            self._keep(part, complete=part.offset >= file.size)
+        else:
+            self._wait(file, CHANGING)
+
+    def _keep(self, part: Part, *, complete: bool) -> None:
+        entry = part.entry
+        for offset, (source, target, pair) in part.pairs:
+            self.builder.add_whole_pair(f"{self.source.where(entry.name)}, byte {offset}", source, target, pair)
+        if complete:
+            self.finished.add(entry.digest)
+        done = {
+            "offset": part.offset,
+            "pairs": entry.pairs + len(part.pairs),
+            "bad_lines": entry.bad_lines + len(part.bad),
+            "state": State.TAKEN if complete else State.TAKING,
+        }
+        self.result.entries.append(entry.model_copy(update=done))
+        self.result.known[entry.digest, entry.offset] = part.found
+        self.result.quarantined.extend(part.bad)
+        self.result.more |= not complete
+        self.result.taken.append(
+            Taken(
+                name=entry.name,
+                digest=entry.digest,
+                version=entry.version,
+                pairs=len(part.pairs),
+                unchanged=part.unchanged,
+                bad_lines=len(part.bad),
+                complete=complete,
+            )
+        )
+
+
+def _unfinished(file: DropFile) -> str:
+    """Say why a file cannot be whole yet, before it is read; empty when nothing speaks against it."""
+    if file.name.endswith(UPLOADING):
+        return "its name is that of an upload in progress"
+    if not file.settled:
+        return "it was changed just now"
+    return "" if file.size else "it is empty"

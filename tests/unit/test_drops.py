@@ -1,0 +1,275 @@
+"""Data drops from a local folder: taken once, whole, in order, and nothing lost at any kill."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from abcdlink.corpus import Corpus, merge
+from abcdlink.drops import DropResult, LocalSource, State, open_source, read_ledger, scan, settle, take
+from abcdlink.drops import lines as drop_lines
+from abcdlink.errors import InputError
+from abcdlink.segmentation import get_segmenter
+from abcdlink.store import LocalFolder
+
+
+def line(pair: str, source: str = "One. Two.", target: str = "Three.", **more: object) -> bytes:
+    value = {"pair": pair, "source": {"id": f"{pair}-s", "text": source}, "target": {"id": "t", "text": target}}
+    return json.dumps(value | more, ensure_ascii=False).encode() + b"\n"
+
+
+class Drops:
+    """A drop folder and its ledger, as the scheduled flow uses them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root / "drops"
+        self.root.mkdir()
+        self.source = LocalSource(self.root, quiet=0)
+        self.ledger = LocalFolder(root / "ledger")
+
+    def put(self, name: str, data: bytes) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_bytes(data)
+
+    def look(self, limit: int = 1000) -> DropResult:
+        return take(self.source, self.ledger, get_segmenter(), limit)
+
+    def run(self, limit: int = 1000) -> DropResult:
+        result = self.look(limit)
+        settle(self.ledger, result)
+        return result
+
+    def state(self, name: str) -> State:
+        return read_ledger(self.ledger)[name].state
+
+
+@pytest.fixture
+def drops(tmp_path: Path) -> Drops:
+    return Drops(tmp_path)
+
+
+def pairs(corpus: Corpus) -> list[str]:
+    return [pair.id for pair in corpus.pairs]
+
+
+def test_a_whole_file_is_taken_once(drops):
+    drops.put("a.jsonl", b"\xef\xbb\xbf" + line("p") + b"\n" + line("q", "Z\u2028W.", links={"0": ["0"]}))
+    first = drops.run()
+    assert pairs(first.corpus) == ["p", "q"]
+    assert first.corpus.documents["p-s"].texts == ["One.", "Two."]
+    assert first.corpus.pairs[1].links == {"0": ("0",)}
+    assert [(t.name, t.version, t.pairs, t.bad_lines, t.complete) for t in first.taken] == [("a.jsonl", 1, 2, 0, True)]
+    assert (first.waiting, first.quarantined, first.corpus.refused) == ([], [], [])
+    again = drops.run()
+    assert (pairs(again.corpus), again.taken, again.more) == ([], [], False)
+
+
+def test_without_settling_the_same_is_taken_again(drops):
+    drops.put("a.jsonl", line("p"))
+    assert drops.look() == drops.look()
+    assert pairs(drops.run().corpus) == ["p"]
+
+
+def test_files_of_subfolders_are_found_and_hidden_ones_are_not(drops):
+    for name in ("b.jsonl", "2025/é 1.jsonl", ".hidden.jsonl", ".tmp/x.jsonl"):
+        drops.put(name, line(name))
+    assert [file.name for file in scan(drops.source)] == ["2025/é 1.jsonl", "b.jsonl"]
+    assert pairs(drops.run().corpus) == ["2025/é 1.jsonl", "b.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.jsonl", line("p") + line("q")[:-1], "its last line has no end yet"),
+        ("a.jsonl", b"", "it is empty"),
+        ("a.jsonl.part", line("p"), "its name is that of an upload in progress"),
+    ],
+)
+def test_partial_uploads_wait_and_are_taken_when_whole(drops, name, data, reason):
+    drops.put(name, data)
+    waiting = drops.run()
+    assert (pairs(waiting.corpus), [(w.name, w.reason) for w in waiting.waiting]) == ([], [(name, reason)])
+    (drops.root / name).unlink()
+    drops.put("a.jsonl", line("p") + line("q"))
+    assert pairs(drops.run().corpus) == ["p", "q"]
+
+
+def test_a_file_that_changed_just_now_waits(drops):
+    drops.put("a.jsonl", line("p"))
+    drops.source.quiet = 3600
+    assert [w.reason for w in drops.run().waiting] == ["it was changed just now"]
+
+
+def test_a_file_that_changes_while_it_is_read_waits(drops, monkeypatch):
+    drops.put("a.jsonl", line("p"))
+    stamps = iter(["other", *[scan(drops.source)[0].stamp] * 3])
+    monkeypatch.setattr(drops.source, "stamp", lambda _: next(stamps))
+    assert [w.reason for w in drops.run().waiting] == ["it changes while it is read"]
+    assert pairs(drops.run().corpus) == ["p"]
+
+
+def test_a_file_that_vanishes_waits(drops, monkeypatch):
+    drops.put("a.jsonl", line("p"))
+    drops.put("b.jsonl", line("q"))
+    files = scan(drops.source)
+    (drops.root / "a.jsonl").unlink()
+    monkeypatch.setattr(drops.source, "files", lambda: files)
+    result = drops.run()
+    assert (pairs(result.corpus), [w.name for w in result.waiting]) == (["q"], ["a.jsonl"])
+
+
+def test_the_same_bytes_under_two_names_are_taken_once(drops):
+    drops.put("a.jsonl", line("p"))
+    drops.put("b.jsonl", line("p"))
+    assert [t.name for t in drops.run().taken] == ["a.jsonl"]
+    drops.put("c.jsonl", line("p"))
+    assert drops.run().taken == []
+    assert (drops.state("b.jsonl"), drops.state("c.jsonl")) == (State.DUPLICATE, State.DUPLICATE)
+
+
+def test_a_touched_file_is_not_new(drops):
+    drops.put("a.jsonl", line("p"))
+    drops.run()
+    (drops.root / "a.jsonl").touch()
+    assert drops.run().taken == []
+
+
+def test_new_content_under_a_name_is_a_new_version_of_what_changed_only(drops):
+    drops.put("a.jsonl", line("same") + line("text") + line("other"))
+    first = drops.run()
+    drops.put("a.jsonl", line("same") + line("text", "New words.") + line("added"))
+    second = drops.run()
+    assert [(p.id, p.source, p.target) for p in second.corpus.pairs] == [
+        ("text@2", "text-s@2", "t"),
+        ("added", "added-s", "t"),
+    ]
+    assert [(t.version, t.pairs, t.unchanged) for t in second.taken] == [(2, 2, 1)]
+    both = merge("all", [first.corpus, second.corpus])
+    assert (pairs(both), both.refused) == (["same", "text", "other", "text@2", "added"], [])
+    drops.put("a.jsonl", line("text", "Newest words."))
+    assert pairs(drops.run().corpus) == ["text@3"]
+
+
+def test_bad_lines_are_quarantined_with_their_place_and_the_rest_is_taken(drops):
+    latin = line("caf\u00e9").decode().encode("latin-1")
+    bad = [latin, b'{"pair": "x"\n', b'{"pair": "y"}\n', line("z", " "), b"[]\n"]
+    drops.put("a.jsonl", line("p") + b"".join(bad) + line("q"))
+    result = drops.run()
+    assert pairs(result.corpus) == ["p", "q"]
+    starts = [len(line("p")) + sum(map(len, bad[:n])) for n in range(len(bad))]
+    assert [q.offset for q in result.quarantined] == [starts[0] + latin.index(b"\xe9"), *starts[1:]]
+    assert [q.length for q in result.quarantined] == [len(each) for each in bad]
+    assert "byte 0xe9 is not UTF-8" in result.quarantined[0].reason
+    assert "caf\\xe9" in result.quarantined[0].excerpt
+    assert result.quarantined[3].reason == "document 'z-s' has no sentences"
+    kept = drops.ledger.names("quarantine/")
+    assert [json.loads(drops.ledger.read(name))["name"] for name in kept] == ["a.jsonl"] * 5
+    assert read_ledger(drops.ledger)["a.jsonl"].bad_lines == 5
+    assert drops.run().quarantined == []
+
+
+def test_undecodable_bytes_behind_a_byte_order_mark_are_counted_from_the_file_start(drops):
+    drops.put("a.jsonl", b"\xef\xbb\xbf\xff\n")
+    assert [q.offset for q in drops.run().quarantined] == [3]
+
+
+def test_other_files_go_to_quarantine_once(drops):
+    drops.put("notes.txt", b"no line end")
+    drops.put("copy.txt", b"no line end")
+    result = drops.run()
+    assert [(q.name, q.reason) for q in result.quarantined] == [("copy.txt", "it is no .jsonl file")]
+    assert (drops.state("copy.txt"), drops.state("notes.txt")) == (State.QUARANTINED, State.DUPLICATE)
+    assert drops.run().quarantined == []
+    assert (drops.root / "notes.txt").read_bytes() == b"no line end"
+
+
+def test_a_line_that_is_too_long_is_quarantined_and_the_next_is_read(drops, monkeypatch):
+    monkeypatch.setattr(drop_lines, "MAX_LINE", 1000)
+    monkeypatch.setattr(drop_lines, "CHUNK", 64)
+    drops.put("a.jsonl", line("long", "x" * 5000) + line("p"))
+    result = drops.run()
+    assert (pairs(result.corpus), [q.length for q in result.quarantined]) == (["p"], [len(line("long", "x" * 5000))])
+
+
+def test_conflicting_pairs_of_two_files_are_refused_and_counted(drops):
+    drops.put("a.jsonl", line("p"))
+    drops.put("b.jsonl", line("p", "Different."))
+    result = drops.run()
+    assert (pairs(result.corpus), len(result.corpus.refused)) == (["p"], 1)
+    assert "b.jsonl, byte 0" in result.corpus.refused[0].where
+
+
+def test_a_large_file_is_taken_in_parts(drops):
+    names = [f"p{n}" for n in range(7)]
+    drops.put("a.jsonl", b"".join(line(name) for name in names[:5]) + b"broken\n")
+    drops.put("b.jsonl", b"".join(line(name) for name in names[5:]))
+    found, bad, takes = [], 0, 0
+    more = True
+    while more:
+        drops.look(limit=2)  # a take that was killed before it settled
+        result = drops.run(limit=2)
+        assert len(result.corpus.pairs) <= 2
+        found += pairs(result.corpus)
+        bad += len(result.quarantined)
+        takes, more = takes + 1, result.more
+    assert (found, bad, takes) == (names, 1, 4)
+
+
+def test_a_version_is_compared_with_all_parts_of_the_one_before(drops):
+    drops.put("a.jsonl", line("p") + line("q") + line("r"))
+    while drops.run(limit=1).more:
+        pass
+    drops.put("a.jsonl", line("r") + line("q") + line("p") + line("new"))
+    assert pairs(drops.run().corpus) == ["new"]
+
+
+class KilledError(Exception):
+    """Stands for a kill: raised in the middle of settling."""
+
+
+@pytest.mark.parametrize("survived", range(5))
+def test_a_kill_at_any_write_loses_and_doubles_nothing(drops, monkeypatch, survived):
+    drops.put("a.jsonl", line("p") + b"bad\n")
+    drops.put("b.jsonl", line("q"))
+    writes = iter(range(survived))
+    write = drops.ledger.write
+
+    def dying(name: str, data: bytes) -> None:
+        if next(writes, None) is None:
+            raise KilledError
+        write(name, data)
+
+    stored = [drops.look().corpus]
+    with monkeypatch.context() as patch:
+        patch.setattr(drops.ledger, "write", dying)
+        try:
+            settle(drops.ledger, drops.look())
+        except KilledError:
+            assert survived < 4
+    stored.append(drops.run().corpus)
+    assert pairs(merge("all", stored)) == ["p", "q"]
+    assert drops.run().taken == []
+    assert {name: e.pairs for name, e in read_ledger(drops.ledger).items()} == {"a.jsonl": 1, "b.jsonl": 1}
+
+
+def test_memory_does_not_grow_with_the_file(drops):
+    with (drops.root / "a.jsonl").open("wb") as file:
+        for n in range(3000):
+            file.write(line(f"p{n}", "word " * 2000))
+    tracemalloc.start()
+    result = drops.look(limit=3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(result.corpus.pairs) == 3
+    assert (drops.root / "a.jsonl").stat().st_size > 30_000_000
+    assert peak < 6_000_000
+
+
+def test_missing_folder_and_missing_setting_are_clear_errors(tmp_path):
+    with pytest.raises(InputError, match=r"drop folder .*nowhere is not there"):
+        scan(open_source(str(tmp_path / "nowhere")))
+    with pytest.raises(InputError, match="no source of data drops is set"):
+        open_source("")
