@@ -42,7 +42,7 @@ environments: .venv/installed $(LABEL_STUDIO_TEMPLATE)
 	@touch $@
 
 $(LABEL_STUDIO_TEMPLATE): .venv-label-studio/installed
-	@echo "setup: Label Studio's tables (its 396 migrations, once instead of at the first start)"
+	@echo "setup: Label Studio's tables (its migrations, once instead of at every first start)"
 	@rm -rf $(@D) && mkdir -p $(@D)
 	@# `version` makes the tables and no account; .env is a secret key, which every home makes for itself.
 	@LABEL_STUDIO_BASE_DATA_DIR=$(CURDIR)/$(@D) COLLECT_ANALYTICS=false LATEST_VERSION_CHECK=false \

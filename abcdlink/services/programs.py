@@ -1,0 +1,189 @@
+"""The programs that ``up`` runs on this machine: commands, environments, ports and how each shows its health."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.services.credentials import LABEL_STUDIO_FOLDER, Credentials
+from abcdlink.services.health import answers, worker_is_online
+from abcdlink.services.ports import LOOPBACK, is_local
+from abcdlink.settings import PROJECT_ROOT, Settings
+
+LABEL_STUDIO, PREFECT, LLM, WORKER = "label-studio", "prefect", "llm", "worker"
+WORK_POOL = "abcdlink"
+LABEL_STUDIO_ENVIRONMENT = PROJECT_ROOT / ".venv-label-studio"
+LABEL_STUDIO_COMMAND = LABEL_STUDIO_ENVIRONMENT / "bin" / "label-studio"
+LABEL_STUDIO_TEMPLATE = LABEL_STUDIO_ENVIRONMENT / "template" / "label_studio.sqlite3"
+"""Label Studio's tables without any row of ours; ``make setup`` makes it, which saves half a minute at first start."""
+
+MARK = "ABCDLINK_STARTED_BY"
+"""Environment variable of every program started by ``up``: the home folder it belongs to."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that the process manager runs.
+
+    Attributes:
+        port: the port it listens on, ``None`` for the worker.
+        port_setting: the assignment that moves it to another port, with ``{port}`` for the number.
+        is_ready: tells, given when the process started (seconds since 1970), whether it does its work.
+        after: name of the program that must be ready first.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    is_ready: Callable[[float], bool]
+    url: str = ""
+    port: int | None = None
+    port_setting: str = ""
+    after: str | None = None
+
+
+def label_studio_port(settings: Settings) -> int:
+    """Return the port in the address of Label Studio.
+
+    Raises:
+        InputError: when the address is not one.
+    """
+    parts = urlsplit(settings.label_studio_url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if not parts.hostname or parts.scheme not in {"http", "https"} or (port is None and ":" in parts.netloc):
+        msg = f"ABCDLINK_LABEL_STUDIO_URL={settings.label_studio_url!r} is not an address"
+        raise InputError(msg, "give it as http://127.0.0.1:8080 or the like")
+    return port or (443 if parts.scheme == "https" else 80)
+
+
+def prefect_url(settings: Settings) -> str:
+    """Return where the local Prefect server and its UI are."""
+    return f"http://{LOOPBACK}:{settings.prefect_port}"
+
+
+def embedded_llm_url(settings: Settings) -> str:
+    """Return where the embedded LLM's server is."""
+    return f"http://{LOOPBACK}:{settings.llm_port}"
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """Return the variables that every program of this home needs, flow runs and Prefect's clients included."""
+    home = settings.home.resolve()
+    runs = settings.runs_root if "://" in settings.runs_root else str(Path(settings.runs_root).resolve())
+    mine = {f"ABCDLINK_{name.upper()}": _text(value) for name, value in settings}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(settings.threads))
+    return {
+        **mine,
+        "ABCDLINK_HOME": str(home),
+        "ABCDLINK_RUNS": runs,
+        **threads,
+        "TOKENIZERS_PARALLELISM": "false",
+        "PREFECT_HOME": str(home / "prefect"),
+        "PREFECT_API_URL": f"{prefect_url(settings)}/api",
+        "PREFECT_UI_URL": prefect_url(settings),
+        "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "DO_NOT_TRACK": "1",
+        "PREFECT_CLI_PROMPT": "false",
+        # The worker looks for due runs this often; the default of 10 s is felt when a person waits.
+        "PREFECT_WORKER_QUERY_SECONDS": "2",
+        # A run that lost its process is known by its silence: the shortest beat that Prefect allows.
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+    }
+
+
+def _text(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+
+
+def label_studio_environment(settings: Settings, credentials: Credentials) -> dict[str, str]:
+    """Return the variables that the local Label Studio needs: its folder, the coordinator's account, no calls home."""
+    return {
+        "LABEL_STUDIO_BASE_DATA_DIR": str(settings.home.resolve() / LABEL_STUDIO_FOLDER),
+        "LABEL_STUDIO_USERNAME": credentials.user,
+        "LABEL_STUDIO_PASSWORD": credentials.password.get_secret_value(),
+        "LABEL_STUDIO_USER_TOKEN": credentials.token.get_secret_value(),
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+        "DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        "COLLECT_ANALYTICS": "false",
+        "LATEST_VERSION_CHECK": "false",
+        "FEATURE_FLAGS_OFFLINE": "true",
+        "SENTRY_DSN": "",
+        "FRONTEND_SENTRY_DSN": "",
+    }
+
+
+def local_programs(settings: Settings) -> list[Program]:
+    """Return the programs that these settings ask for on this machine, in the order of their start."""
+    programs = [_prefect(settings)]
+    if is_local(settings.label_studio_url):
+        programs.append(_label_studio(settings))
+    if not settings.llm_base_url:
+        programs.append(_llm(settings))
+    return [*programs, _worker(settings)]
+
+
+def _label_studio(settings: Settings) -> Program:
+    port = label_studio_port(settings)
+    address = ("--internal-host", LOOPBACK, "--port", str(port))
+    return Program(
+        name=LABEL_STUDIO,
+        command=(str(LABEL_STUDIO_COMMAND), "start", "--no-browser", *address),
+        is_ready=partial(answers, f"http://{LOOPBACK}:{port}/health"),
+        url=settings.label_studio_url,
+        port=port,
+        port_setting=f"ABCDLINK_LABEL_STUDIO_URL=http://{LOOPBACK}:{{port}}",
+    )
+
+
+def _prefect(settings: Settings) -> Program:
+    address = ("--host", LOOPBACK, "--port", str(settings.prefect_port))
+    return Program(
+        name=PREFECT,
+        command=(sys.executable, "-m", "prefect", "server", "start", *address),
+        is_ready=partial(answers, f"{prefect_url(settings)}/api/health"),
+        url=prefect_url(settings),
+        port=settings.prefect_port,
+        port_setting="ABCDLINK_PREFECT_PORT={port}",
+    )
+
+
+def _llm(settings: Settings) -> Program:
+    return Program(
+        name=LLM,
+        command=(sys.executable, "-m", "abcdlink.llm.embedded", "--port", str(settings.llm_port)),
+        is_ready=partial(answers, f"{embedded_llm_url(settings)}/health"),
+        url=f"{embedded_llm_url(settings)}/v1",
+        port=settings.llm_port,
+        port_setting="ABCDLINK_LLM_PORT={port}",
+    )
+
+
+def _worker(settings: Settings) -> Program:
+    name = f"abcdlink-{os.uname().nodename}"
+    pool = ("--pool", WORK_POOL, "--type", "process", "--name", name)
+    return Program(
+        name=WORKER,
+        command=(sys.executable, "-m", "prefect", "worker", "start", *pool),
+        is_ready=partial(worker_is_online, f"{prefect_url(settings)}/api", WORK_POOL, name),
+        after=PREFECT,
+    )
+
+
+def require_installed(programs: list[Program]) -> None:
+    """Raise ``ServiceError`` when a program is not on this machine."""
+    for program in programs:
+        if not os.access(program.command[0], os.X_OK):
+            msg = f"{program.name} is not installed ({program.command[0]} is not there)"
+            raise ServiceError(msg, "run `make setup` in the project's folder")

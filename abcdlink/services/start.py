@@ -1,0 +1,228 @@
+"""``up`` and ``down``: everything that the work needs on this machine, started side by side and waited for."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import xmlrpc.client
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from filelock import FileLock
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.progress import Progress, silent
+from abcdlink.services.credentials import DATABASE, LABEL_STUDIO_FOLDER, ensure_credentials, make_home
+from abcdlink.services.deployments import PREFECT_FILE, Deployment, end_of
+from abcdlink.services.ports import holder, is_free, is_local, next_free
+from abcdlink.services.programs import (
+    LABEL_STUDIO_TEMPLATE,
+    MARK,
+    PREFECT,
+    WORKER,
+    Program,
+    environment,
+    label_studio_environment,
+    local_programs,
+    require_installed,
+)
+from abcdlink.services.records import Stack
+from abcdlink.services.state import status
+from abcdlink.services.supervision import ACTIVE, Supervisor
+from abcdlink.settings import Settings, get_settings
+
+START_SECONDS = 300.0
+"""Longest wait for everything to be ready."""
+
+POLL_SECONDS = 0.3
+FLOWS = "flows"
+"""What the deployment of the flows is called beside the programs."""
+
+
+def up(settings: Settings | None = None, progress: Progress = silent, prefect_file: Path = PREFECT_FILE) -> Stack:
+    """Start what these settings ask for and is not running yet; return when all of it is ready.
+
+    Prefect's server, its worker and deployments always; Label Studio unless ``label_studio_url`` is another
+    machine's; the embedded LLM unless ``llm_base_url`` is set. Everything listens on 127.0.0.1 only. The first
+    call makes up the account of the local Label Studio: read the settings anew afterwards.
+
+    Args:
+        settings: default: ``get_settings()``.
+        progress: shows each program from its start until it is ready.
+        prefect_file: the flows to deploy.
+
+    Raises:
+        InputError: when a setting, the file of secrets or the file of deployments cannot be used, or when
+            the services run already with other settings.
+        ServiceError: when a port is taken, a program is not installed or does not become ready; what this
+            call started is stopped then.
+    """
+    settings = settings or get_settings()
+    programs = local_programs(settings)
+    require_installed(programs)
+    home = make_home(settings)
+    (home / "locks").mkdir(exist_ok=True)
+    with FileLock(home / "locks" / "services.lock"):
+        settings, told = _prepare(settings)
+        supervisor = Supervisor(home)
+        wanted, notes = _wanted(supervisor, programs, told)
+        require_free_ports(wanted)
+        if not supervisor.is_running():
+            supervisor.launch(programs, told)
+        start = _Start(supervisor, wanted, lambda: Deployment(settings, prefect_file), progress)
+        try:
+            start.run()
+        except BaseException:
+            start.undo()
+            raise
+    now = status(settings)
+    return now.model_copy(update={"started": [program.name for program in wanted], "notes": notes})
+
+
+def down(settings: Settings | None = None) -> Stack:
+    """Stop everything that ``up`` started for this home; runs, annotations and secrets stay.
+
+    Raises:
+        ServiceError: when the process manager does not end.
+    """
+    settings = settings or get_settings()
+    supervisor = Supervisor(settings.home.resolve())
+    if supervisor.is_running():
+        ran = [name for name, info in supervisor.states().items() if info["statename"] in ACTIVE]
+        supervisor.shut_down()
+    else:
+        ran = supervisor.end_leftovers()
+    notes = [f"stopped {', '.join(ran)}" if ran else "nothing was running"]
+    return status(settings).model_copy(update={"notes": notes})
+
+
+def _prepare(settings: Settings) -> tuple[Settings, dict[str, str]]:
+    """Make the local Label Studio's account and tables; return the settings with its token, and the environment."""
+    mark = {MARK: str(settings.home.resolve())}
+    if not is_local(settings.label_studio_url):
+        return settings, {**environment(settings), **mark}
+    credentials = ensure_credentials(settings)
+    get_settings.cache_clear()
+    _copy_tables(settings.home.resolve() / LABEL_STUDIO_FOLDER / DATABASE)
+    if not settings.label_studio_token.get_secret_value():
+        settings = settings.model_copy(update={"label_studio_token": credentials.token})
+    return settings, {**environment(settings), **label_studio_environment(settings, credentials), **mark}
+
+
+def _copy_tables(database: Path) -> None:
+    """Give a new Label Studio its tables from the template of ``make setup``; without one it makes them itself."""
+    if database.exists() or not LABEL_STUDIO_TEMPLATE.exists():
+        return
+    database.parent.mkdir(parents=True, exist_ok=True)
+    half = database.with_suffix(".new")
+    shutil.copyfile(LABEL_STUDIO_TEMPLATE, half)
+    half.replace(database)
+
+
+def _wanted(supervisor: Supervisor, programs: list[Program], told: dict[str, str]) -> tuple[list[Program], list[str]]:
+    """Return the programs that do not run yet, and notes for the reader.
+
+    Raises:
+        InputError: when those that run were started with other settings.
+    """
+    if not supervisor.is_running():
+        ended = supervisor.end_leftovers()
+        return programs, [f"ended what an earlier start had left behind: {', '.join(ended)}"] if ended else []
+    if changed := supervisor.differences(programs, told):
+        msg = f"the services run with other settings than these ({', '.join(changed)})"
+        raise InputError(msg, "take back the change, or run `abcdlink down` and then `abcdlink up`")
+    states = supervisor.states()
+    wanted = [program for program in programs if states[program.name]["statename"] not in ACTIVE]
+    return wanted, [] if wanted else ["everything was running already"]
+
+
+def require_free_ports(programs: list[Program]) -> None:
+    """Raise one ``ServiceError`` that names every taken port, who holds it, and the setting that moves ours."""
+    problems, mends = [], []
+    for program in programs:
+        if program.port is not None and not is_free(program.port):
+            problems.append(f"port {program.port}, which {program.name} needs, is held by {holder(program.port)}")
+            mends.append(program.port_setting.format(port=next_free(program.port)))
+    if problems:
+        raise ServiceError("; ".join(problems), f"end that program, or set {' and '.join(mends)}")
+
+
+class _Start:
+    """One start: programs side by side, each begun as soon as what it needs is ready.
+
+    Args:
+        wanted: the programs to start; all others of the home run already.
+        deploy: begins the deployment; called when Prefect is ready and its worker is wanted.
+    """
+
+    def __init__(
+        self, supervisor: Supervisor, wanted: list[Program], deploy: Callable[[], Deployment], progress: Progress
+    ) -> None:
+        self.supervisor, self.wanted, self.deploy, self.progress = supervisor, wanted, deploy, progress
+        self.to_start = list(wanted)
+        self.waiting: dict[str, tuple[Program, int]] = {}
+        self.deployment: Deployment | None = None
+        self.deployed = all(program.name != WORKER for program in wanted)
+        self.shown: dict[str, Iterator[str]] = {}
+
+    def run(self) -> None:
+        """Return when all is ready; ``ServiceError`` at the first thing that goes wrong."""
+        deadline = time.monotonic() + START_SECONDS
+        while self.to_start or self.waiting or not self.deployed:
+            self._begin()
+            self._look()
+            if time.monotonic() > deadline:
+                late = next(iter(self.waiting), PREFECT)
+                raise self._failure(late, f"is not ready after {START_SECONDS:.0f} s")
+            time.sleep(POLL_SECONDS)
+
+    def undo(self) -> None:
+        """Stop what this start has begun, the last first."""
+        if self.deployment:
+            self.deployment.stop()
+        if not self.supervisor.is_running():
+            return
+        for program in reversed(self.wanted):
+            self.supervisor.stop(program.name)
+        if all(info["statename"] not in ACTIVE for info in self.supervisor.states().values()):
+            self.supervisor.shut_down()
+
+    def _begin(self) -> None:
+        pending = {program.name for program in self.to_start} | set(self.waiting)
+        # The deployment first: it makes the work pool, which the worker needs.
+        if not self.deployed and not self.deployment and PREFECT not in pending:
+            self.deployment = self.deploy()
+            self._show(FLOWS)
+        for program in [one for one in self.to_start if one.after not in pending]:
+            try:
+                pid = self.supervisor.start(program.name)
+            except xmlrpc.client.Fault as fault:
+                raise self._failure(program.name, f"cannot be started ({fault.faultString})") from None
+            self.to_start.remove(program)
+            self.waiting[program.name] = (program, pid)
+            self._show(program.name)
+
+    def _look(self) -> None:
+        states = self.supervisor.states()
+        for program, pid in list(self.waiting.values()):
+            info = states[program.name]
+            if info["statename"] not in ACTIVE or info["pid"] != pid:
+                raise self._failure(program.name, "ended while it was starting")
+            if program.is_ready(float(info["start"])):
+                del self.waiting[program.name]
+                self._show_done(program.name)
+        if self.deployment and not self.deployed and self.deployment.is_done():
+            self.deployed = True
+            self._show_done(FLOWS)
+
+    def _show(self, name: str) -> None:
+        self.shown[name] = self.progress([name], name, 1)
+        next(self.shown[name])
+
+    def _show_done(self, name: str) -> None:
+        next(self.shown[name], None)
+
+    def _failure(self, name: str, problem: str) -> ServiceError:
+        log = self.supervisor.log(name)
+        said = f"; the end of {log}:\n{end_of(log)}" if log.exists() and log.stat().st_size else ""
+        return ServiceError(f"{name} {problem}{said}", "mend what it names, then run `abcdlink up` again")

@@ -1,0 +1,87 @@
+"""``status``: how each service of a home is now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import psutil
+
+from abcdlink.services.credentials import COORDINATOR
+from abcdlink.services.health import answers, llm_models
+from abcdlink.services.ports import holder, is_free, is_local
+from abcdlink.services.programs import LABEL_STUDIO, LLM, Program, local_programs
+from abcdlink.services.records import Service, ServiceState, Stack
+from abcdlink.services.supervision import ACTIVE, Supervisor
+from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+
+MEGABYTE = 1024 * 1024
+MINUTE, HOUR = 60, 3600
+
+
+def status(settings: Settings | None = None) -> Stack:
+    """Return how every service is that these settings name: those of this home, and servers elsewhere."""
+    settings = settings or get_settings()
+    supervisor = Supervisor(settings.home.resolve())
+    infos = supervisor.states() if supervisor.is_running() else {}
+    looks: list[Callable[[], Service]] = [
+        partial(_local, program, infos.get(program.name), str(supervisor.log(program.name)))
+        for program in local_programs(settings)
+    ]
+    login = ""
+    if is_local(settings.label_studio_url):
+        secrets = settings.home.resolve() / SECRETS_FILE
+        login = f"log in at {settings.label_studio_url} as {COORDINATOR}; the password is in {secrets}"
+    else:
+        looks.append(partial(_remote_label_studio, settings))
+    if settings.llm_base_url:
+        looks.append(partial(_remote_llm, settings))
+    with ThreadPoolExecutor(len(looks)) as threads:
+        return Stack(services=list(threads.map(lambda look: look(), looks)), login=login)
+
+
+def _local(program: Program, info: dict[str, Any] | None, log: str) -> Service:
+    state, detail = _judge(program, info)
+    return Service(name=program.name, state=state, url=program.url, detail=detail, log=log)
+
+
+def _judge(program: Program, info: dict[str, Any] | None) -> tuple[ServiceState, str]:
+    statename = info["statename"] if info else "STOPPED"
+    if info and statename in ACTIVE:
+        ready = program.is_ready(float(info["start"]))
+        return ServiceState.READY if ready else ServiceState.STARTING, _about(info)
+    if statename in {"FATAL", "BACKOFF", "EXITED", "UNKNOWN"}:
+        return ServiceState.FAILED, f"ended by itself: {info['description'] if info else ''}"
+    if program.port is not None and not is_free(program.port):
+        return ServiceState.STOPPED, f"its port {program.port} is held by {holder(program.port)}"
+    return ServiceState.STOPPED, ""
+
+
+def _about(info: dict[str, Any]) -> str:
+    """Say the process id, age and memory (children included) of a running program."""
+    age = time.time() - info["start"]
+    text = f"{age / HOUR:.1f} h" if age >= HOUR else f"{age / MINUTE:.0f} min" if age >= MINUTE else f"{age:.0f} s"
+    try:
+        process = psutil.Process(info["pid"])
+        size = sum(one.memory_info().rss for one in [process, *process.children(recursive=True)]) / MEGABYTE
+    except psutil.Error:
+        return f"process {info['pid']}, for {text}"
+    return f"process {info['pid']}, for {text}, {size:.0f} MB"
+
+
+def _remote_label_studio(settings: Settings) -> Service:
+    up = answers(f"{settings.label_studio_url.rstrip('/')}/health")
+    return _remote(LABEL_STUDIO, settings.label_studio_url, "" if up else "does not answer")
+
+
+def _remote_llm(settings: Settings) -> Service:
+    _, problem = llm_models(settings)
+    return _remote(LLM, settings.llm_base_url, problem)
+
+
+def _remote(name: str, url: str, problem: str) -> Service:
+    state = ServiceState.FAILED if problem else ServiceState.READY
+    return Service(name=name, state=state, url=url, managed=False, detail=problem or "not started by abcdlink")

@@ -1,0 +1,202 @@
+"""The process manager: one supervisord a home, asked over a socket that only its owner can open."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+import xmlrpc.client
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import psutil
+
+from abcdlink.errors import ServiceError
+from abcdlink.services.programs import MARK, Program
+from abcdlink.settings import PROJECT_ROOT
+from abcdlink.store import write_atomically
+
+TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
+SOCKET_LIMIT = 90
+"""Characters of a socket's path: the kernel takes 107, and supervisor adds its process id for a moment."""
+
+STOP_SECONDS = 60.0
+"""Longest wait for all programs to end: each has 20 s before it is killed."""
+
+ACTIVE = {"STARTING", "RUNNING"}
+"""Supervisor's names of the states in which a program works or is about to."""
+
+UNREACHABLE = (OSError, xmlrpc.client.ProtocolError, http.client.HTTPException)
+
+
+class Supervisor:
+    """Starts, watches and stops the programs of one home.
+
+    Args:
+        home: absolute path of the home folder.
+    """
+
+    def __init__(self, home: Path) -> None:
+        # Here, since it takes 0.1 s that only those who ask for services should pay.
+        from supervisor.xmlrpc import SupervisorTransport
+
+        self.home = home
+        self.config = home / "supervisord.conf"
+        self.logs = home / "logs"
+        self.socket = _socket_path(home)
+        transport = SupervisorTransport(None, None, serverurl=f"unix://{self.socket}")
+        self._rpc: Any = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport).supervisor
+
+    def log(self, name: str) -> Path:
+        """Return where a program's output goes."""
+        return self.logs / f"{name}.log"
+
+    def is_running(self) -> bool:
+        """Tell whether the process manager answers; files left by one that was killed do not count."""
+        try:
+            return bool(self._rpc.getState()["statename"] == "RUNNING")
+        except UNREACHABLE:
+            return False
+
+    def launch(self, programs: list[Program], environment: dict[str, str]) -> None:
+        """Start supervisord in the background with the programs' environment; no program runs yet.
+
+        Raises:
+            ServiceError: when it does not start.
+        """
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(self.config, self.render(programs, environment).encode(), mode=0o600)
+        command = [sys.executable, "-m", "supervisor.supervisord", "--configuration", str(self.config)]
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("ABCDLINK_", "PREFECT_"))
+        }
+        kept = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_SERVER_DATABASE_")}
+        # A proxy of the environment has no business between programs of one machine.
+        direct = {"NO_PROXY": ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1", "localhost")))}
+        started = subprocess.run(
+            command, env={**inherited, **kept, **direct, **environment}, capture_output=True, text=True, check=False
+        )
+        deadline = time.monotonic() + 10
+        while not self.is_running():
+            if started.returncode or time.monotonic() > deadline:
+                msg = f"the process manager did not start: {started.stdout}{started.stderr}".strip()
+                raise ServiceError(msg, f"look into {self.logs / 'supervisord.log'}")
+            time.sleep(0.05)
+
+    def render(self, programs: list[Program], environment: dict[str, str]) -> str:
+        """Return the configuration file's text for these programs."""
+        values = {
+            "told": {name: hashlib.sha256(value.encode()).hexdigest()[:12] for name, value in environment.items()},
+            "home": _escaped(self.home),
+            "logs": _escaped(self.logs),
+            "socket": _escaped(self.socket),
+            "programs": [
+                {
+                    "name": program.name,
+                    "command": _escaped(shlex.join(program.command)),
+                    "directory": _escaped(PROJECT_ROOT),
+                    "log": _escaped(self.log(program.name)),
+                }
+                for program in programs
+            ],
+        }
+        text = TEMPLATE.read_text(encoding="utf-8")
+        template = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)  # noqa: S701 - not HTML
+        return template.from_string(text).render(values) + "\n"
+
+    def differences(self, programs: list[Program], environment: dict[str, str]) -> list[str]:
+        """Name what differs between these settings and those that the running programs were started with."""
+        then, now = self.config.read_text(encoding="utf-8"), self.render(programs, environment)
+        changed = {line.split()[1] for line in set(then.splitlines()) ^ set(now.splitlines()) if line[:2] == ";="}
+        return sorted(changed) or (["the programs"] if then != now else [])
+
+    def states(self) -> dict[str, dict[str, Any]]:
+        """Return supervisor's account of each program: ``statename``, ``pid``, ``start`` and so on.
+
+        Raises:
+            ServiceError: when the process manager has ended.
+        """
+        try:
+            return {info["name"]: info for info in self._rpc.getAllProcessInfo()}
+        except UNREACHABLE as error:
+            msg = f"the process manager has ended ({error})"
+            raise ServiceError(
+                msg, f"look into {self.logs / 'supervisord.log'}, then run `abcdlink up` again"
+            ) from None
+
+    def start(self, name: str) -> int:
+        """Start a program, do not wait for it, and return its process id."""
+        self._rpc.startProcess(name, False)  # noqa: FBT003 - XML-RPC has no keywords
+        return int(self._rpc.getProcessInfo(name)["pid"])
+
+    def stop(self, name: str) -> None:
+        """Stop one program and wait until it has ended."""
+        if self.states()[name]["statename"] in {*ACTIVE, "BACKOFF"}:
+            self._rpc.stopProcess(name)
+
+    def shut_down(self) -> None:
+        """Stop all programs, the process manager, and what they left behind.
+
+        Raises:
+            ServiceError: when it does not end.
+        """
+        if self.is_running():
+            pid = self._rpc.getPID()
+            self._rpc.shutdown()
+            try:
+                psutil.Process(pid).wait(timeout=STOP_SECONDS)
+            except psutil.NoSuchProcess:
+                pass
+            except psutil.TimeoutExpired:
+                msg = f"the process manager (process {pid}) does not end"
+                raise ServiceError(
+                    msg, f"look into {self.logs / 'supervisord.log'}, or end it with `kill {pid}`"
+                ) from None
+        self.end_leftovers()
+
+    def end_leftovers(self) -> list[str]:
+        """End programs of this home that no process manager watches any more; return their names."""
+        mine = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK) == str(self.home) and process.pid != os.getpid():
+                    mine.append(process)
+            except psutil.Error:
+                continue
+        names = [_name(process) for process in mine]
+        for process in mine:
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
+        _, alive = psutil.wait_procs(mine, timeout=10)
+        for process in alive:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(alive, timeout=5)
+        return names
+
+
+def _socket_path(home: Path) -> Path:
+    path = home / "supervisor.sock"
+    if len(str(path)) <= SOCKET_LIMIT:
+        return path
+    digest = hashlib.sha256(str(home).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"abcdlink-{os.getuid()}-{digest}" / "supervisor.sock"
+
+
+def _escaped(value: object) -> str:
+    return str(value).replace("%", "%%")
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return f"{process.name()} (process {process.pid})"
+    except psutil.Error:
+        return f"process {process.pid}"
