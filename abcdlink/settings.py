@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     llm_port: int = Field(8090, ge=1, le=65535, description="port of the embedded LLM")
 
     drops_source: str = Field("", description="folder or s3:// prefix that is watched for new data")
+    drops_run: str = Field("", description="run key whose shortlist serves new data")
     s3_endpoint_url: str = Field("", description="S3 endpoint other than AWS's")
 
     @property

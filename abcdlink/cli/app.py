@@ -1,0 +1,61 @@
+"""The command ``abcdlink``: puts the commands together and turns errors into one clear message."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+from typing import Annotated
+
+import typer
+
+from abcdlink import __version__
+from abcdlink.cli import corpora, results, servers, stages
+from abcdlink.cli.output import complain, say
+from abcdlink.errors import AbcdlinkError
+
+COMMANDS_GROUP = "abcdlink.commands"
+"""Entry points that add commands which need Label Studio or Prefect; the library itself needs neither."""
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def make_app() -> typer.Typer:
+    """Return the command line with all installed commands."""
+    app = typer.Typer(
+        name="abcdlink",
+        help="From nothing to a human-labelled data set of sentence-level links between documents.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode="markdown",
+    )
+
+    @app.callback()
+    def _options(
+        version: Annotated[
+            bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        ] = False,
+    ) -> None:
+        """From nothing to a human-labelled data set of sentence-level links between documents."""
+
+    for group in (servers, corpora, stages, results):
+        group.register(app)
+    for entry in sorted(entry_points(group=COMMANDS_GROUP), key=lambda entry: entry.name):
+        entry.load()(app)
+    return app
+
+
+def main() -> None:
+    """Run the command line; an error a person can act on is one message, not a traceback."""
+    try:
+        make_app()()
+    except AbcdlinkError as error:
+        complain(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        say("Stopped. What was finished is kept: run the same command again to go on.")
+        sys.exit(130)

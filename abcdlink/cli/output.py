@@ -1,0 +1,54 @@
+"""How commands speak: one JSON object or a table on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from abcdlink.errors import AbcdlinkError
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.")]
+RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole bootstrap.")]
+
+out = Console()
+err = Console(stderr=True)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object on stdout and nothing else."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table on stdout; the first column is text, the others are right-aligned."""
+    table = Table(title=title, title_justify="left")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    out.print(table)
+
+
+def say(text: str) -> None:
+    """Say something on stderr, in plain text."""
+    err.print(escape(text), soft_wrap=True)
+
+
+def complain(error: AbcdlinkError) -> None:
+    """Say an error on stderr: the problem, then the mend."""
+    err.print(f"[bold red]Error:[/] {escape(error.problem)}.", soft_wrap=True)
+    if error.mend:
+        err.print(f"[bold]Mend:[/] {escape(error.mend)}.", soft_wrap=True)
+
+
+def listed(text: str) -> list[str]:
+    """Split a comma-separated option; blanks are dropped."""
+    return [part.strip() for part in text.split(",") if part.strip()]

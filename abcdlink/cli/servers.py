@@ -1,0 +1,91 @@
+"""Commands for the servers of this machine: ``up``, ``down``, ``status`` and ``doctor``."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from abcdlink.cli.output import JsonOption, print_json, print_table, say
+from abcdlink.services.records import Result, Stack
+from abcdlink.settings import get_settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("up")(up)
+    app.command("down")(down)
+    app.command("status")(status)
+    app.command("doctor")(doctor)
+
+
+def start_servers() -> Stack:
+    """Start what is not running yet, with progress bars, and read the settings that this made anew."""
+    from abcdlink.progress import terminal
+    from abcdlink.services import up as start
+
+    with terminal() as progress:
+        stack = start(get_settings(), progress)
+    get_settings.cache_clear()  # the first start generates the token of Label Studio
+    return stack
+
+
+def up(json: JsonOption = False) -> None:
+    """Start Label Studio, the Prefect server and its worker, and the embedded LLM where no other is set.
+
+    Example: `abcdlink up`
+    """
+    show(start_servers(), json)
+
+
+def down(json: JsonOption = False) -> None:
+    """Stop what `abcdlink up` started. Runs, annotations and secrets stay.
+
+    Example: `abcdlink down`
+    """
+    from abcdlink.services import down as stop
+
+    show(stop(get_settings()), json)
+
+
+def status(json: JsonOption = False) -> None:
+    """Show which servers are running and where; exits with 1 when one is not.
+
+    Example: `abcdlink status`
+    """
+    from abcdlink.services import status as look
+
+    stack = look(get_settings())
+    show(stack, json)
+    if not stack.ready:
+        sys.exit(1)
+
+
+def show(stack: Stack, json: bool) -> None:
+    """Print the state of the servers."""
+    if json:
+        print_json(stack.model_dump(mode="json"))
+        return
+    rows = [(service.name, service.state, service.url, service.detail) for service in stack.services]
+    print_table("Servers", ("server", "state", "address", ""), rows)
+    for line in (stack.login, *stack.notes):
+        if line:
+            say(line)
+
+
+def doctor(json: JsonOption = False) -> None:
+    """Check ports, versions, tokens, models and disk, and say what to do; exits with 1 when a check fails.
+
+    Example: `abcdlink doctor`
+    """
+    from abcdlink.services import doctor as check_all
+
+    checks = check_all(get_settings())
+    if json:
+        print_json({"checks": [check.model_dump(mode="json") for check in checks]})
+    else:
+        print_table(
+            "Doctor", ("check", "result", "found", "mend"), [(c.name, c.result, c.what, c.mend) for c in checks]
+        )
+    if any(check.result is Result.FAIL for check in checks):
+        sys.exit(1)

@@ -1,0 +1,47 @@
+"""Where a run keeps what: the names of its files."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+NATURAL = "natural"
+SYNTHETIC = "synthetic"
+
+GENERATION = "generation.json"
+VALIDATION = "validation.json"
+SCORES = "scores.parquet"
+BENCHMARK = "benchmark.json"
+SHORTLIST = "shortlist.json"
+POOLS = "candidates.jsonl"
+POOL_COUNTS = "candidates.json"
+ANNOTATORS = "annotators.jsonl"
+JUDGMENTS = "judgments.jsonl"
+AGREEMENT = "agreement.json"
+REPORT = "report.html"
+WAITING = "waiting.json"
+"""What the run waits for: annotators or feedback, of which batch, in which flow run."""
+
+
+def safe(name: str) -> str:
+    """Return a name (of a retriever, an approach) as one file name."""
+    return quote(name, safe="@+")
+
+
+def rankings_file(corpus: str, retriever: str) -> str:
+    """Return the file of one retriever's rankings of one corpus."""
+    return f"rankings/{corpus}/{safe(retriever)}.parquet"
+
+
+def decision_part(corpus: str, approach: str, part: int) -> str:
+    """Return the file of one part of an approach's decisions on one corpus."""
+    return f"decisions/{corpus}/{safe(approach)}/part-{part:05d}.json"
+
+
+def generation_part(part: int) -> str:
+    """Return the file of one part of the generated pairs."""
+    return f"generated/part-{part:05d}.json"
+
+
+def batch_file(batch: int, name: str) -> str:
+    """Return a file of one batch."""
+    return f"batches/{batch}/{name}"

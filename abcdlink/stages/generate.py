@@ -1,0 +1,124 @@
+"""Stage generate: a synthetic source document for each natural target document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.corpus.io import read_corpus_from, write_corpus_to
+from abcdlink.corpus.records import Corpus, Record, Refusal
+from abcdlink.domain import Domain
+from abcdlink.errors import AbcdlinkError
+from abcdlink.generation import GeneratedPair, Strategy, generate_pair
+from abcdlink.layout import GENERATION, NATURAL, SYNTHETIC, generation_part
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Usage
+from abcdlink.progress import Progress, silent
+from abcdlink.settings import get_settings
+from abcdlink.stages.once import is_done, parts_of
+from abcdlink.store import Store
+
+STAGE = "generate"
+PART_SIZE = 4
+"""Target documents per part: about a minute with the embedded model."""
+
+
+class GenerationPlan(Record):
+    """What is to be generated in one run."""
+
+    strategy: Strategy
+    seed: int
+    targets: tuple[str, ...]
+
+    @property
+    def parts(self) -> list[Sequence[str]]:
+        """The target document ids, cut into parts that are done and kept one by one."""
+        return parts_of(self.targets, PART_SIZE)
+
+
+class GenerationPart(Record):
+    """The generated pairs of one part, and what they cost."""
+
+    pairs: tuple[GeneratedPair, ...]
+    usage: Usage
+
+
+class Generation(Record):
+    """The outcome of the stage, as kept in ``generation.json``."""
+
+    strategy: Strategy
+    model: str
+    documents: int
+    pairs: int
+    links: int
+    refused: int
+    reasons: dict[str, int]
+    usage: Usage
+
+
+def plan_generation(store: Store, strategy: Strategy, seed: int, first_documents: int | None) -> GenerationPlan:
+    """Choose the target documents: each natural target once, in file order."""
+    corpus = read_corpus_from(store, NATURAL)
+    targets = tuple(dict.fromkeys(pair.target for pair in corpus.pairs))[:first_documents]
+    return GenerationPlan(strategy=strategy, seed=seed, targets=targets)
+
+
+def generation_done(store: Store, plan: GenerationPlan) -> bool:
+    """Tell whether the run already holds what the plan asks for."""
+    inputs = {"strategy": plan.strategy.value, "seed": plan.seed, "documents": len(plan.targets)}
+    return is_done(store, STAGE, GENERATION, inputs)
+
+
+def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int, progress: Progress = silent) -> None:
+    """Generate one part unless the run holds it already."""
+    name = generation_part(part)
+    if store.exists(name):
+        return
+    corpus, llm = read_corpus_from(store, NATURAL), LLM()
+    pairs = tuple(
+        generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed)
+        for target in progress(plan.parts[part], f"Generate ({plan.strategy})")
+    )
+    usage = sum(llm.used.values(), Usage())
+    store.write_text(name, GenerationPart(pairs=pairs, usage=usage).model_dump_json())
+
+
+def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
+    """Put the parts together into the synthetic corpus and count what came of it."""
+    natural = read_corpus_from(store, NATURAL)
+    parts = [
+        GenerationPart.model_validate_json(store.read_text(generation_part(number)))
+        for number in range(len(plan.parts))
+    ]
+    generated = [pair for part in parts for pair in part.pairs]
+    good = [(g.source, g.pair) for g in generated if g.source is not None and g.pair is not None]
+    refused: list[Refusal] = [g.refusal for g in generated if g.refusal is not None]
+    documents = {document.id: document for document, _ in good}
+    documents |= {pair.target: natural.documents[pair.target] for _, pair in good}
+    corpus = Corpus(name=f"{store.key}-synthetic", documents=documents, pairs=[p for _, p in good], refused=refused)
+    write_corpus_to(store, SYNTHETIC, corpus)
+    reasons = [refusal.reason for refusal in refused]
+    result = Generation(
+        strategy=plan.strategy,
+        model=get_settings().llm_model,
+        documents=len(generated),
+        pairs=len(good),
+        links=sum(len(targets) for _, pair in good for targets in pair.sources_with_links.values()),
+        refused=len(refused),
+        reasons={reason: reasons.count(reason) for reason in dict.fromkeys(reasons)},
+        usage=sum((part.usage for part in parts), Usage()),
+    )
+    if not good:
+        msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"
+        mend = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
+        raise AbcdlinkError(msg, mend)
+    store.write_text(GENERATION, result.model_dump_json(indent=2))
+    return result
+
+
+def run_generation(store: Store, domain: Domain, plan: GenerationPlan, progress: Progress = silent) -> Generation:
+    """Run the whole stage, or return its kept result."""
+    if not generation_done(store, plan):
+        for part in range(len(plan.parts)):
+            generate_part(store, domain, plan, part, progress)
+        return finish_generation(store, plan)
+    return Generation.model_validate_json(store.read_text(GENERATION))

@@ -1,0 +1,36 @@
+"""Doing a stage once: it is cut into parts, and what the run holds is not done again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from abcdlink.errors import InputError
+from abcdlink.store import Store
+
+T = TypeVar("T")
+
+
+def parts_of(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Cut items into parts of ``size``; the number of a part is its position."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def is_done(store: Store, stage: str, result: str, inputs: dict[str, Any]) -> bool:
+    """Tell whether the run already holds a stage's result, made from the same inputs.
+
+    The first call for a stage claims the run for these inputs, so that an interrupted stage can
+    only be taken up with the inputs it was begun with.
+
+    Raises:
+        InputError: when the stage was begun with other inputs.
+    """
+    claimed = store.manifest.get("inputs", {})
+    if stage not in claimed:
+        store.note("inputs", {**claimed, stage: inputs})
+    elif claimed[stage] != inputs:
+        changed = sorted(k for k in {*inputs, *claimed[stage]} if inputs.get(k) != claimed[stage].get(k))
+        before = ", ".join(f"{k}={claimed[stage].get(k)!r} (now {inputs.get(k)!r})" for k in changed)
+        msg = f"run {store.key!r} began its stage {stage!r} with other settings: {before}"
+        raise InputError(msg, "use the same settings, or another run key")
+    return store.exists(result)

@@ -1,0 +1,77 @@
+"""Flow annotate: batches go to Label Studio, people judge, the results come back, a feedback round between.
+
+While people work the run is suspended: no process waits. ``reconcile`` resumes it when the batch
+is complete; the run then goes through its steps from the top, and each finds its result in the
+run's folder. Only a top-level run of a deployment can be suspended.
+"""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from prefect import flow, get_run_logger, suspend_flow_run
+from prefect.runtime import flow_run
+
+from abcdlink.layout import batch_file
+from abcdlink.store import Store, open_run
+from flows.artifacts import show_agreement, show_memo, show_project, show_results
+from flows.parameters import AnnotationParameters, DomainName, RunKey
+from tasks.annotation import conclude, look, measure, pull, push, wait_for, write_memos
+
+
+@flow(name="annotate", flow_run_name="annotate {run}")
+def annotate(
+    run: RunKey,
+    domain: DomainName = "news",
+    annotation: AnnotationParameters = AnnotationParameters(),
+) -> None:
+    """Have people judge the candidates of a run, batch by batch; ends with a data set and a report."""
+    store = open_run(run)
+    for batch in range(1, annotation.batches + 1):
+        annotate_batch(store, domain, batch, annotation.overlap)
+        if batch < annotation.batches:
+            feedback_round(store, batch, annotation.auto_feedback)
+    show_results(store, conclude(run, annotation.batches, annotation.overlap))
+
+
+def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
+    """Push a batch, suspend until it is complete, pull and measure it."""
+    pushed = push(store.key, domain, batch, overlap)
+    show_project(store.key, batch, pushed)
+    while not store.exists(batch_file(batch, "judgments.jsonl")):
+        progress = look(store.key, batch, overlap)
+        if progress.complete:
+            pull(store.key, batch)
+        else:
+            wait_for(store, str(flow_run.id), "annotators", batch)
+            get_run_logger().info(
+                "Batch %d waits for annotators at %s (%d of %d tasks done). This run is suspended now and goes on by "
+                "itself; a traceback below that ends in 'paused' is how Prefect reports a suspension, not an error.",
+                batch,
+                pushed["url"],
+                progress.done,
+                progress.tasks,
+            )
+            # A key of its own each time: being resumed is a hint, completeness decides.
+            suspend_flow_run(key=f"batch-{batch}-{uuid4()}", timeout=None)
+    show_agreement(store, batch, measure(store.key, batch, overlap))
+
+
+def feedback_round(store: Store, batch: int, auto: bool) -> None:
+    """Show every annotator's memo and go on when the coordinator resumes the run."""
+    for annotator, memo in write_memos(store.key, batch).items():
+        show_memo(store.key, batch, annotator, memo)
+    accepted = batch_file(batch, "feedback/accepted.json")
+    if store.exists(accepted):
+        return
+    if not auto:
+        wait_for(store, str(flow_run.id), "feedback", batch)
+        get_run_logger().info(
+            "The memos of batch %d are ready. Talk with the annotators, then resume this run here or with "
+            "`abcdlink feedback accept %s`. This run is suspended now.",
+            batch,
+            store.key,
+        )
+        # One fixed key: Prefect suspends once for it, so that the second arrival here is the coordinator's resume.
+        suspend_flow_run(key=f"feedback-{batch}", timeout=None)
+    store.write_json(accepted, {"by": "auto_feedback" if auto else "coordinator"})

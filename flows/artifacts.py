@@ -1,0 +1,125 @@
+"""What the coordinator sees on a run page: tables, texts and links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.validation import Validation
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+
+from abcdlink.agreement import Agreement
+from abcdlink.stages.benchmark import Benchmark
+from abcdlink.stages.candidates import PoolCounts
+from abcdlink.stages.generate import Generation
+from abcdlink.store import Store
+
+
+def key(*parts: object) -> str:
+    """Return an artifact key: lower-case letters, digits and dashes are all that Prefect allows."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(str(part) for part in parts).lower()).strip("-")
+
+
+def table(name: str, rows: Iterable[dict[str, Any]], description: str) -> None:
+    """Show rows as a table."""
+    create_table_artifact(key=name, table=list(rows), description=description)
+
+
+def show_generation(run: str, result: Generation) -> None:
+    """Show how many pairs were generated and why others were refused."""
+    rows = [{"what": name, "count": getattr(result, name)} for name in ("documents", "pairs", "links", "refused")]
+    rows += [{"what": f"refused: {reason}", "count": count} for reason, count in result.reasons.items()]
+    usage = result.usage
+    description = (
+        f"Synthetic corpus by {result.model}, strategy {result.strategy}: {usage.calls} calls; tokens: "
+        f"{usage.prompt_tokens} prompt ({usage.cached_tokens} cached), {usage.completion_tokens} completion"
+    )
+    table(key(run, "generation"), rows, description)
+
+
+def show_validation(run: str, result: Validation) -> None:
+    """Show the measures of the synthetic corpus and what is out of bounds."""
+    rows = [{"measure": name, "value": value} for name, value in result.measures.items()]
+    flags = "; ".join(result.flags) or "nothing out of bounds"
+    table(key(run, "validation"), rows, f"Synthetic against natural documents: {flags}")
+
+
+def show_benchmark(run: str, result: Benchmark) -> None:
+    """Show precision, recall and F1 of every approach, best first."""
+    rows = [
+        {
+            "approach": row.approach.name,
+            "precision": round(row.precision, 4),
+            "recall": round(row.recall, 4),
+            "F1": round(row.f1, 4),
+            "answered": f"{row.answered} of {row.sources}",
+            "seconds": round(row.seconds, 2),
+        }
+        for row in sorted(result.approaches, key=lambda row: -row.f1)
+    ]
+    table(
+        key(run, "benchmark"), rows, f"{result.pairs} synthetic pairs, {result.sources} sources with links, macro mean"
+    )
+
+
+def show_shortlist(run: str, result: Shortlist) -> None:
+    """Show the two chosen approaches and the reasons in words."""
+    text = f"# Shortlist\n\n1. `{result.first.name}`\n2. `{result.second.name}`\n\n" + "\n".join(
+        f"- {reason}" for reason in result.reasons
+    )
+    create_markdown_artifact(
+        key=key(run, "shortlist"), markdown=text, description="The approaches that propose candidates"
+    )
+
+
+def show_candidates(run: str, counts: PoolCounts) -> None:
+    """Show how many pools and candidates there are, without saying which is which."""
+    rows = [{"what": f"pools of batch {batch}", "count": count} for batch, count in counts.batches.items()]
+    rows += [{"what": f"candidates by {method}", "count": count} for method, count in counts.methods.items()]
+    rows += [{"what": f"left out: {reason}", "count": count} for reason, count in counts.filtered.items()]
+    table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates")
+
+
+def show_project(run: str, batch: int, pushed: dict[str, Any]) -> None:
+    """Link to the Label Studio project of a batch."""
+    create_link_artifact(
+        key=key(run, "batch", batch),
+        link=pushed["url"],
+        link_text=f"Batch {batch} in Label Studio",
+        description=f"{pushed['tasks']} tasks",
+    )
+
+
+def show_agreement(store: Store, batch: int, result: Agreement) -> None:
+    """Show kappa and acceptance rate per method of one batch."""
+    rows = [
+        {
+            "method": method,
+            "accepted": acceptance.accepted,
+            "candidates": acceptance.candidates,
+            "rate": None if acceptance.rate is None else round(acceptance.rate, 4),
+        }
+        for method, acceptance in result.acceptance.items()
+    ]
+    kappa = result.note if result.kappa is None else f"{result.kappa:.4f}"
+    table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")
+
+
+def show_memo(run: str, batch: int, annotator: str, memo: str) -> None:
+    """Show one annotator's memo of the feedback round."""
+    create_markdown_artifact(
+        key=key(run, "feedback", batch, annotator),
+        markdown=memo,
+        description=f"Memo for {annotator} after batch {batch}",
+    )
+
+
+def show_results(store: Store, results: dict[str, Any]) -> None:
+    """Say where the data set and the report are."""
+    text = (
+        f"# Run {store.key} is complete\n\n- {results['judgments']} judgments\n- data set: `{results['dataset']}`\n"
+        f"- report: `{results['report']}` (or `abcdlink report {store.key} --open`)"
+    )
+    create_markdown_artifact(key=key(store.key, "results"), markdown=text, description="Data set and report")

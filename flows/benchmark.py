@@ -1,0 +1,46 @@
+"""Flows benchmark and shortlist: which approaches find the links of the synthetic corpus best."""
+
+from __future__ import annotations
+
+from abcdlink.evaluation.shortlist import Shortlist
+from prefect import flow
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.layout import SYNTHETIC
+from abcdlink.stages.benchmark import Benchmark, benchmark_done, read_benchmark
+from abcdlink.stages.decide import part_count
+from abcdlink.store import open_run
+from flows.artifacts import show_benchmark, show_shortlist
+from flows.parameters import BenchmarkParameters, DomainName, RunKey
+from tasks.approaches import choose_llm_approaches, choose_shortlist, decide_part, rank, score
+
+
+@flow(name="benchmark", flow_run_name="benchmark {run}")
+def benchmark(
+    run: RunKey,
+    domain: DomainName = "news",
+    benchmark: BenchmarkParameters = BenchmarkParameters(),
+) -> Benchmark:
+    """Score retrievers, and retriever + LLM, on the synthetic corpus of a run."""
+    store, plan = open_run(run), benchmark.plan()
+    store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
+    if benchmark_done(store, plan):
+        result = read_benchmark(store)
+    else:
+        for retriever in plan.retrievers:
+            rank(run, SYNTHETIC, retriever)
+        llm_approaches = choose_llm_approaches(run, domain, plan)
+        for approach in llm_approaches:
+            for part in range(part_count(read_corpus_from(store, SYNTHETIC))):
+                decide_part(run, SYNTHETIC, domain, approach, part)
+        result = score(run, plan, llm_approaches)
+    show_benchmark(run, result)
+    return result
+
+
+@flow(name="shortlist", flow_run_name="shortlist {run}")
+def shortlist(run: RunKey) -> Shortlist:
+    """Choose the two approaches that propose candidates to the annotators."""
+    result = choose_shortlist(run)
+    show_shortlist(run, result)
+    return result

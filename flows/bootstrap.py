@@ -1,0 +1,55 @@
+"""Flow bootstrap: the whole job, from a natural corpus to batches in front of annotators."""
+
+from __future__ import annotations
+
+from prefect import flow, get_run_logger
+from prefect.artifacts import create_link_artifact
+from prefect.settings import PREFECT_UI_URL
+
+from flows.artifacts import key
+from flows.benchmark import benchmark as benchmark_flow
+from flows.benchmark import shortlist
+from flows.candidates import candidates
+from flows.generate import generate, validate
+from flows.parameters import (
+    AnnotationParameters,
+    BenchmarkParameters,
+    CorpusFolder,
+    DomainName,
+    GenerationParameters,
+    RunKey,
+)
+from tasks.runs import start_once
+
+ANNOTATE = "annotate/annotate"
+
+
+@flow(name="bootstrap", flow_run_name="bootstrap {run}")
+def bootstrap(
+    run: RunKey,
+    domain: DomainName = "news",
+    corpus: CorpusFolder = "sample",
+    generation: GenerationParameters = GenerationParameters(),
+    benchmark: BenchmarkParameters = BenchmarkParameters(),
+    annotation: AnnotationParameters = AnnotationParameters(),
+) -> None:
+    """Generate, validate, benchmark, shortlist, build pools; then start the flow annotate.
+
+    Annotation is a run of its own: only a top-level run can be suspended while people work, and a
+    suspended run goes through its steps from the top when it is resumed.
+    """
+    generate(run, domain, corpus, generation)
+    validate(run, domain)
+    benchmark_flow(run, domain, benchmark)
+    shortlist(run)
+    candidates(run, domain, annotation)
+    start_annotation(run, domain, annotation)
+
+
+def start_annotation(run: str, domain: str, annotation: AnnotationParameters) -> None:
+    """Start the flow annotate once for this run key and link to it."""
+    parameters = {"run": run, "domain": domain, "annotation": annotation.model_dump(mode="json")}
+    started = start_once(ANNOTATE, parameters, f"annotate-{run}")
+    link = f"{PREFECT_UI_URL.value()}/runs/flow-run/{started.id}"
+    create_link_artifact(key=key(run, "annotate"), link=link, link_text=f"Annotation of {run}")
+    get_run_logger().info("The annotation of %s goes on in its own run: %s", run, link)

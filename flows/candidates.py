@@ -1,0 +1,37 @@
+"""Flow candidates: the shortlisted approaches propose links on the natural pairs."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.layout import NATURAL
+from abcdlink.linking.records import ApproachKind
+from abcdlink.stages.candidates import PoolCounts, candidates_done, read_counts, read_shortlist
+from abcdlink.stages.decide import part_count
+from abcdlink.store import open_run
+from flows.artifacts import show_candidates
+from flows.parameters import AnnotationParameters, DomainName, RunKey
+from tasks.approaches import build_pools, decide_part, rank
+
+
+@flow(name="candidates", flow_run_name="candidates {run}")
+def candidates(
+    run: RunKey,
+    domain: DomainName = "news",
+    annotation: AnnotationParameters = AnnotationParameters(),
+) -> PoolCounts:
+    """Build the pools that annotators will see, batch by batch."""
+    store = open_run(run)
+    if candidates_done(store, annotation.batches, annotation.seed):
+        counts = read_counts(store)
+    else:
+        choice = read_shortlist(store)
+        for approach in (choice.first, choice.second):
+            rank(run, NATURAL, approach.retriever)
+            if approach.kind is ApproachKind.LLM:
+                for part in range(part_count(read_corpus_from(store, NATURAL))):
+                    decide_part(run, NATURAL, domain, approach, part)
+        counts = build_pools(run, domain, annotation.batches, annotation.seed)
+    show_candidates(run, counts)
+    return counts

@@ -1,0 +1,179 @@
+"""Commands that start and steer flows: ``run``, ``annotate``, ``feedback accept``, ``demo``.
+
+Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, print_json, say
+from abcdlink.errors import InputError
+from abcdlink.settings import get_settings
+
+CorpusOption = Annotated[str, typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.")]
+BatchesOption = Annotated[int, typer.Option("--batches", min=1, max=20, help="Batches of annotation.")]
+OverlapOption = Annotated[int, typer.Option("--overlap", min=1, max=10, help="Annotators per task.")]
+AutoFeedbackOption = Annotated[
+    bool, typer.Option("--auto-feedback", help="Do not wait for the coordinator after a feedback round.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    run = typer.Typer(help="Start a flow on the Prefect server.", no_args_is_help=True)
+    run.command("bootstrap")(run_bootstrap)
+    run.command("reconcile")(run_reconcile)
+    run.command("drops")(run_drops)
+    app.add_typer(run, name="run")
+    app.command("annotate")(annotate)
+    feedback = typer.Typer(help="Feedback rounds between batches.", no_args_is_help=True)
+    feedback.command("accept")(accept_feedback)
+    feedback.callback()(_feedback)
+    app.add_typer(feedback, name="feedback")
+    app.command("demo")(demo)
+
+
+def _feedback() -> None:
+    """Feedback rounds between batches."""
+
+
+def use_local_server() -> None:
+    """Let Prefect's client talk to the server that ``abcdlink up`` starts, unless another one is set."""
+    os.environ.setdefault("PREFECT_API_URL", f"http://127.0.0.1:{get_settings().prefect_port}/api")
+    os.environ.setdefault("PREFECT_HOME", str(get_settings().home.resolve() / "prefect"))
+    os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
+
+
+def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:
+    """Start a run of a deployment and say where it can be watched."""
+    use_local_server()
+    from flows.watch import page_of, reach_server
+    from tasks.runs import start
+
+    reach_server()
+    flow_run = start(deployment, parameters)
+    if json:
+        print_json({"flow_run": str(flow_run.id), "name": flow_run.name, "url": page_of(flow_run)})
+    else:
+        say(f"Started {flow_run.name}: {page_of(flow_run)}")
+
+
+def absolute(corpus: str) -> str:
+    """Return a corpus folder as a path that the flow's process can find too."""
+    if corpus == "sample" or "://" in corpus:
+        return corpus
+    if not Path(corpus).is_dir():
+        msg = f"there is no corpus folder {corpus}"
+        raise InputError(msg, "make one with `abcdlink import`, or use `sample`")
+    return str(Path(corpus).resolve())
+
+
+def run_bootstrap(
+    run: RunArgument,
+    domain: DomainOption = "news",
+    corpus: CorpusOption = "sample",
+    strategy: Annotated[str, typer.Option(help="sentence or document.")] = "sentence",
+    documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
+    batches: BatchesOption = 2,
+    overlap: OverlapOption = 2,
+    auto_feedback: AutoFeedbackOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Do the whole job: generate, validate, benchmark, shortlist, candidates, annotate.
+
+    Example: `abcdlink run bootstrap spring-news --corpus corpus --domain news`
+    """
+    from abcdlink.domain import find_domain
+    from flows.parameters import strategy_named
+
+    find_domain(domain)
+    parameters = {
+        "run": run,
+        "domain": domain,
+        "corpus": absolute(corpus),
+        "generation": {"strategy": strategy_named(strategy), "documents": documents},
+        "annotation": {"batches": batches, "overlap": overlap, "auto_feedback": auto_feedback},
+    }
+    start_flow("bootstrap/bootstrap", parameters, json)
+
+
+def run_reconcile(json: JsonOption = False) -> None:
+    """Look at all waiting runs now instead of at the next scheduled time.
+
+    Example: `abcdlink run reconcile`
+    """
+    start_flow("reconcile/reconcile", {}, json)
+
+
+def run_drops(json: JsonOption = False) -> None:
+    """Take in new data now instead of at the next scheduled time.
+
+    Example: `abcdlink run drops`
+    """
+    start_flow("drops/drops", {}, json)
+
+
+def annotate(
+    run: RunArgument,
+    domain: DomainOption = "news",
+    batches: BatchesOption = 2,
+    overlap: OverlapOption = 2,
+    auto_feedback: AutoFeedbackOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Start the annotation of a run whose candidates are made.
+
+    Example: `abcdlink annotate spring-news --overlap 2`
+    """
+    from abcdlink.layout import POOLS
+    from abcdlink.store import open_run
+
+    open_run(run).require(POOLS, "candidates")
+    annotation = {"batches": batches, "overlap": overlap, "auto_feedback": auto_feedback}
+    start_flow("annotate/annotate", {"run": run, "domain": domain, "annotation": annotation}, json)
+
+
+def accept_feedback(run: RunArgument) -> None:
+    """Say that the feedback round is over: the next batch starts.
+
+    Example: `abcdlink feedback accept spring-news`
+    """
+    from abcdlink.layout import WAITING
+    from abcdlink.store import open_run
+
+    store = open_run(run)
+    waiting = store.read_json(WAITING) if store.exists(WAITING) else {"for": "nothing"}
+    if waiting["for"] != "feedback":
+        what = f"annotators of batch {waiting['batch']}" if waiting["for"] == "annotators" else "nothing"
+        msg = f"run {run!r} waits for {what}, not for feedback"
+        raise InputError(msg, "look at the run in the Prefect UI")
+    use_local_server()
+    from flows.watch import reach_server
+    from tasks.runs import resume
+
+    reach_server()
+    if resume(waiting["flow_run"]):
+        say(f"Run {run} goes on with batch {waiting['batch'] + 1}.")
+    else:
+        msg = f"run {run!r} is not suspended any more"
+        raise InputError(msg, "look at the run in the Prefect UI: it was resumed already, or it ended")
+
+
+def demo(
+    run: Annotated[str, typer.Option(help="Run key; the same key goes on with what is there.")] = "demo",
+    domain: DomainOption = "news",
+    documents: Annotated[int, typer.Option(min=1, help="Target documents to generate for.")] = 4,
+) -> None:
+    """Start everything and run the whole job on the shipped sample, with SIMULATED annotators.
+
+    Example: `abcdlink demo`
+    """
+    use_local_server()
+    from flows.demo import run_demo
+
+    run_demo(run, domain, documents)

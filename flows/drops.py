@@ -1,0 +1,90 @@
+"""Flow drops: new data is taken in, ranked with the shortlisted approaches, and put before annotators."""
+
+from __future__ import annotations
+
+from prefect import flow, get_run_logger
+
+from abcdlink.domain import find_domain
+from abcdlink.drops import DropResult, open_source, settle, take
+from abcdlink.errors import InputError
+from abcdlink.segmentation import get_segmenter
+from abcdlink.settings import get_settings
+from abcdlink.stages.candidates import NothingToAnnotateError
+from abcdlink.stages.drops import open_drop
+from abcdlink.store import existing_run, open_folder
+from flows.artifacts import key, table
+from flows.bootstrap import start_annotation
+from flows.candidates import candidates
+from flows.parameters import AnnotationParameters, DomainName, DropsSource, OptionalRunKey
+
+LEDGER = "drops"
+"""Folder beside the runs in which is kept what was taken already."""
+
+
+@flow(name="drops")
+def drops(
+    run: OptionalRunKey = "",
+    source: DropsSource = "",
+    domain: DomainName = "news",
+    annotation: AnnotationParameters = AnnotationParameters(batches=1),
+) -> list[str]:
+    """Take in what is new, and open one annotation batch for it; returns the run keys that were begun.
+
+    A file is settled in the ledger only after its annotation was started: killed before that, the
+    next run takes the same file again, under the same run key.
+    """
+    run, source = run or get_settings().drops_run, source or get_settings().drops_source
+    if not source:
+        get_run_logger().info("No source of data drops is set (ABCDLINK_DROPS_SOURCE): nothing to do.")
+        return []
+    if not run:
+        msg = "the flow drops does not know whose shortlist to use"
+        raise InputError(msg, "set ABCDLINK_DROPS_RUN, or give the run key of a finished benchmark")
+    begun: list[str] = []
+    more = True
+    while more:
+        result = take_new(source, domain)
+        if result.corpus.pairs:
+            begun.append(annotate_drop(run, domain, annotation, result))
+        settle(open_folder(ledger_root(source)), result)
+        show_drop(result)
+        more = result.more
+    return begun
+
+
+def ledger_root(source: str) -> str:
+    """Return the folder of a source's ledger, beside the runs."""
+    return f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}/{key(source)}"
+
+
+def take_new(source: str, domain: str) -> DropResult:
+    """Read what is new and whole."""
+    language = find_domain(domain).settings.language
+    return take(open_source(source), open_folder(ledger_root(source)), get_segmenter(language))
+
+
+def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, result: DropResult) -> str:
+    """Build the pools of a drop and start its annotation; returns its run key."""
+    store = open_drop(existing_run(base), result, find_domain(domain))
+    try:
+        candidates(store.key, domain, annotation)
+    except NothingToAnnotateError as error:  # said on the run page; the drop itself is done with
+        get_run_logger().warning("%s", error)
+    else:
+        start_annotation(store.key, domain, annotation)
+    return store.key
+
+
+def show_drop(result: DropResult) -> None:
+    """Show what was taken, what waits and what is in quarantine; nothing when there was nothing."""
+    rows = [
+        {"file": taken.name, "what": "taken", "pairs": taken.pairs, "why": f"{taken.bad_lines} bad lines"}
+        for taken in result.taken
+    ]
+    rows += [{"file": w.name, "what": "waits", "pairs": 0, "why": w.reason} for w in result.waiting]
+    rows += [
+        {"file": q.name, "what": "quarantine", "pairs": 0, "why": f"byte {q.offset}: {q.reason}"}
+        for q in result.quarantined
+    ]
+    if rows:
+        table("drops", rows, "Data drops")

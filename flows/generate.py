@@ -1,0 +1,42 @@
+"""Flows generate and validate: the synthetic corpus, and whether it looks like the natural one."""
+
+from __future__ import annotations
+
+from abcdlink.validation import Validation
+from prefect import flow
+
+from abcdlink.layout import GENERATION
+from abcdlink.stages.generate import Generation, generation_done, plan_generation
+from abcdlink.store import open_run
+from flows.artifacts import show_generation, show_validation
+from flows.parameters import CorpusFolder, DomainName, GenerationParameters, RunKey
+from tasks.corpus import assemble_synthetic, generate_part, intake, validate_synthetic
+
+
+@flow(name="generate", flow_run_name="generate {run}")
+def generate(
+    run: RunKey,
+    domain: DomainName = "news",
+    corpus: CorpusFolder = "sample",
+    generation: GenerationParameters = GenerationParameters(),
+) -> Generation:
+    """Take a natural corpus into the run and write a synthetic source document for each target document."""
+    store = open_run(run)
+    intake(run, domain, corpus)
+    plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
+    if generation_done(store, plan):
+        result = Generation.model_validate_json(store.read_text(GENERATION))
+    else:
+        for part in range(len(plan.parts)):
+            generate_part(run, domain, plan, part)
+        result = assemble_synthetic(run, plan)
+    show_generation(run, result)
+    return result
+
+
+@flow(name="validate", flow_run_name="validate {run}")
+def validate(run: RunKey, domain: DomainName = "news") -> Validation:
+    """Measure the synthetic corpus of a run against its natural one."""
+    result = validate_synthetic(run, domain)
+    show_validation(run, result)
+    return result

@@ -1,0 +1,100 @@
+"""What a coordinator can choose; the form in the Prefect UI is made from these models."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from abcdlink.errors import InputError
+from abcdlink.generation import Strategy
+from abcdlink.stages.benchmark import BenchmarkPlan
+
+RunKey = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$",
+        description="Run key: the name of this whole bootstrap. The same key goes on with what is there.",
+    ),
+]
+OptionalRunKey = Annotated[
+    str,
+    Field(
+        pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,79})?$",
+        description="Run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.",
+    ),
+]
+DropsSource = Annotated[str, Field(description="Folder or s3:// prefix; empty: ABCDLINK_DROPS_SOURCE.")]
+DomainName = Annotated[str, Field(description="Name or path of a domain, e.g. news or reviews.")]
+CorpusFolder = Annotated[str, Field(description="Folder of a corpus; `sample` is the domain's shipped sample.")]
+
+
+class RetrieverName(StrEnum):
+    """The retrievers that can be chosen in the form."""
+
+    BM25 = "bm25"
+    MINILM = "all-minilm-l6-v2"
+    MPNET = "all-mpnet-base-v2"
+    HYBRID = "hybrid"
+
+
+class Parameters(BaseModel):
+    """A group of fields in the form; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class GenerationParameters(Parameters):
+    """How the synthetic corpus is written."""
+
+    strategy: Strategy = Field(
+        Strategy.SENTENCE,
+        description="sentence: one linked sentence at a time (works with small models); "
+        "document: the whole source document at once (as in the paper).",
+    )
+    documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
+    seed: int = Field(13, ge=0)
+
+
+class BenchmarkParameters(Parameters):
+    """Which approaches are compared on the synthetic corpus."""
+
+    retrievers: list[RetrieverName] = Field(
+        [RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID], min_length=1
+    )
+    cutoffs: list[Annotated[int, Field(ge=1, le=1000)]] = Field([1, 3, 5, 7, 10, 20], min_length=1)
+    llm_retrievers: list[RetrieverName] = Field(
+        [], description="Retrievers whose top candidates the LLM decides on; empty: the best one by F1."
+    )
+    prompt_mode: int = Field(
+        4, ge=1, le=4, description="1 no guidance, 2 examples, 3 description, 4 description and examples."
+    )
+
+    def plan(self) -> BenchmarkPlan:
+        """Return the same choice as the library's record."""
+        return BenchmarkPlan(
+            retrievers=tuple(name.value for name in self.retrievers),
+            cutoffs=tuple(self.cutoffs),
+            llm_retrievers=tuple(name.value for name in self.llm_retrievers),
+            prompt_mode=self.prompt_mode,
+        )
+
+
+class AnnotationParameters(Parameters):
+    """How people annotate."""
+
+    batches: int = Field(2, ge=1, le=20, description="Batches; a feedback round lies between two of them.")
+    overlap: int = Field(2, ge=1, le=10, description="Annotators who judge each task.")
+    auto_feedback: bool = Field(
+        False, description="Go on after a feedback round at once, without waiting for the coordinator."
+    )
+    seed: int = Field(13, ge=0, description="Seed of the random distractors.")
+
+
+def strategy_named(name: str) -> str:
+    """Return the name of a generation strategy; ``InputError`` when there is none of this name."""
+    if name not in list(Strategy):
+        msg = f"there is no generation strategy {name!r}"
+        raise InputError(msg, f"use one of {', '.join(Strategy)}")
+    return name

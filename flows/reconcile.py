@@ -1,0 +1,57 @@
+"""Flow reconcile: a short, scheduled look that brings waiting and dead runs on."""
+
+from __future__ import annotations
+
+import json
+
+from prefect import flow, get_run_logger
+from prefect.artifacts import create_progress_artifact
+from prefect.client.schemas import FlowRun
+
+from abcdlink.errors import AbcdlinkError
+from abcdlink.layout import WAITING
+from abcdlink.store import open_run
+from flows.artifacts import key
+from flows.parameters import AnnotationParameters
+from tasks.annotation import look
+from tasks.runs import is_dead, reschedule, resume, runs_in_state
+
+LONG_FLOWS = ["bootstrap", "generate", "benchmark", "candidates", "annotate"]
+"""Flows whose runs are started again when their process died; all of them go on where they were."""
+
+
+@flow(name="reconcile")
+def reconcile() -> None:
+    """Resume the runs whose batch is complete, and reschedule the runs whose process died."""
+    logger = get_run_logger()
+    for flow_run in runs_in_state("Suspended", ["annotate"]):
+        try:
+            resume_if_complete(flow_run)
+        except AbcdlinkError as error:  # one broken run must not keep the others waiting
+            logger.error("Run %s: %s", flow_run.name, error)  # noqa: TRY400 - a clear message needs no traceback
+    for flow_run in runs_in_state("Running", LONG_FLOWS):
+        if flow_run.deployment_id is not None and is_dead(flow_run):
+            logger.warning("Run %s gave no sign of life: it is started again.", flow_run.name)
+            reschedule(flow_run)
+
+
+def resume_if_complete(flow_run: FlowRun) -> None:
+    """Look at the batch that a suspended run waits for and resume the run when it is complete."""
+    run = str(flow_run.parameters["run"])
+    store = open_run(run)
+    if not store.exists(WAITING):
+        return
+    waiting = json.loads(store.read_text(WAITING))
+    if waiting["for"] != "annotators" or waiting["flow_run"] != str(flow_run.id):
+        return
+    overlap = AnnotationParameters.model_validate(flow_run.parameters.get("annotation", {})).overlap
+    batch = int(waiting["batch"])
+    progress = look(run, batch, overlap)
+    create_progress_artifact(
+        key=key(run, "batch", batch, "progress"),
+        progress=100.0 * progress.done / max(progress.tasks, 1),
+        description=f"Run {run}, batch {batch}: {progress.done} of {progress.tasks} tasks done",
+    )
+    if progress.complete:
+        get_run_logger().info("Run %s: batch %d is complete: the run goes on.", run, batch)
+        resume(flow_run.id)

@@ -1,0 +1,39 @@
+"""Look at flow runs from the command line."""
+
+from __future__ import annotations
+
+import httpx
+from prefect.client.orchestration import get_client
+from prefect.client.schemas import FlowRun
+from prefect.settings import PREFECT_API_URL
+
+from abcdlink.errors import ServiceError
+
+
+def reach_server() -> None:
+    """Raise ``ServiceError`` when no Prefect server answers."""
+    url = PREFECT_API_URL.value()
+    try:
+        httpx.get(f"{url}/health", timeout=10).raise_for_status()
+    except httpx.HTTPError:
+        msg = f"no Prefect server answers at {url}"
+        raise ServiceError(msg, "start it with `abcdlink up`, or set PREFECT_API_URL") from None
+
+
+def page_of(flow_run: FlowRun) -> str:
+    """Return the address of a run in the Prefect UI."""
+    return f"{(PREFECT_API_URL.value() or '').removesuffix('/api')}/runs/flow-run/{flow_run.id}"
+
+
+def newest_run(name: str) -> FlowRun | None:
+    """Return the newest flow run of this name (e.g. ``annotate demo``), if there is one."""
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
+    from prefect.client.schemas.sorting import FlowRunSort
+
+    with get_client(sync_client=True) as client:
+        found = client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(name=FlowRunFilterName(any_=[name])),
+            sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+            limit=1,
+        )
+    return found[0] if found else None

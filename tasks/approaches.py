@@ -1,0 +1,53 @@
+"""Steps that run approaches: rank with a retriever, decide with an LLM, score, shortlist, build pools."""
+
+from __future__ import annotations
+
+from abcdlink.evaluation.shortlist import Shortlist
+from prefect import task
+
+from abcdlink.domain import find_domain
+from abcdlink.linking.records import Approach
+from abcdlink.stages import benchmark as stage
+from abcdlink.stages.candidates import PoolCounts, make_pools
+from abcdlink.stages.decide import decide_part as decide_one_part
+from abcdlink.stages.rank import rank as rank_one
+from abcdlink.stages.shortlist import run_shortlist
+from abcdlink.store import open_run
+from tasks.progress import prefect_progress
+from tasks.retrying import SERVICE_RETRIES
+
+
+@task(task_run_name="rank {corpus} with {retriever}")
+def rank(run: str, corpus: str, retriever: str) -> None:
+    """Rank a corpus of the run with one retriever."""
+    rank_one(open_run(run), corpus, retriever, prefect_progress)
+
+
+@task(task_run_name="{approach.name} on {corpus}, part {part}", **SERVICE_RETRIES)
+def decide_part(run: str, corpus: str, domain: str, approach: Approach, part: int) -> None:
+    """Let the LLM decide one part of a corpus."""
+    decide_one_part(open_run(run), corpus, find_domain(domain), approach, part, prefect_progress)
+
+
+@task
+def choose_llm_approaches(run: str, domain: str, plan: stage.BenchmarkPlan) -> list[Approach]:
+    """Return the retriever + LLM approaches of a benchmark plan; the rankings must be there."""
+    return stage.llm_approaches(open_run(run), find_domain(domain), plan)
+
+
+@task
+def score(run: str, plan: stage.BenchmarkPlan, llm_approaches: list[Approach]) -> stage.Benchmark:
+    """Score all approaches of a plan."""
+    return stage.finish_benchmark(open_run(run), plan, llm_approaches)
+
+
+@task
+def choose_shortlist(run: str) -> Shortlist:
+    """Choose the two approaches that propose candidates."""
+    return run_shortlist(open_run(run))
+
+
+@task
+def build_pools(run: str, domain: str, batches: int, seed: int) -> PoolCounts:
+    """Build the candidate pools of the natural pairs."""
+    return make_pools(open_run(run), find_domain(domain), batches, seed)

@@ -1,0 +1,128 @@
+"""Flow runs as Prefect knows them: which are suspended, which died, resuming and rescheduling them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import get_client
+from prefect.client.schemas import FlowRun
+from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateName,
+)
+from prefect.client.schemas.objects import StateType
+from prefect.client.schemas.responses import SetStateStatus
+from prefect.states import AwaitingRetry
+
+from abcdlink.errors import InputError, ServiceError
+
+STALE_AFTER = timedelta(seconds=150)
+"""A running flow sends a heartbeat every 30 seconds; five missed ones mean that its process is gone."""
+
+ENDED_BADLY = (StateType.FAILED, StateType.CRASHED, StateType.CANCELLED)
+
+PAGE = 200
+
+
+def runs_in_state(state: str, flows: list[str]) -> list[FlowRun]:
+    """Return all runs of these flows in a state (by name, e.g. Suspended), oldest first."""
+    state_filter = FlowRunFilterState(name=FlowRunFilterStateName(any_=[state]))
+    found: list[FlowRun] = []
+    with get_client(sync_client=True) as client:
+        while True:
+            page = client.read_flow_runs(
+                flow_filter=FlowFilter(name=FlowFilterName(any_=flows)),
+                flow_run_filter=FlowRunFilter(state=state_filter),
+                limit=PAGE,
+                offset=len(found),
+            )
+            found += page
+            if len(page) < PAGE:
+                return sorted(found, key=lambda run: (run.created is None, run.created))
+
+
+def resume(flow_run: UUID | str) -> bool:
+    """Resume a suspended run; tells whether it was suspended (else nothing is done).
+
+    Raises:
+        InputError: when there is no such run.
+    """
+    from prefect.exceptions import ObjectNotFound
+
+    with get_client(sync_client=True) as client:
+        try:
+            # The answer is 200 also when the run was not paused: the body tells.
+            return client.resume_flow_run(UUID(str(flow_run))).status == SetStateStatus.ACCEPT
+        except ObjectNotFound:
+            msg = f"Prefect knows no flow run {flow_run}"
+            raise InputError(msg, "look at `abcdlink status` which server is used") from None
+
+
+def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
+    """Return when a run last changed its state or sent a heartbeat."""
+    with get_client(sync_client=True) as client:
+        response = client.request(
+            "POST",
+            "/events/filter",
+            json={
+                "filter": {
+                    "event": {"name": ["prefect.flow-run.heartbeat"]},
+                    "any_resource": {"id": [f"prefect.flow-run.{flow_run.id}"]},
+                },
+                "limit": 1,
+            },
+        )
+    events = response.json()["events"]
+    signs = [datetime.fromisoformat(event["occurred"]) for event in events]
+    if flow_run.state is not None and flow_run.state.timestamp is not None:
+        signs.append(flow_run.state.timestamp)
+    return max(signs, default=None)
+
+
+def is_dead(flow_run: FlowRun) -> bool:
+    """Tell whether a running flow run has given no sign of life for too long."""
+    sign = last_sign_of_life(flow_run)
+    return sign is not None and datetime.now(UTC) - sign > STALE_AFTER
+
+
+def reschedule(flow_run: FlowRun) -> None:
+    """Let a run whose process died start again."""
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(flow_run.id, AwaitingRetry(message="Its process was gone"), force=True)
+
+
+def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | None = None) -> FlowRun:
+    """Start a run of a deployment (``flow/deployment``) and return it at once.
+
+    It is a top-level run, also when a flow starts it: Prefect suspends no subflow.
+
+    Raises:
+        ServiceError: when Prefect does not know the deployment.
+    """
+    from prefect.deployments import run_deployment
+    from prefect.exceptions import ObjectNotFound
+
+    try:
+        return run_deployment(  # type: ignore[return-value]
+            deployment, parameters=parameters, timeout=0, as_subflow=False, idempotency_key=idempotency_key
+        )
+    except ObjectNotFound:
+        msg = f"Prefect has no deployment {deployment}"
+        raise ServiceError(msg, "apply the deployments: `abcdlink up` does") from None
+
+
+def start_once(deployment: str, parameters: dict[str, Any], idempotency_key: str) -> FlowRun:
+    """Start a run of a deployment, or return the one that was started under this key before.
+
+    A run that failed, crashed or was cancelled does not count: another is started in its place.
+    """
+    while True:
+        flow_run = start(deployment, parameters, idempotency_key)
+        if flow_run.state is None or flow_run.state.type not in ENDED_BADLY:
+            return flow_run
+        idempotency_key = f"{idempotency_key}-after-{flow_run.id}"
