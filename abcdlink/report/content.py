@@ -167,7 +167,7 @@ def gather(store: Store) -> Content:
         parts = [name] if store.exists(name) else [f"batches/{batch}/{name}" for batch in batches]
         return [record for part in parts if store.exists(part) for record in store.read_records(part, kind)]
 
-    anomalies = [f"batches/{batch}/anomalies.json" for batch in batches]
+    anomalies = {batch: _json(store, f"batches/{batch}/anomalies.json") or [] for batch in batches}
     return Content(
         key=store.key,
         manifest=store.manifest,
@@ -181,7 +181,7 @@ def gather(store: Store) -> Content:
         judgments=whole_or_parts("judgments.jsonl", Judgment),
         annotators=store.read_records("annotators.jsonl", Annotator) if store.exists("annotators.jsonl") else [],
         skips=whole_or_parts("skips.jsonl", Skip),
-        anomalies=[line for name in anomalies if store.exists(name) for line in store.read_json(name)],
+        anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
     )
 
 
@@ -189,5 +189,5 @@ def _corpus(store: Store, name: str) -> Corpus | None:
     return read_corpus_from(store, name) if store.exists(f"{name}/pairs.jsonl") else None
 
 
-def _json(store: Store, name: str) -> dict[str, Any] | None:
-    return dict(store.read_json(name)) if store.exists(name) else None
+def _json(store: Store, name: str) -> Any:  # noqa: ANN401 - any JSON value
+    return store.read_json(name) if store.exists(name) else None

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from example_run import annotate, benchmark, example_run, generate, make_pools, take_in
+
+from abcdlink.agreement import agreement
+from abcdlink.judgments import Annotator, Judgment, Label
+from abcdlink.report import write_report
+from abcdlink.store import LocalFolder, Store
+
+SECTIONS = ["glance", "generated", "benchmark", "shortlist", "candidates", "acceptance", "agreement", "disagreements"]
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags, ids, links and visible text of a page; fails on tags that do not close."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.said: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), f"an event handler: {name}"
+            if name == "id" and tag == "section":
+                self.ids.append(value or "")
+            if name in ("href", "src", "xlink:href"):
+                self.targets.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.said.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.said).split())
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Store:
+    return Store(LocalFolder(tmp_path / "run"), "run")
+
+
+@cache
+def complete() -> str:
+    """The report of a complete run, as HTML."""
+    with TemporaryDirectory() as folder:
+        return Path(write_report(example_run(Path(folder)))).read_text(encoding="utf-8")
+
+
+def page_of(store: Store) -> Page:
+    return Page(Path(write_report(store)).read_text(encoding="utf-8"))
+
+
+def test_complete_run(tmp_path: Path):
+    store = example_run(tmp_path)
+    page = page_of(store)
+    assert "Not there yet" not in page.text
+    result = agreement(store.read_records("judgments.jsonl", Judgment))
+    assert f"{result.kappa:.2f}" in page.text
+    for one in result.acceptance.values():
+        assert f"{100 * one.rate:.1f} %" in page.text
+    for name in ("hybrid@3", "hybrid@7+llm-listwise-4", "best F1 of all retrievers", "61 24,310 20,001 2,112"):
+        assert name in page.text
+
+
+def test_every_entry_of_the_contents_leads_to_its_section():
+    page = Page(complete())
+    inner = [target[1:] for target in page.targets if target.startswith("#")]
+    assert set(SECTIONS) <= set(page.ids)
+    assert set(page.ids) <= set(inner)
+
+
+def test_page_is_one_file_without_scripts_and_texts_are_escaped():
+    page = Page(complete())
+    assert not {"script", "img", "link", "iframe", "object"} & set(page.tags)
+    assert all(target.startswith("#") for target in page.targets)
+    assert "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*" in page.text
+
+
+def test_pictures_are_well_formed_and_have_alt_text_and_no_fixed_colours():
+    text = complete()
+    pictures = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
+    # Ours, so that there is nothing to fear from the parser.
+    labels = [ET.fromstring(picture.replace("<svg ", '<svg xmlns="x" ', 1)).get("aria-label") for picture in pictures]  # noqa: S314
+    starts = ["F1 by cutoff", "Recall by cutoff", "Acceptance rate by method", "Kappa by batch"]
+    assert [(label or "").split(".")[0] for label in labels] == starts
+    assert "hybrid: 0.61 at 1" in (labels[0] or "")
+    assert not re.search(r"(?:fill|stroke): ?#", "".join(pictures))
+
+
+def test_names_in_two_pictures_do_not_clash():
+    text = complete()
+    clips = re.findall(r'<clipPath id="([^"]+)"', text)
+    assert len(clips) == len(set(clips))
+
+
+def test_disagreements_show_both_sentences_and_what_each_said(tmp_path: Path):
+    store = example_run(tmp_path)
+    page = page_of(store)
+    count = page.text.count("batch 1, method") + page.text.count("batch 2, method")
+    judgments = store.read_records("judgments.jsonl", Judgment)
+    differing = sum(a.label is not b.label for a, b in zip(judgments[::2], judgments[1::2], strict=True))
+    assert count == differing
+    assert f"{differing} candidates on which annotators differ" in page.text
+
+
+def test_long_list_of_disagreements_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("abcdlink.report.page.MOST_LISTED", 3)
+    page = page_of(example_run(tmp_path))
+    assert "The first 3 are listed" in page.text
+    assert page.text.count(", method ") == 3
+
+
+def test_simulated_annotators_and_embedded_model_are_said_plainly():
+    page = Page(complete())
+    assert "The annotators were simulated." in page.text
+    assert "Its link decisions are at chance" in page.text
+
+
+def test_people_and_a_real_model_raise_no_banner(empty: Store):
+    corpus = take_in(empty)
+    generate(empty, model="a-real-model")
+    annotate(empty, make_pools(empty, corpus))
+    people = [Annotator(annotator=f"annotator-{n}", account=f"p{n}@example.org", simulated=False) for n in (1, 2)]
+    empty.write_records("annotators.jsonl", people)
+    text = page_of(empty).text
+    assert "simulated" not in text
+    assert "at chance" not in text
+    assert "example.org" not in text  # accounts stay apart from judgments
+
+
+def test_empty_run_says_what_is_missing(empty: Store):
+    text = page_of(empty).text
+    for stage in ("generate", "benchmark", "candidates", "annotate"):
+        assert f"the stage {stage} of this run has not ended" in text
+    assert "No documents have been taken into this run yet" in text
+
+
+def test_run_grows_stage_by_stage(empty: Store):
+    corpus = take_in(empty)
+    missing = [page_of(empty).text.count("Not there yet")]
+    generate(empty)
+    missing.append(page_of(empty).text.count("Not there yet"))
+    benchmark(empty)
+    missing.append(page_of(empty).text.count("Not there yet"))
+    judgments = make_pools(empty, corpus)
+    missing.append(page_of(empty).text.count("Not there yet"))
+    annotate(empty, judgments, batches=(1,))
+    missing.append(page_of(empty).text.count("Not there yet"))
+    assert missing == [7, 6, 4, 3, 0]
+    assert "batch 2 " not in page_of(empty).text.partition("Kappa by batch")[2].partition("Disagreements")[0]
+
+
+def test_one_label_only_is_said(empty: Store):
+    corpus = take_in(empty)
+    judgments = [j.model_copy(update={"label": Label.LINK}) for j in make_pools(empty, corpus)]
+    annotate(empty, judgments)
+    text = page_of(empty).text
+    assert "undefined (one label only)" in text
+    assert "nan" not in text.lower().split()
+    assert "All annotators said the same of every candidate." in text
