@@ -166,9 +166,10 @@ class S3Folder:
 
 def s3_client() -> Any:  # noqa: ANN401 - boto3 builds its client classes at run time
     """Return a boto3 S3 client for ``ABCDLINK_S3_ENDPOINT_URL`` or AWS."""
-    import boto3
+    from boto3.session import Session
 
-    return boto3.client("s3", endpoint_url=get_settings().s3_endpoint_url or None)
+    # A session of its own: boto3's shared one keeps the first credentials and is not safe between threads.
+    return Session().client("s3", endpoint_url=get_settings().s3_endpoint_url or None)
 
 
 @contextmanager
@@ -316,3 +317,16 @@ def open_run(key: str, root: str | None = None) -> Store:
         msg = f"{key!r} cannot be a run key"
         raise InputError(msg, "use up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit")
     return Store(open_folder(f"{(root or get_settings().runs_root).rstrip('/')}/{key}"), key)
+
+
+def existing_run(key: str, root: str | None = None) -> Store:
+    """Open the folder of a run that has been begun.
+
+    Raises:
+        InputError: when there is none; says where it was looked for.
+    """
+    store = open_run(key, root)
+    if not store.exists(MANIFEST):
+        msg = f"there is no run {key!r} in {store.where()}"
+        raise InputError(msg, "look at the run key, or begin a run with `abcdlink run bootstrap`")
+    return store

@@ -1,0 +1,144 @@
+"""A run's folder: typed files, whole writes, clear errors."""
+
+from __future__ import annotations
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+
+import pandas as pd
+import pytest
+
+from abcdlink.corpus import Refusal
+from abcdlink.errors import InputError
+from abcdlink.store import LocalFolder, S3Folder, Store, decode, open_folder, open_run, parse_records, write_atomically
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(LocalFolder(tmp_path / "run"), "run")
+
+
+def test_every_kind_of_file_is_read_back_the_same(store):
+    store.write_text("a.md", "é\n")
+    store.write_json("deep/b.json", {"ü": [1, None]})
+    store.write_records("c.jsonl", [Refusal(where="x\u2028", reason="y\n"), Refusal(where="z", reason="")])
+    store.write_table("d.parquet", pd.DataFrame({"pair": ["p", "q"], "f1": [0.5, 1.0]}))
+    assert store.read_text("a.md") == "é\n"
+    assert store.read_json("deep/b.json") == {"ü": [1, None]}
+    assert [r.where for r in store.read_records("c.jsonl", Refusal)] == ["x\u2028", "z"]
+    assert store.read_table("d.parquet").to_dict("list") == {"pair": ["p", "q"], "f1": [0.5, 1.0]}
+    assert store.folder.names() == ["a.md", "c.jsonl", "d.parquet", "deep/b.json"]
+    assert store.folder.names("deep/") == ["deep/b.json"]
+    assert (store.exists("a.md"), store.exists("deep"), store.exists("e")) == (True, False, False)
+
+
+def test_a_missing_file_names_the_stage_that_makes_it(store):
+    with pytest.raises(FileNotFoundError):
+        store.read_text("scores.parquet")
+    with pytest.raises(InputError, match=r"'run' has no scores\.parquet yet.*run the stage 'benchmark' first"):
+        store.require("scores.parquet", "benchmark")
+    store.write_text("scores.parquet", "")
+    store.require("scores.parquet", "benchmark")
+
+
+def test_the_manifest_keeps_every_section_when_many_write_at_once(store):
+    assert store.manifest == {}
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: store.note(f"section {n}", n), range(40)))
+    assert store.manifest == {f"section {n}": n for n in range(40)}
+
+
+def test_files_that_cannot_be_read_or_written_are_clear_errors(tmp_path):
+    (tmp_path / "file").write_text("x")
+    folder = LocalFolder(tmp_path / "file")
+    with pytest.raises(InputError, match=r"cannot write .*file/a"):
+        folder.write("a", b"")
+    with pytest.raises(InputError, match=r"cannot read .*file/a"):
+        folder.read("a")
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b'{"where": "a", "reason": "b"}\n{"where": 1}\n', "here, line 2: where: Input should be a valid string"),
+        (b'\n{"where": "a", "reason": "b", "why": ""}', "here, line 2: why: Extra inputs are not permitted"),
+        (b'{"where": ', "here, line 1: .*Invalid JSON"),
+        (b'\n{"where": "\xff"}', r"here is not UTF-8: byte 12 \(line 2\) is 0xff"),
+    ],
+)
+def test_a_broken_line_is_named(data, problem):
+    with pytest.raises(InputError, match=problem):
+        parse_records(data, Refusal, "here")
+
+
+def test_broken_json_is_named(store):
+    store.write_text("a.json", "{")
+    with pytest.raises(InputError, match=r"a\.json is not JSON"):
+        store.read_json("a.json")
+
+
+def test_a_byte_order_mark_is_no_text_but_counts_in_offsets():
+    assert decode(b"\xef\xbb\xbfa", "f") == "a"
+    with pytest.raises(InputError, match=r"byte 5 \(line 2\) is 0x80"):
+        decode(b"\xef\xbb\xbfa\n\x80", "f")
+
+
+def test_a_write_that_fails_leaves_the_old_content_and_no_rubbish(tmp_path, monkeypatch):
+    write_atomically(tmp_path / "a", b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(tmp_path), "replace", full)
+        with pytest.raises(OSError, match="No space"):
+            write_atomically(tmp_path / "a", b"new")
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir() if p.is_file()] == [("a", b"old")]
+
+
+def test_modes_follow_the_umask_or_the_wish_even_with_many_threads(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "secret", b"", mode=0o600)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda n: write_atomically(tmp_path / f"f{n}", b"x"), range(200)))
+    finally:
+        assert os.umask(before) == 0o027
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+    assert {stat.S_IMODE((tmp_path / f"f{n}").stat().st_mode) for n in range(200)} == {0o640}
+
+
+def test_readers_see_only_whole_files(tmp_path):
+    contents = [bytes([65 + n]) * 200_000 for n in range(4)]
+    folder = LocalFolder(tmp_path)
+    folder.write("a", contents[0])
+    with ThreadPoolExecutor(4) as pool:
+        writes = [pool.submit(folder.write, "a", contents[n % 4]) for n in range(60)]
+        seen = {folder.read("a") for _ in range(60)}
+        for write in writes:
+            write.result()
+    assert seen <= set(contents)
+    assert folder.names() == ["a"]
+
+
+@pytest.mark.parametrize("key", ["", ".", "..", "a/b", "-x", "a" * 81, "a b", "a\n"])
+def test_a_run_key_that_is_no_folder_name_is_refused(key):
+    with pytest.raises(InputError, match=r"cannot be a run key"):
+        open_run(key)
+
+
+def test_runs_lie_below_home_or_where_it_is_said(isolated_home, tmp_path):
+    open_run("demo-1").write_text("a", "x")
+    assert (isolated_home / "runs" / "demo-1" / "a").read_text() == "x"
+    open_run("demo-1", str(tmp_path / "other")).write_text("a", "x")
+    assert (tmp_path / "other" / "demo-1" / "a").exists()
+
+
+def test_addresses_without_a_bucket_are_refused(monkeypatch):
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with pytest.raises(InputError, match="names no bucket"):
+        open_folder("s3:///runs")
+    assert isinstance(open_folder("s3://bucket/runs/"), S3Folder)
+    assert open_folder("s3://bucket/runs/").where("a") == "s3://bucket/runs/a"
+    assert open_folder("s3://bucket").where("a") == "s3://bucket/a"
