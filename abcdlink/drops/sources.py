@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -65,8 +65,13 @@ class LocalSource:
         if not self.root.is_dir():
             msg = f"the drop folder {self.root} is not there"
             raise InputError(msg, "create it or set ABCDLINK_DROPS_SOURCE")
-        paths = (path for path in self.root.rglob("*") if path.is_file())
-        return sorted(filter(_visible, map(self._file, paths)), key=lambda file: file.name)
+        found = []
+        for path in self.root.rglob("*"):
+            # A file may vanish between being listed and being looked at, as uploads are renamed.
+            with suppress(FileNotFoundError):
+                if path.is_file():
+                    found.append(self._file(path))
+        return sorted(filter(_visible, found), key=lambda file: file.name)
 
     def _file(self, path: Path) -> DropFile:
         status = path.stat()

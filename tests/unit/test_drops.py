@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -273,3 +274,10 @@ def test_missing_folder_and_missing_setting_are_clear_errors(tmp_path):
         scan(open_source(str(tmp_path / "nowhere")))
     with pytest.raises(InputError, match="no source of data drops is set"):
         open_source("")
+
+
+def test_a_name_that_is_no_utf8_waits_and_stops_nothing(drops):
+    (drops.root / os.fsdecode(b"caf\xe9.jsonl")).write_bytes(line("p"))
+    drops.put("z.jsonl", line("q"))
+    result = drops.run()
+    assert (pairs(result.corpus), [w.name for w in result.waiting]) == (["q"], ["caf\\xe9.jsonl"])
