@@ -17,6 +17,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.judgments import Judgment, Label, by_candidate
+from abcdlink.layout import JUDGMENTS, NATURAL
 from abcdlink.store import Store
 
 
@@ -62,9 +63,9 @@ def export_dataset(store: Store, layout: ExportFormat | str = ExportFormat.JSONL
     except ValueError:
         msg = f"there is no export format {layout!r}"
         raise InputError(msg, f"use one of {', '.join(ExportFormat)}") from None
-    store.require("judgments.jsonl", "annotate")
-    corpus = read_corpus_from(store, "natural")
-    files = write(labelled_candidates(store.read_records("judgments.jsonl", Judgment), corpus), corpus)
+    store.require(JUDGMENTS, "annotate")
+    corpus = read_corpus_from(store, NATURAL)
+    files = write(labelled_candidates(store.read_records(JUDGMENTS, Judgment), corpus), corpus)
     for name, text in files.items():
         store.write_text(f"dataset/{name}", text)
     return [f"dataset/{name}" for name in files]

@@ -14,7 +14,20 @@ from pydantic import BaseModel
 from abcdlink.agreement import Agreement, agreement
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
+from abcdlink.evaluation.shortlist import ApproachResult, Shortlist
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
+from abcdlink.layout import (
+    ANNOTATORS,
+    BENCHMARK,
+    GENERATION,
+    JUDGMENTS,
+    NATURAL,
+    POOL_COUNTS,
+    SHORTLIST,
+    SYNTHETIC,
+    VALIDATION,
+    batch_file,
+)
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import Series
@@ -24,18 +37,6 @@ from abcdlink.store import Store
 R = TypeVar("R", bound=BaseModel)
 
 EMBEDDED_MODEL = Settings.model_fields["llm_model"].default
-
-
-class Row(NamedTuple):
-    """One approach of the benchmark; scores in fractions of 1, ``seconds`` of computing time."""
-
-    approach: Approach
-    precision: float
-    recall: float
-    f1: float
-    answered: float
-    seconds: float
-    shortlisted: bool
 
 
 class Disagreement(NamedTuple):
@@ -61,7 +62,7 @@ class Content:
     generation: dict[str, Any] | None
     validation: dict[str, Any] | None
     benchmark: dict[str, Any] | None
-    shortlist: dict[str, Any] | None
+    shortlist: Shortlist | None
     pools: dict[str, Any] | None
     judgments: list[Judgment]
     annotators: list[Annotator]
@@ -86,30 +87,24 @@ class Content:
     @property
     def shortlisted(self) -> list[Approach]:
         """The approaches taken into annotation."""
-        return (
-            [Approach.model_validate(self.shortlist[place]) for place in ("first", "second")] if self.shortlist else []
-        )
+        return [self.shortlist.first, self.shortlist.second] if self.shortlist else []
 
     @cached_property
-    def rows(self) -> list[Row]:
-        """The benchmark's approaches, best F1 first."""
-        names = {approach.name for approach in self.shortlisted}
-        rows = []
-        for result in (self.benchmark or {}).get("approaches", []):
-            approach = Approach.model_validate(result["approach"])
-            figures = {name: result[name] for name in ("precision", "recall", "f1", "answered", "seconds")}
-            rows.append(Row(approach=approach, shortlisted=approach.name in names, **figures))
-        return sorted(rows, key=lambda row: -row.f1)
+    def results(self) -> list[ApproachResult]:
+        """The benchmark's approaches, best F1 first; sources without an answer count as 0 in this order."""
+        found = (self.benchmark or {}).get("approaches", [])
+        return sorted(map(ApproachResult.model_validate, found), key=lambda result: -result.f1_of_all)
 
     def series(self, measure: str) -> list[Series]:
         """Return one measure of the benchmark by cutoff: retrievers, then approaches with an LLM."""
         lines: dict[str, dict[int, float]] = {}
         points = []
-        for row in self.rows:
-            if row.approach.kind is ApproachKind.RETRIEVER:
-                lines.setdefault(row.approach.retriever, {})[row.approach.cutoff] = getattr(row, measure)
+        for result in self.results:
+            approach, value = result.approach, getattr(result, measure)
+            if approach.kind is ApproachKind.RETRIEVER:
+                lines.setdefault(approach.retriever, {})[approach.cutoff] = value
             else:
-                points.append(Series(row.approach.name, {row.approach.cutoff: getattr(row, measure)}, alone=True))
+                points.append(Series(approach.name, {approach.cutoff: value}, alone=True))
         return [Series(name, values) for name, values in sorted(lines.items())] + points
 
     @cached_property
@@ -160,26 +155,26 @@ class Content:
 def gather(store: Store) -> Content:
     """Read everything that the run holds; judgments of batches that are not put together yet, too."""
     batches = sorted(
-        {int(name.split("/")[1]) for name in store.folder.names("batches/") if name.endswith("/judgments.jsonl")}
+        {int(name.split("/")[1]) for name in store.folder.names("batches/") if name.endswith(f"/{JUDGMENTS}")}
     )
 
     def whole_or_parts(name: str, kind: type[R]) -> list[R]:
-        parts = [name] if store.exists(name) else [f"batches/{batch}/{name}" for batch in batches]
+        parts = [name] if store.exists(name) else [batch_file(batch, name) for batch in batches]
         return [record for part in parts if store.exists(part) for record in store.read_records(part, kind)]
 
-    anomalies = {batch: _json(store, f"batches/{batch}/anomalies.json") or [] for batch in batches}
+    anomalies = {batch: _json(store, batch_file(batch, "anomalies.json")) or [] for batch in batches}
     return Content(
         key=store.key,
         manifest=store.manifest,
-        natural=_corpus(store, "natural"),
-        synthetic=_corpus(store, "synthetic"),
-        generation=_json(store, "generation.json"),
-        validation=_json(store, "validation.json"),
-        benchmark=_json(store, "benchmark.json"),
-        shortlist=_json(store, "shortlist.json"),
-        pools=_json(store, "candidates.json"),
-        judgments=whole_or_parts("judgments.jsonl", Judgment),
-        annotators=store.read_records("annotators.jsonl", Annotator) if store.exists("annotators.jsonl") else [],
+        natural=_corpus(store, NATURAL),
+        synthetic=_corpus(store, SYNTHETIC),
+        generation=_json(store, GENERATION),
+        validation=_json(store, VALIDATION),
+        benchmark=_json(store, BENCHMARK),
+        shortlist=Shortlist.model_validate_json(store.read_text(SHORTLIST)) if store.exists(SHORTLIST) else None,
+        pools=_json(store, POOL_COUNTS),
+        judgments=whole_or_parts(JUDGMENTS, Judgment),
+        annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
     )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from abcdlink import __version__
+from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
 from abcdlink.report.pictures import acceptance_bars, by_cutoff, kappa_intervals
 from abcdlink.store import Store
@@ -14,7 +15,6 @@ from abcdlink.store import Store
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-REPORT = "report.html"
 MOST_LISTED = 300
 """So many disagreements, and so many refusals of one corpus, are listed; the files hold all."""
 
@@ -51,7 +51,7 @@ def render(content: Content) -> str:
 
 def _pictures(content: Content) -> dict[str, Markup]:
     pictures = {}
-    if content.rows:
+    if content.results:
         pictures["f1"] = by_cutoff("F1", content.series("f1"))
         pictures["recall"] = by_cutoff("Recall", content.series("recall"))
     if content.agreement:
