@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.services.programs import WORK_POOL, environment, prefect_url
+from abcdlink.services.programs import WORK_POOL, environment, prefect_url, process_environment
 from abcdlink.settings import PROJECT_ROOT, Settings
 
 PREFECT_FILE = PROJECT_ROOT / "deployments" / "prefect.yaml"
@@ -63,7 +62,7 @@ class Deployment:
             self._process = subprocess.Popen(
                 (sys.executable, "-m", "prefect", "--no-prompt", *what),
                 cwd=PROJECT_ROOT,
-                env={**os.environ, **environment(settings)},
+                env=process_environment(environment(settings)),
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )

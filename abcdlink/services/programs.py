@@ -28,6 +28,9 @@ LABEL_STUDIO_TEMPLATE = LABEL_STUDIO_ENVIRONMENT / "template" / "label_studio.sq
 MARK = "ABCDLINK_STARTED_BY"
 """Environment variable of every program started by ``up``: the home folder it belongs to."""
 
+ELSEWHERE = {"PREFECT_PROFILE", "PREFECT_API_KEY"}
+"""Variables that would send our programs to another Prefect server than their own."""
+
 
 @dataclass(frozen=True)
 class Program:
@@ -101,6 +104,14 @@ def environment(settings: Settings) -> dict[str, str]:
         # A run that lost its process is known by its silence: the shortest beat that Prefect allows.
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     }
+
+
+def process_environment(told: dict[str, str]) -> dict[str, str]:
+    """Return the whole environment of a process that is told these variables: ours, without what leads elsewhere."""
+    inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    # A proxy of the environment has no business between programs of one machine.
+    direct = ",".join(filter(None, (os.environ.get("NO_PROXY"), LOOPBACK, "localhost")))
+    return {**inherited, "NO_PROXY": direct, "no_proxy": direct, **told}
 
 
 def _text(value: object) -> str:

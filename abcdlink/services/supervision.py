@@ -19,7 +19,8 @@ import jinja2
 import psutil
 
 from abcdlink.errors import ServiceError
-from abcdlink.services.programs import MARK, Program
+from abcdlink.services.ports import program_of
+from abcdlink.services.programs import MARK, Program, process_environment
 from abcdlink.settings import PROJECT_ROOT
 from abcdlink.store import write_atomically
 
@@ -27,6 +28,7 @@ TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
 SOCKET_LIMIT = 90
 """Characters of a socket's path: the kernel takes 107, and supervisor adds its process id for a moment."""
 
+LAUNCH_SECONDS = 30.0
 STOP_SECONDS = 60.0
 """Longest wait for all programs to end: each has 20 s before it is killed."""
 
@@ -51,8 +53,8 @@ class Supervisor:
         self.config = home / "supervisord.conf"
         self.logs = home / "logs"
         self.socket = _socket_path(home)
-        transport = SupervisorTransport(None, None, serverurl=f"unix://{self.socket}")
-        self._rpc: Any = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport).supervisor
+        self._transport = SupervisorTransport(None, None, serverurl=f"unix://{self.socket}")
+        self._rpc: Any = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=self._transport).supervisor
 
     def log(self, name: str) -> Path:
         """Return where a program's output goes."""
@@ -63,6 +65,7 @@ class Supervisor:
         try:
             return bool(self._rpc.getState()["statename"] == "RUNNING")
         except UNREACHABLE:
+            self._transport.close()  # or the broken connection is used again
             return False
 
     def launch(self, programs: list[Program], environment: dict[str, str]) -> None:
@@ -75,19 +78,14 @@ class Supervisor:
         self.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(self.config, self.render(programs, environment).encode(), mode=0o600)
         command = [sys.executable, "-m", "supervisor.supervisord", "--configuration", str(self.config)]
-        inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith(("ABCDLINK_", "PREFECT_"))
-        }
-        kept = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_SERVER_DATABASE_")}
-        # A proxy of the environment has no business between programs of one machine.
-        direct = {"NO_PROXY": ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1", "localhost")))}
         started = subprocess.run(
-            command, env={**inherited, **kept, **direct, **environment}, capture_output=True, text=True, check=False
+            command, env=process_environment(environment), capture_output=True, text=True, check=False
         )
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + LAUNCH_SECONDS
         while not self.is_running():
             if started.returncode or time.monotonic() > deadline:
-                msg = f"the process manager did not start: {started.stdout}{started.stderr}".strip()
+                said = (started.stdout + started.stderr).strip()
+                msg = f"the process manager did not start ({said or 'it says nothing'})"
                 raise ServiceError(msg, f"look into {self.logs / 'supervisord.log'}")
             time.sleep(0.05)
 
@@ -171,7 +169,7 @@ class Supervisor:
                     mine.append(process)
             except psutil.Error:
                 continue
-        names = [_name(process) for process in mine]
+        names = [f"{program_of(process.pid)} (process {process.pid})" for process in mine]
         for process in mine:
             with suppress(psutil.NoSuchProcess):
                 process.terminate()
@@ -193,10 +191,3 @@ def _socket_path(home: Path) -> Path:
 
 def _escaped(value: object) -> str:
     return str(value).replace("%", "%%")
-
-
-def _name(process: psutil.Process) -> str:
-    try:
-        return f"{process.name()} (process {process.pid})"
-    except psutil.Error:
-        return f"process {process.pid}"
