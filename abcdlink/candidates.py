@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal, Sentence
-from abcdlink.domain import Domain, PoolSizes, SourceFilter
+from abcdlink.domain import Domain, SourceFilter
 from abcdlink.judgments import BOTH, RANDOM, Candidate, Pool
 from abcdlink.linking.records import Decision
 
@@ -67,35 +67,36 @@ def build_pools(
         batch_of: pair id -> batch; pairs that it does not name are left out and counted.
     """
     refused: list[Refusal] = []
-    first, second = (_proposals(corpus, of_one, refused) for of_one in decisions)
+    proposals = [_proposals(corpus, of_one, refused) for of_one in decisions]
+    sizes = domain.settings.pool
     filtered: Counter[str] = Counter()
     pools: list[Pool] = []
     for pair in corpus.pairs:
         for source in corpus.source_of(pair).sentences:
             at = (pair.id, source.id)
-            proposed = (first.get(at, ()), second.get(at, ()))
-            reason = _reason_to_leave_out(source, domain.settings.sources) or (
-                NO_BATCH if pair.id not in batch_of else ""
-            )
-            candidates = (
-                ()
-                if reason
-                else _candidates(
-                    proposed, labels, domain.settings.pool, corpus.target_of(pair), f"{seed}|{pair.id}|{source.id}"
+            decided = [of_one.get(at, ()) for of_one in proposals]
+            top = (decided[0][: sizes.first], decided[1][: sizes.second])
+            reason = NO_BATCH if pair.id not in batch_of else _reason_to_leave_out(source, domain.settings.sources)
+            if not reason and not any(top):
+                reason = NOTHING_PROPOSED
+            if reason:
+                filtered[reason] += 1
+                continue
+            target = corpus.target_of(pair)
+            methods = _methods(top, labels)
+            distractors = _distractors(target, decided, sizes.random, f"{seed}|{pair.id}|{source.id}")
+            methods.update(dict.fromkeys(distractors, RANDOM))
+            pools.append(
+                Pool(
+                    key=task_key(run_key, pair.id, source.id),
+                    batch=batch_of[pair.id],
+                    pair=pair.id,
+                    source=source.id,
+                    candidates=tuple(
+                        Candidate(target=s.id, method=methods[s.id]) for s in target.sentences if s.id in methods
+                    ),
                 )
             )
-            if candidates:
-                pools.append(
-                    Pool(
-                        key=task_key(run_key, pair.id, source.id),
-                        batch=batch_of[pair.id],
-                        pair=pair.id,
-                        source=source.id,
-                        candidates=candidates,
-                    )
-                )
-            else:
-                filtered[reason or NOTHING_PROPOSED] += 1
     return PoolResult(pools=tuple(pools), filtered=dict(filtered), refused=tuple(refused))
 
 
@@ -131,24 +132,20 @@ def _reason_to_leave_out(source: Sentence, rules: SourceFilter) -> str:
     return f"matches the excluded pattern {pattern}" if pattern else ""
 
 
-def _candidates(
-    proposed: tuple[tuple[str, ...], tuple[str, ...]],
-    labels: tuple[str, str],
-    sizes: PoolSizes,
-    target: Document,
-    seed: str,
-) -> tuple[Candidate, ...]:
-    """Return the candidates of one source in document order; none when nothing was proposed."""
+def _methods(top: tuple[Sequence[str], Sequence[str]], labels: tuple[str, str]) -> dict[str, str]:
+    """Return proposed target -> its method: the label of the approach that shows it, or ``both``."""
     shown_by: defaultdict[str, list[str]] = defaultdict(list)
-    for targets, label, size in zip(proposed, labels, (sizes.first, sizes.second), strict=True):
-        for sentence in targets[:size]:
-            shown_by[sentence].append(label)
-    if not shown_by:
-        return ()
-    methods = {sentence: found[0] if len(found) == 1 else BOTH for sentence, found in shown_by.items()}
-    # A sentence that repeats the words of a decided one is as good a link as that: no distractor.
-    decided = {target.text_of(sentence).strip() for targets in proposed for sentence in targets}
-    rest = [sentence.id for sentence in target.sentences if sentence.text.strip() not in decided]
-    chosen = random.Random(seed).sample(rest, min(sizes.random, len(rest)))  # noqa: S311 - no secret
-    methods.update(dict.fromkeys(chosen, RANDOM))
-    return tuple(Candidate(target=s.id, method=methods[s.id]) for s in target.sentences if s.id in methods)
+    for label, targets in zip(labels, top, strict=True):
+        for target in targets:
+            shown_by[target].append(label)
+    return {target: found[0] if len(found) == 1 else BOTH for target, found in shown_by.items()}
+
+
+def _distractors(target: Document, decided: Sequence[Sequence[str]], size: int, seed: str) -> list[str]:
+    """Choose target sentences that neither approach decided; fewer than ``size`` when the document is short.
+
+    A sentence that repeats the words of a decided one is as good a link as that, and is not chosen.
+    """
+    texts = {target.text_of(sentence).strip() for targets in decided for sentence in targets}
+    rest = [sentence.id for sentence in target.sentences if sentence.text.strip() not in texts]
+    return random.Random(seed).sample(rest, min(size, len(rest)))  # noqa: S311 - no secret

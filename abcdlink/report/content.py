@@ -85,6 +85,17 @@ class Content:
         return self.generation is not None and self.generation["model"] == EMBEDDED_MODEL
 
     @property
+    def measures(self) -> dict[str, Any]:
+        """The validation's measures by name; measures within a group are named ``group: measure``."""
+        rows: dict[str, Any] = {}
+        for name, value in (self.validation or {}).items():
+            if isinstance(value, dict):
+                rows |= {f"{name}: {part}": of_part for part, of_part in value.items()}
+            elif name != "flags":
+                rows[name] = value
+        return rows
+
+    @property
     def shortlisted(self) -> list[Approach]:
         """The approaches taken into annotation."""
         return [self.shortlist.first, self.shortlist.second] if self.shortlist else []

@@ -75,7 +75,7 @@ def test_filters_are_counted_by_reason():
 
 
 def test_pair_in_no_batch_is_counted():
-    assert build([decision(("t1",))], [], batch_of={}).filtered[NO_BATCH] == 2
+    assert build([decision(("t1",))], [], batch_of={}).filtered == {NO_BATCH: 3}
 
 
 def test_foreign_ids_are_refused_and_the_rest_is_kept():
