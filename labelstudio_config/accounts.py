@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import NoReturn
 
@@ -12,7 +13,7 @@ from abcdlink.errors import ServiceError
 TIMEOUT = 60.0
 """Seconds for one page."""
 
-FORM_ERROR = re.compile(r'<p class="error">\s*(.*?)\s*</p>|<ul class="[^"]*errorlist[^"]*">(.*?)</ul>', re.DOTALL)
+FORM_ERROR = re.compile(r'<(?:p class="error"|ul class="field_errors")>(.*?)</(?:p|ul)>', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 
 
@@ -56,6 +57,6 @@ def _session(page: str, email: str, password: str) -> httpx.Client:
 
 def _refused(answer: httpx.Response, email: str) -> NoReturn:
     found = FORM_ERROR.search(answer.text)
-    reason = TAG.sub("", found.group(1) or found.group(2)) if found else f"HTTP {answer.status_code}"
+    reason = html.unescape(TAG.sub("", found[1])).strip().rstrip(".") if found else f"HTTP {answer.status_code}"
     msg = f"Label Studio refuses the account {email} at {answer.url.path}: {reason}"
     raise ServiceError(msg, "delete the account in Label Studio, or use the password that it was made with")

@@ -65,8 +65,8 @@ class Client:
             return int(self._sdk.projects.create(**settings).id)
 
     def delete_project(self, project: int) -> None:
-        """Delete a project with all that is in it."""
-        with self._errors(f"delete the project {project}"):
+        """Delete a project with all that is in it; one that is gone already is no error."""
+        with self._errors(f"delete the project {project}"), _gone_is_fine():
             self._sdk.projects.delete(id=project)
 
     def create_tab(self, project: int, data: dict[str, Any]) -> int:
@@ -94,14 +94,8 @@ class Client:
 
     def delete_task(self, task: int) -> None:
         """Delete a task; one that is gone already is no error."""
-        from label_studio_sdk.core.api_error import ApiError
-
-        with self._errors(f"delete the task {task}"):
-            try:
-                self._sdk.tasks.delete(id=str(task))
-            except ApiError as error:
-                if error.status_code != NOT_FOUND:
-                    raise
+        with self._errors(f"delete the task {task}"), _gone_is_fine():
+            self._sdk.tasks.delete(id=str(task))
 
     def accounts(self) -> dict[int, str]:
         """Return the accounts of the server: id -> e-mail address."""
@@ -113,6 +107,18 @@ class Client:
         with self._errors("ask for the invitation link"):
             path = self._sdk.organizations.invites.get_invite_link().invite_url
         return path if path.startswith("http") else f"{self.url}{path}"
+
+
+@contextmanager
+def _gone_is_fine() -> Iterator[None]:
+    """Let pass that what is to be deleted is not there: someone else was faster."""
+    from label_studio_sdk.core.api_error import ApiError
+
+    try:
+        yield
+    except ApiError as error:
+        if error.status_code != NOT_FOUND:
+            raise
 
 
 def _refusal(url: str, doing: str, status: int | None, body: Any) -> ServiceError:  # noqa: ANN401 - any JSON value

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from abcdlink.cli.output import JsonOption, RunArgument, print_json, print_table, say
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
@@ -13,32 +15,27 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    run: Annotated[str, typer.Argument(help="Run key: the name of the run.")],
+    run: RunArgument,
     batch: Annotated[int, typer.Option(min=1, help="Number of the batch.")] = 1,
     accounts: Annotated[int, typer.Option(min=1, max=20, help="How many simulated annotators.")] = 2,
     seed: Annotated[int, typer.Option(help="Seed of their mistakes.")] = 13,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Let programs annotate a batch that lies in Label Studio, for demonstrations and tests.
 
-    They are real accounts named simulated-N@simulated.invalid. They judge by word overlap with
+    They are real accounts named simulated-N@simulated.invalid. They judge by word overlap, with
     mistakes, and are marked as simulated wherever their judgments go.
 
-    Example: abcdlink simulate my-run --batch 1
+    Example: `abcdlink simulate demo --batch 1`
     """
-    from rich.console import Console
-
     from abcdlink.settings import get_settings
     from labelstudio_config.simulate import simulate_annotators
 
     settings = get_settings()
-    messages = Console(stderr=True)
-    messages.print(f"{accounts} simulated annotators work on batch {batch} of run {run!r} ...", highlight=False)
-    result = simulate_annotators(
-        settings.label_studio_url, settings.label_studio_token.get_secret_value(), run, batch, accounts, seed
-    )
-    if as_json:
-        typer.echo(result.model_dump_json())
+    url, token = settings.label_studio_url, settings.label_studio_token.get_secret_value()
+    say(f"{accounts} simulated annotators work on batch {batch} of run {run!r} at {url}")
+    result = simulate_annotators(url, token, run, batch, accounts, seed)
+    if json:
+        print_json(result.model_dump())
         return
-    for account, count in result.submitted.items():
-        messages.print(f"{account} submitted {count} tasks", highlight=False)
+    print_table(f"{run}: batch {batch}", ("account", "tasks submitted"), list(result.submitted.items()))

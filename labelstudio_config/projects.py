@@ -74,8 +74,8 @@ def guidelines_html(domain: Domain) -> str:
     return f'<div class="xd-guide">{text}</div>'
 
 
-def ensure_project(client: Client, run_key: str, batch: int, domain: Domain) -> int:
-    """Return the id of the batch's project; make it when it is not there.
+def ensure_project(client: Client, run_key: str, batch: int, domain: Domain, overlap: int) -> int:
+    """Return the id of the batch's project; make it, for ``overlap`` annotators per task, when it is not there.
 
     Two processes may do this at once: both look again after making, keep the oldest, and the empty
     later one goes.
@@ -88,7 +88,7 @@ def ensure_project(client: Client, run_key: str, batch: int, domain: Domain) -> 
             label_config=label_config(),
             expert_instruction=guidelines_html(domain),
             show_instruction=True,
-            maximum_annotations=domain.settings.overlap,
+            maximum_annotations=overlap,
             sampling="Sequential sampling",
             show_skip_button=False,
             enable_empty_annotation=False,

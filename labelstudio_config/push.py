@@ -9,7 +9,6 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Pool
-from abcdlink.progress import Progress, silent
 from labelstudio_config.client import Client
 from labelstudio_config.projects import annotate_url, ensure_project
 from labelstudio_config.snapshot import of_batch
@@ -35,7 +34,7 @@ def push_batch(
     pools: Sequence[Pool],
     corpus: Corpus,
     domain: Domain,
-    progress: Progress = silent,
+    overlap: int | None = None,
 ) -> PushResult:
     """Bring the tasks of one batch into its project; tasks that are there already stay untouched.
 
@@ -48,8 +47,8 @@ def push_batch(
         batch: number of the batch, from 1; pools of other batches are left aside.
         pools: the candidate pools of the run.
         corpus: the documents and pairs that the pools name.
-        domain: guidelines, question and number of annotators per task.
-        progress: shows the chunks that were imported.
+        domain: guidelines and question.
+        overlap: annotators per task; ``None``: as the domain says.
 
     Raises:
         InputError: when the batch has no pools, or a pool does not fit the corpus.
@@ -60,11 +59,11 @@ def push_batch(
         msg = f"batch {batch} of run {run_key!r} has no candidate pools"
         raise InputError(msg, "give the run more pairs, or annotate it in fewer batches")
     documents = documents_of(list(wanted.values()), corpus)
-    project = ensure_project(client, run_key, batch, domain)
+    project = ensure_project(client, run_key, batch, domain, overlap or domain.settings.overlap)
     before = set(_tasks_by_key(client, project))
     missing = [pool for pool in _reading_order(wanted, corpus) if pool.key not in before]
     chunks = [missing[start : start + CHUNK] for start in range(0, len(missing), CHUNK)]
-    for chunk in progress(chunks, f"push batch {batch}"):
+    for chunk in chunks:
         client.import_tasks(project, [{"data": task_data(pool, *documents[pool.key], domain)} for pool in chunk])
     if missing:
         _keep_first_of_each(client, project, wanted)

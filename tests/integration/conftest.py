@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tests.integration.label_studio_server import label_studio
 
-import pytest
-
-from tests.integration.label_studio_server import LabelStudioServer, label_studio_server
-
-
-@pytest.fixture(scope="session")
-def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudioServer]:
-    """A real Label Studio server."""
-    with label_studio_server(tmp_path_factory.mktemp("label-studio")) as server:
-        yield server
+__all__ = ["label_studio"]

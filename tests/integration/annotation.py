@@ -1,0 +1,88 @@
+"""A small run to annotate, whose names of methods, documents and sentences can be recognised anywhere."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import httpx
+
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.domain import Domain, find_domain
+from abcdlink.judgments import Candidate, Pool
+from labelstudio_config.accounts import sign_up
+from labelstudio_config.client import Client
+
+METHODS = ("method-quokka", "method-numbat", "method-potoroo")
+"""Distinctive labels, so that a leak can be found by searching."""
+
+SECRETS = (*METHODS, "pair-wombat", "source-bilby", "target-bilby", "sid-dugong")
+"""All that an annotator must never read: methods, and the ids that gold links are made of."""
+
+TEXTS = ("The old bridge fell at noon.", "Nobody was hurt in the fall.", "The mayor spoke of luck.", "It had rained.")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run with its corpus and pools, to be pushed."""
+
+    key: str
+    corpus: Corpus
+    pools: list[Pool]
+    domain: Domain
+
+    def pushed(self, batch: int = 1) -> list[Pool]:
+        return [pool for pool in self.pools if pool.batch == batch]
+
+
+def document(name: str, texts: Sequence[str]) -> Document:
+    return Document(id=name, sentences=tuple(Sentence(id=f"sid-dugong-{n}", text=t) for n, t in enumerate(texts)))
+
+
+def make_run(tasks: int = 4, batches: int = 1, candidates: int = 3, texts: Sequence[str] = TEXTS) -> Run:
+    """Make a run with up to four tasks a pair; a gold link for each source; a random key."""
+    key = f"run-{secrets.token_hex(4)}"
+    documents, pairs, pools = {}, [], []
+    for number in range(-(-tasks // 4)):
+        source, target = document(f"source-bilby-{number}", texts), document(f"target-bilby-{number}", texts)
+        documents |= {source.id: source, target.id: target}
+        gold = {s.id: (s.id,) for s in source.sentences}
+        pairs.append(Pair(id=f"pair-wombat-{number}", source=source.id, target=target.id, links=gold))
+        for sentence in source.sentences[: tasks - 4 * number]:
+            chosen = tuple(
+                Candidate(target=s.id, method=METHODS[n % 3]) for n, s in enumerate(target.sentences[:candidates])
+            )
+            batch = 1 + number % batches
+            pools.append(
+                Pool(key=secrets.token_hex(8), batch=batch, pair=pairs[-1].id, source=sentence.id, candidates=chosen)
+            )
+    return Run(key, Corpus(name="test", documents=documents, pairs=pairs), pools, find_domain("news"))
+
+
+def annotator(client: Client, name: str = "ada") -> closing[httpx.Client]:
+    """Sign up a new annotator; the context is the browser session."""
+    email = f"{name}-{secrets.token_hex(4)}@example.org"
+    return closing(sign_up(client.invitation(), email, secrets.token_hex(12)))
+
+
+def submit(session: httpx.Client, task: int, labels: Sequence[str]) -> httpx.Response:
+    """Submit one annotation as the page does."""
+    result = [
+        {
+            "id": f"r{n}",
+            "from_name": f"link_{n}",
+            "to_name": f"cand_{n}",
+            "type": "choices",
+            "value": {"choices": [label]},
+        }
+        for n, label in enumerate(labels)
+    ]
+    return session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 3.5})
+
+
+def skip(session: httpx.Client, task: int) -> None:
+    """Skip a task as the page does."""
+    answer = session.post(f"/api/tasks/{task}/annotations", json={"result": [], "was_cancelled": True})
+    answer.raise_for_status()

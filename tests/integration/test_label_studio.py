@@ -1,0 +1,362 @@
+"""Against a real Label Studio server: nothing twice, nothing lost, nothing leaked, nobody waits for ever."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import httpx
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.judgments import Label
+from abcdlink.settings import get_settings
+from labelstudio_config import push
+from labelstudio_config.accounts import log_in, sign_up
+from labelstudio_config.client import Client, connect
+from labelstudio_config.commands import register
+from labelstudio_config.completeness import progress_of
+from labelstudio_config.projects import find_project, require_project
+from labelstudio_config.pull import pull_batch
+from labelstudio_config.push import PushResult, push_batch
+from labelstudio_config.simulate import simulate_annotators
+from tests.integration.annotation import METHODS, SECRETS, Run, annotator, make_run, skip, submit
+from tests.integration.label_studio_server import LabelStudioServer, free_port
+
+
+@pytest.fixture
+def client(label_studio: LabelStudioServer) -> Client:
+    return connect(label_studio.url, label_studio.token)
+
+
+def pushed(client: Client, run: Run, batch: int = 1) -> PushResult:
+    return push_batch(client, run.key, batch, run.pools, run.corpus, run.domain)
+
+
+def keys_there(client: Client, run: Run, batch: int = 1) -> list[str]:
+    """Task keys in the project, in the order in which annotators get the tasks."""
+    tasks = client.tasks(require_project(client, run.key, batch))
+    return [task["data"]["task_key"] for task in sorted(tasks, key=lambda task: task["id"])]
+
+
+def task_ids(client: Client, run: Run) -> dict[str, int]:
+    return {task["data"]["task_key"]: task["id"] for task in client.tasks(require_project(client, run.key, 1))}
+
+
+def test_pushed_twice_is_there_once_and_pairs_stay_together(client: Client) -> None:
+    run = make_run(tasks=10)
+    turned = run.pools[::-1]
+    first = push_batch(client, run.key, 1, turned, run.corpus, run.domain)
+    second = pushed(client, run)
+    assert (first.created, first.already) == (10, 0)
+    assert (second.created, second.already) == (0, 10)
+    assert (first.project_id, first.url) == (second.project_id, second.url)
+    assert keys_there(client, run) == [pool.key for pool in run.pools]
+
+
+def test_two_pushes_at_the_same_time_are_one(client: Client, label_studio: LabelStudioServer) -> None:
+    run = make_run(tasks=8)
+    start = threading.Barrier(3)
+
+    def push_now(_: int) -> PushResult:
+        own = connect(label_studio.url, label_studio.token)
+        start.wait()
+        return pushed(own, run)
+
+    with ThreadPoolExecutor(3) as pushers:
+        results = list(pushers.map(push_now, range(3)))
+    assert len({result.project_id for result in results}) == 1
+    assert Counter(keys_there(client, run)) == Counter(pool.key for pool in run.pools)
+    assert len(client.projects_titled(f"{run.key} · batch 1")) == 1
+
+
+def _push_and_die(server: LabelStudioServer, run: Run) -> None:
+    client = connect(server.url, server.token)
+    whole = client.import_tasks
+
+    def die_after_one(project: int, tasks: list[dict]) -> None:
+        whole(project, tasks)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    client.import_tasks = die_after_one
+    push.CHUNK = 3
+    pushed(client, run)
+
+
+def test_a_push_that_was_killed_goes_on(client: Client, label_studio: LabelStudioServer) -> None:
+    run = make_run(tasks=8)
+    process = multiprocessing.get_context("fork").Process(target=_push_and_die, args=(label_studio, run))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    assert len(keys_there(client, run)) == 3
+    result = pushed(client, run)
+    assert (result.created, result.already) == (5, 3)
+    assert keys_there(client, run) == [pool.key for pool in run.pools]
+
+
+def test_a_task_that_someone_began_is_never_removed(client: Client) -> None:
+    run = make_run(tasks=2)
+    project = pushed(client, run).project_id
+    # What a call leaves that was sent again because its answer came too late.
+    again = [{"data": task["data"]} for task in client.tasks(project)]
+    client.import_tasks(project, again)
+    doubled = sorted(client.tasks(project), key=lambda task: task["id"])[2:]
+    with annotator(client) as session:
+        submit(session, doubled[0]["id"], ["Link"] * 3).raise_for_status()
+    later = make_run(tasks=4)
+    more = Run(run.key, run.corpus.model_copy(), [*run.pools, *_moved(later, run)], run.domain)
+    pushed(client, more)
+    assert sorted(Counter(keys_there(client, more)).values()) == [1, 1, 1, 2]
+    result = pull_batch(client, run.key, 1, more.pools)
+    assert len(result.judgments) == 3
+
+
+def _moved(later: Run, run: Run) -> list:
+    """The last two pools of another run, as pools of this run's only pair."""
+    return [pool.model_copy(update={"pair": run.pools[0].pair}) for pool in later.pools[2:]]
+
+
+def test_an_annotator_reads_neither_method_nor_gold(client: Client) -> None:
+    run = make_run(tasks=4)
+    project = pushed(client, run).project_id
+    task = client.tasks(project)[0]["id"]
+    addresses = [
+        *("/api/projects/", f"/api/projects/{project}/", f"/api/projects/{project}/summary/"),
+        *(f"/api/projects/{project}/tasks/", f"/api/tasks/{task}/", f"/api/tasks?project={project}&fields=all"),
+        *(
+            f"/api/dm/views?project={project}",
+            f"/api/dm/columns?project={project}",
+            f"/api/dm/project?project={project}",
+        ),
+        *(f"/api/dm/tasks/{task}?project={project}", f"/api/tasks?project={project}&resolve_uri=true"),
+        *(f"/api/dm/actions?project={project}", f"/api/projects/{project}/imports", "/api/webhooks/", "/api/users/"),
+        *(f"/api/projects/{project}/export/formats", f"/api/projects/{project}/exports/", "/api/organizations"),
+        *(f"/api/ml?project={project}", f"/api/storages?project={project}", f"/api/predictions?project={project}"),
+        *(f"/api/projects/{project}/file-uploads", f"/api/projects/{project}/validate/", "/api/projects/counts"),
+        *(f"/projects/{project}/data", f"/projects/{project}/settings", f"/projects/{project}/settings/instruction"),
+    ]
+    formats = ("JSON", "JSON_MIN", "CSV", "TSV")
+    addresses += [f"/api/projects/{project}/export?exportType={f}&download_all_tasks=true" for f in formats]
+    with annotator(client) as session:
+        answers = {address: session.get(address, follow_redirects=True) for address in addresses}
+        answers["next"] = session.post(f"/api/dm/actions?id=next_task&project={project}", json={})
+        submit(session, task, ["Link"] * 3).raise_for_status()
+        answers["mine"] = session.get(f"/api/tasks/{task}/annotations/")
+    read = {address: answer.text for address, answer in answers.items() if answer.is_success}
+    # The addresses are the right ones: the texts, the title and the label config were there to be read.
+    for address, text in [
+        (f"/api/tasks?project={project}&fields=all", run.corpus.documents["source-bilby-0"].texts[0]),
+        (f"/api/projects/{project}/", run.key),
+        (f"/api/projects/{project}/", "No Link"),
+        (f"/api/projects/{project}/export?exportType=CSV&download_all_tasks=true", run.pools[0].key),
+        ("next", run.pools[0].key),
+    ]:
+        assert text in read[address], address
+    words = (*SECRETS, *("retriever", "bm25", "minilm", "listwise", "distractor"))
+    leaks = {(address, word) for address, text in read.items() for word in words if word in text.lower()}
+    assert not leaks
+
+
+def test_task_data_is_the_same_whatever_gold_and_methods_are(client: Client) -> None:
+    run = make_run(tasks=3)
+    pushed(client, run)
+    other = run.corpus.model_copy(update={"pairs": [p.model_copy(update={"links": None}) for p in run.corpus.pairs]})
+    pools = [
+        pool.model_copy(
+            update={"candidates": tuple(c.model_copy(update={"method": "another"}) for c in pool.candidates)}
+        )
+        for pool in run.pools
+    ]
+    twin = Run(f"{run.key}-twin", other, pools, run.domain)
+    pushed(client, twin)
+    there = [
+        sorted((task["data"] for task in client.tasks(require_project(client, r.key, 1))), key=json.dumps)
+        for r in (run, twin)
+    ]
+    assert there[0] == there[1]
+
+
+def test_eight_people_submitting_at_once_never_leave_a_batch_waiting(client: Client) -> None:
+    run = make_run(tasks=6)
+    push_batch(client, run.key, 1, run.pools, run.corpus, run.domain, overlap=8)
+    tasks = task_ids(client, run)
+    start = threading.Barrier(8)
+    failed: list[int] = []
+
+    def work(session: httpx.Client) -> None:
+        for task in tasks.values():
+            start.wait()
+            answer = submit(session, task, ["Link", "No Link", "Link"])
+            while not answer.is_success:  # SQLite has one writer; a person presses Submit again
+                failed.append(answer.status_code)
+                assert len(failed) < 100
+                answer = submit(session, task, ["Link", "No Link", "Link"])
+
+    with ExitStack() as stack, ThreadPoolExecutor(8) as threads:
+        people = [stack.enter_context(annotator(client, f"person{n}")) for n in range(8)]
+        list(threads.map(work, people))
+    progress = progress_of(client, run.key, 1, run.pools, overlap=8)
+    assert (progress.tasks, progress.done, progress.complete) == (6, 6, True)
+    result = pull_batch(client, run.key, 1, run.pools)
+    assert len(result.judgments) == 6 * 8 * 3
+    assert Counter(j.label for j in result.judgments) == {Label.LINK: 6 * 8 * 2, Label.NO_LINK: 6 * 8}
+
+
+def test_progress_goes_up_with_each_answer_and_a_skip_is_done_but_missing(client: Client) -> None:
+    run = make_run(tasks=2)
+    pushed(client, run)
+    first, second = (task_ids(client, run)[pool.key] for pool in run.pools)
+
+    def done() -> tuple[int, bool]:
+        progress = progress_of(client, run.key, 1, run.pools, overlap=2)
+        return progress.done, progress.complete
+
+    with annotator(client, "ada") as ada, annotator(client, "ben") as ben:
+        assert done() == (0, False)
+        submit(ada, first, ["Link"] * 3).raise_for_status()
+        submit(ada, second, ["Link"] * 3).raise_for_status()
+        assert done() == (0, False)
+        ben.post(f"/api/tasks/{second}/drafts", json={"result": [], "lead_time": 1}).raise_for_status()
+        assert done() == (0, False)
+        submit(ben, first, ["No Link"] * 3).raise_for_status()
+        assert done() == (1, False)
+        skip(ben, second)
+        assert done() == (2, True)
+    result = pull_batch(client, run.key, 1, run.pools)
+    assert Counter((j.annotator, j.label) for j in result.judgments) == {
+        ("annotator-1", Label.LINK): 6,
+        ("annotator-2", Label.NO_LINK): 3,
+    }
+    assert [(s.key, s.annotator) for s in result.skips] == [(run.pools[1].key, "annotator-2")]
+
+
+def test_judgments_carry_what_their_pool_says(client: Client) -> None:
+    run = make_run(tasks=1)
+    pushed(client, run)
+    with annotator(client) as session:
+        submit(session, task_ids(client, run)[run.pools[0].key], ["Link", "No Link", "Link"]).raise_for_status()
+    result = pull_batch(client, run.key, 1, run.pools)
+    assert [(j.pair, j.source, j.target, j.method, j.label, j.seconds) for j in result.judgments] == [
+        ("pair-wombat-0", "sid-dugong-0", "sid-dugong-0", METHODS[0], Label.LINK, 3.5),
+        ("pair-wombat-0", "sid-dugong-0", "sid-dugong-1", METHODS[1], Label.NO_LINK, 3.5),
+        ("pair-wombat-0", "sid-dugong-0", "sid-dugong-2", METHODS[2], Label.LINK, 3.5),
+    ]
+    assert result.anomalies == []
+
+
+def test_someone_who_submits_twice_is_heard_once(client: Client) -> None:
+    run = make_run(tasks=1)
+    pushed(client, run)
+    task = task_ids(client, run)[run.pools[0].key]
+    with annotator(client) as session:
+        submit(session, task, ["Link"] * 3).raise_for_status()
+        submit(session, task, ["No Link"] * 3).raise_for_status()
+    assert not progress_of(client, run.key, 1, run.pools, overlap=2).complete
+    result = pull_batch(client, run.key, 1, run.pools)
+    assert [j.label for j in result.judgments] == [Label.NO_LINK] * 3
+    assert result.anomalies == [f"annotator-1 answered the task {run.pools[0].key} 2 times; the newest counts"]
+
+
+def test_a_vanished_task_is_reported_and_not_waited_for(client: Client) -> None:
+    run = make_run(tasks=2)
+    pushed(client, run)
+    tasks = task_ids(client, run)
+    gone, kept = run.pools[0].key, run.pools[1].key
+    client.delete_task(tasks[gone])
+    with annotator(client) as session:
+        submit(session, tasks[kept], ["Link"] * 3).raise_for_status()
+    progress = progress_of(client, run.key, 1, run.pools, overlap=1)
+    assert (progress.tasks, progress.complete, progress.vanished) == (1, True, (gone,))
+    assert gone in pull_batch(client, run.key, 1, run.pools).anomalies[0]
+
+
+def test_a_vanished_project_is_one_clear_error(client: Client) -> None:
+    run = make_run(tasks=1)
+    client.delete_project(pushed(client, run).project_id)
+    with pytest.raises(ServiceError, match="push batch 1"):
+        progress_of(client, run.key, 1, run.pools, overlap=2)
+
+
+def test_the_answers_of_a_deleted_account_stay(client: Client) -> None:
+    run = make_run(tasks=1)
+    pushed(client, run)
+    with annotator(client) as session:
+        submit(session, task_ids(client, run)[run.pools[0].key], ["Link"] * 3).raise_for_status()
+        account = session.get("/api/current-user/whoami").json()
+    client._sdk.users.delete(id=account["id"])
+    assert account["email"] not in client.accounts().values()
+    result = pull_batch(client, run.key, 1, run.pools)
+    assert len(result.judgments) == 3
+
+
+def test_a_batch_without_pools_is_one_clear_error(client: Client) -> None:
+    run = make_run(tasks=1)
+    with pytest.raises(InputError, match="batch 2"):
+        pushed(client, run, batch=2)
+    assert find_project(client, run.key, 2) is None
+
+
+def test_no_token_a_wrong_token_and_a_dead_server_are_clear_errors(label_studio: LabelStudioServer) -> None:
+    with pytest.raises(ServiceError, match="ABCDLINK_LABEL_STUDIO_TOKEN"):
+        connect(label_studio.url, "")
+    with pytest.raises(ServiceError, match="refuses the token") as refused:
+        connect(label_studio.url, "0" * 40)
+    assert "sessionid" not in str(refused.value)
+    assert "0" * 40 not in str(refused.value)
+    with pytest.raises(ServiceError, match="ABCDLINK_LABEL_STUDIO_URL"):
+        connect(f"http://127.0.0.1:{free_port()}", label_studio.token)
+
+
+def test_accounts_that_cannot_be_are_clear_errors(client: Client, label_studio: LabelStudioServer) -> None:
+    with pytest.raises(ServiceError, match="already exists"):
+        sign_up(client.invitation(), label_studio.email, "some-other-password")
+    with pytest.raises(ServiceError, match="match"):
+        log_in(label_studio.url, label_studio.email, "wrong")
+    with pytest.raises(ServiceError, match="does not answer"):
+        log_in(f"http://127.0.0.1:{free_port()}", "a@example.org", "whatever")
+
+
+def test_simulated_annotators_do_both_batches_and_say_what_they_are(
+    client: Client, label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(tasks=8, batches=2)
+    with pytest.raises(ServiceError, match="push batch 1"):
+        simulate_annotators(label_studio.url, label_studio.token, run.key, 1)
+    pushed(client, run, 1)
+    pushed(client, run, 2)
+    first = simulate_annotators(label_studio.url, label_studio.token, run.key, 1)
+    accounts = ["simulated-1@simulated.invalid", "simulated-2@simulated.invalid"]
+    assert first.submitted == dict.fromkeys(accounts, 4)
+
+    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", label_studio.url)
+    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", label_studio.token)
+    get_settings.cache_clear()
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    register(app)
+    called = CliRunner().invoke(app, ["simulate", run.key, "--batch", "2", "--json"])
+    assert called.exit_code == 0, called.output
+    assert json.loads(called.stdout)["submitted"] == dict.fromkeys(accounts, 4)
+
+    one = pull_batch(client, run.key, 1, run.pools)
+    two = pull_batch(client, run.key, 2, run.pools, one.annotators)
+    for batch, result in ((1, one), (2, two)):
+        assert progress_of(client, run.key, batch, run.pools, overlap=2).complete
+        assert [(a.annotator, a.account, a.simulated) for a in result.annotators] == [
+            ("annotator-1", accounts[0], True),
+            ("annotator-2", accounts[1], True),
+        ]
+        assert len(result.judgments) == 4 * 3 * 2
+        assert result.anomalies == []
+        assert all(j.seconds for j in result.judgments)
+        # A sentence and its copy in the other document: everyone sees that they link.
+        assert {j.label for j in result.judgments if j.source == j.target} == {Label.LINK}
