@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 from pydantic import BaseModel
 
@@ -64,6 +65,7 @@ class Content:
     benchmark: dict[str, Any] | None
     shortlist: Shortlist | None
     pools: dict[str, Any] | None
+    decided: dict[str, Usage]
     judgments: list[Judgment]
     annotators: list[Annotator]
     skips: list[Skip]
@@ -148,7 +150,8 @@ class Content:
     def costs(self) -> dict[str, Usage]:
         """Stage or approach -> what its LLM calls cost."""
         costs = {"generate": self.generation["usage"]} if self.generation else {}
-        costs |= (self.benchmark or {}).get("usage", {})
+        costs |= {f"{name}, synthetic pairs": usage for name, usage in (self.benchmark or {}).get("usage", {}).items()}
+        costs |= {f"{name}, natural pairs": usage for name, usage in self.decided.items()}
         return {name: Usage.model_validate(usage) for name, usage in costs.items()}
 
     @property
@@ -184,6 +187,7 @@ def gather(store: Store) -> Content:
         benchmark=_json(store, BENCHMARK),
         shortlist=Shortlist.model_validate_json(store.read_text(SHORTLIST)) if store.exists(SHORTLIST) else None,
         pools=_json(store, POOL_COUNTS),
+        decided=_usage_of_decisions(store, NATURAL),
         judgments=whole_or_parts(JUDGMENTS, Judgment),
         annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
@@ -193,6 +197,15 @@ def gather(store: Store) -> Content:
 
 def _corpus(store: Store, name: str) -> Corpus | None:
     return read_corpus_from(store, name) if store.exists(f"{name}/pairs.jsonl") else None
+
+
+def _usage_of_decisions(store: Store, corpus: str) -> dict[str, Usage]:
+    """Return approach -> what its decisions on a corpus of the run cost, over all kept parts."""
+    usage: dict[str, Usage] = {}
+    for name in store.folder.names(f"decisions/{corpus}/"):
+        approach = unquote(name.split("/")[2])
+        usage[approach] = usage.get(approach, Usage()) + Usage.model_validate(store.read_json(name)["usage"])
+    return usage
 
 
 def _json(store: Store, name: str) -> Any:  # noqa: ANN401 - any JSON value

@@ -10,6 +10,7 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
 from abcdlink.domain import DomainSettings
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
+from abcdlink.layout import decision_part
 from abcdlink.linking.records import Decision
 from abcdlink.store import LocalFolder, Store
 
@@ -110,6 +111,9 @@ def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:
                 targets = tuple(chooser.sample([str(n) for n in range(8)], chooser.randint(0, 3)))
                 decision = Decision(approach=f"x@{place}", pair=pair.id, source=source.id, targets=targets)
                 decisions[place].append(decision)
+    for part, calls in enumerate((7, 5)):
+        kept = {"decisions": [], "usage": {"calls": calls, "prompt_tokens": 1000}}
+        store.write_json(decision_part("natural", "hybrid@7+llm-listwise-4", part), kept)
     labels = ("retriever", "llm")
     batches = split_batches(corpus.pairs)
     result = build_pools(corpus, decisions, labels, ExampleDomain(), store.key, 13, batches)  # type: ignore[arg-type]

@@ -84,7 +84,13 @@ def test_complete_run(tmp_path: Path):
     assert f"{result.kappa:.2f}" in page.text
     for one in result.acceptance.values():
         assert f"{100 * one.rate:.1f} %" in page.text
-    for name in ("hybrid@3", "hybrid@7+llm-listwise-4", "best F1 of all retrievers", "61 24,310 20,001 2,112"):
+    for name in (
+        "hybrid@3",
+        "hybrid@7+llm-listwise-4",
+        "best F1 of all retrievers",
+        "61 24,310 20,001 2,112",
+        "natural pairs 12 2,000",
+    ):
         assert name in page.text
 
 
