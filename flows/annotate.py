@@ -26,12 +26,12 @@ def annotate(
     annotation: AnnotationParameters = AnnotationParameters(),
 ) -> None:
     """Have people judge the candidates of a run, batch by batch; ends with a data set and a report."""
-    store = open_run(run)
+    store, overlap = open_run(run), annotation.overlap_in(domain)
     for batch in range(1, annotation.batches + 1):
-        annotate_batch(store, domain, batch, annotation.overlap)
+        annotate_batch(store, domain, batch, overlap)
         if batch < annotation.batches:
-            feedback_round(store, batch, annotation.auto_feedback)
-    show_results(store, conclude(run, annotation.batches, annotation.overlap))
+            feedback_round(store, batch, overlap, annotation.auto_feedback)
+    show_results(store, conclude(run, annotation.batches, overlap))
 
 
 def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
@@ -43,7 +43,7 @@ def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
         if progress.complete:
             pull(store.key, batch)
         else:
-            wait_for(store, str(flow_run.id), "annotators", batch)
+            wait_for(store, str(flow_run.id), "annotators", batch, overlap)
             get_run_logger().info(
                 "Batch %d waits for annotators at %s (%d of %d tasks done). This run is suspended now and goes on by "
                 "itself; a traceback below that ends in 'paused' is how Prefect reports a suspension, not an error.",
@@ -57,7 +57,7 @@ def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
     show_agreement(store, batch, measure(store.key, batch, overlap))
 
 
-def feedback_round(store: Store, batch: int, auto: bool) -> None:
+def feedback_round(store: Store, batch: int, overlap: int, auto: bool) -> None:
     """Show every annotator's memo and go on when the coordinator resumes the run."""
     for annotator, memo in write_memos(store.key, batch).items():
         show_memo(store.key, batch, annotator, memo)
@@ -65,7 +65,7 @@ def feedback_round(store: Store, batch: int, auto: bool) -> None:
     if store.exists(accepted):
         return
     if not auto:
-        wait_for(store, str(flow_run.id), "feedback", batch)
+        wait_for(store, str(flow_run.id), "feedback", batch, overlap)
         get_run_logger().info(
             "The memos of batch %d are ready. Talk with the annotators, then resume this run here or with "
             "`abcdlink feedback accept %s`. This run is suspended now.",

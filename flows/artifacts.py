@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.validation import Validation
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from abcdlink.agreement import Agreement
+from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.generate import Generation

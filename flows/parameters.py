@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.stages.benchmark import BenchmarkPlan
@@ -85,11 +86,17 @@ class AnnotationParameters(Parameters):
     """How people annotate."""
 
     batches: int = Field(2, ge=1, le=20, description="Batches; a feedback round lies between two of them.")
-    overlap: int = Field(2, ge=1, le=10, description="Annotators who judge each task.")
+    overlap: int | None = Field(
+        None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
+    )
     auto_feedback: bool = Field(
         False, description="Go on after a feedback round at once, without waiting for the coordinator."
     )
     seed: int = Field(13, ge=0, description="Seed of the random distractors.")
+
+    def overlap_in(self, domain: str) -> int:
+        """Return how many annotators judge each task of this domain."""
+        return self.overlap or find_domain(domain).settings.overlap
 
 
 def strategy_named(name: str) -> str:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import json
+from datetime import timedelta
+from typing import Annotated
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_progress_artifact
 from prefect.client.schemas import FlowRun
+from pydantic import Field
 
 from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import WAITING
 from abcdlink.store import open_run
 from flows.artifacts import key
-from flows.parameters import AnnotationParameters
 from tasks.annotation import look
 from tasks.runs import is_dead, reschedule, resume, runs_in_state
 
 LONG_FLOWS = ["bootstrap", "generate", "benchmark", "candidates", "annotate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
 
+StaleSeconds = Annotated[
+    int,
+    Field(
+        ge=1,
+        description="A running flow that gave no sign of life for so long is started again. It gives one every "
+        "30 seconds.",
+    ),
+]
+
 
 @flow(name="reconcile")
-def reconcile() -> None:
+def reconcile(stale_seconds: StaleSeconds = 150) -> None:
     """Resume the runs whose batch is complete, and reschedule the runs whose process died."""
     logger = get_run_logger()
     for flow_run in runs_in_state("Suspended", ["annotate"]):
@@ -30,7 +40,7 @@ def reconcile() -> None:
         except AbcdlinkError as error:  # one broken run must not keep the others waiting
             logger.error("Run %s: %s", flow_run.name, error)  # noqa: TRY400 - a clear message needs no traceback
     for flow_run in runs_in_state("Running", LONG_FLOWS):
-        if flow_run.deployment_id is not None and is_dead(flow_run):
+        if flow_run.deployment_id is not None and is_dead(flow_run, timedelta(seconds=stale_seconds)):
             logger.warning("Run %s gave no sign of life: it is started again.", flow_run.name)
             reschedule(flow_run)
 
@@ -41,12 +51,11 @@ def resume_if_complete(flow_run: FlowRun) -> None:
     store = open_run(run)
     if not store.exists(WAITING):
         return
-    waiting = json.loads(store.read_text(WAITING))
+    waiting = store.read_json(WAITING)
     if waiting["for"] != "annotators" or waiting["flow_run"] != str(flow_run.id):
         return
-    overlap = AnnotationParameters.model_validate(flow_run.parameters.get("annotation", {})).overlap
     batch = int(waiting["batch"])
-    progress = look(run, batch, overlap)
+    progress = look(run, batch, int(waiting["overlap"]))
     create_progress_artifact(
         key=key(run, "batch", batch, "progress"),
         progress=100.0 * progress.done / max(progress.tasks, 1),

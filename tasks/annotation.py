@@ -6,7 +6,6 @@ else. So a flow that is resumed, or killed and run again, goes through all steps
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from prefect import task
@@ -117,6 +116,6 @@ def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     return {"judgments": len(judgments), "dataset": dataset, "report": write_report(store)}
 
 
-def wait_for(store: Store, flow_run: str, kind: str, batch: int) -> None:
+def wait_for(store: Store, flow_run: str, kind: str, batch: int, overlap: int) -> None:
     """Note what the run is about to wait for: ``annotators`` or ``feedback``."""
-    store.write_text(WAITING, json.dumps({"flow_run": flow_run, "for": kind, "batch": batch}))
+    store.write_json(WAITING, {"flow_run": flow_run, "for": kind, "batch": batch, "overlap": overlap})

@@ -21,9 +21,6 @@ from prefect.states import AwaitingRetry
 
 from abcdlink.errors import InputError, ServiceError
 
-STALE_AFTER = timedelta(seconds=150)
-"""A running flow sends a heartbeat every 30 seconds; five missed ones mean that its process is gone."""
-
 ENDED_BADLY = (StateType.FAILED, StateType.CRASHED, StateType.CANCELLED)
 
 PAGE = 200
@@ -84,10 +81,10 @@ def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
     return max(signs, default=None)
 
 
-def is_dead(flow_run: FlowRun) -> bool:
-    """Tell whether a running flow run has given no sign of life for too long."""
+def is_dead(flow_run: FlowRun, stale_after: timedelta) -> bool:
+    """Tell whether a running flow run has given no sign of life for so long that its process must be gone."""
     sign = last_sign_of_life(flow_run)
-    return sign is not None and datetime.now(UTC) - sign > STALE_AFTER
+    return sign is not None and datetime.now(UTC) - sign > stale_after
 
 
 def reschedule(flow_run: FlowRun) -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Record
+from abcdlink.domain import Domain
+from abcdlink.evaluation.scores import Scores, macro, macro_by_cutoff, score_decisions, score_ranking
 from abcdlink.evaluation.shortlist import ApproachResult
-from abcdlink.layout import BENCHMARK, rankings_file
+from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC, rankings_file
 from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.linking.top_k import decide_top_k
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
+from abcdlink.stages.decide import decide_part, part_count, read_decisions
 from abcdlink.stages.once import is_done
+from abcdlink.stages.rank import SECONDS, rank
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -29,12 +31,11 @@ class BenchmarkPlan(Record):
     """Which approaches are compared.
 
     ``llm_retrievers``: retrievers whose top candidates an LLM decides on; empty: the one with the
-    best F1. ``use_llm`` off compares retrievers only.
+    best F1.
     """
 
     retrievers: tuple[str, ...] = Field(("bm25", "all-minilm-l6-v2", "hybrid"), min_length=1)
     cutoffs: tuple[int, ...] = Field(PAPER_CUTOFFS, min_length=1)
-    use_llm: bool = True
     llm_retrievers: tuple[str, ...] = ()
     prompt_mode: int = Field(4, ge=1, le=4)
 
@@ -48,36 +49,100 @@ class Benchmark(Record):
     approaches: tuple[ApproachResult, ...]
     usage: dict[str, Usage]
 
-    def of_kind(self, kind: ApproachKind) -> list[ApproachResult]:
-        """Return the results of one kind, best mean F1 first."""
-        chosen = [result for result in self.approaches if result.approach.kind is kind]
-        return sorted(chosen, key=lambda result: -result.f1)
-
 
 def benchmark_done(store: Store, plan: BenchmarkPlan) -> bool:
     """Tell whether the run already holds what the plan asks for."""
     return is_done(store, STAGE, BENCHMARK, plan.model_dump(mode="json"))
 
 
-def rank(store: Store, corpus_name: str, retriever: str, progress: Progress = silent) -> None:
-    """Rank all target sentences for all source sentences of a corpus of the run, unless it is done."""
-    from abcdlink.retrieval.base import rank_corpus
-    from abcdlink.retrieval.registry import get_retriever
-
-    name = rankings_file(corpus_name, retriever)
-    if store.exists(name):
-        return
-    started = time.perf_counter()
-    rankings = rank_corpus(read_corpus_from(store, corpus_name), get_retriever(retriever), progress)
-    rankings.attrs["seconds"] = time.perf_counter() - started
-    store.write_table(name, rankings)
+def read_benchmark(store: Store) -> Benchmark:
+    """Return the kept result; ``InputError`` when there is none yet."""
+    store.require(BENCHMARK, STAGE)
+    return Benchmark.model_validate_json(store.read_text(BENCHMARK))
 
 
-def score_retriever(
-    corpus: Corpus, rankings: pd.DataFrame, retriever: str, cutoffs: tuple[int, ...]
-) -> tuple[list[ApproachResult], pd.DataFrame]:
-    """Score one retriever at every cutoff: results, and the per-source table."""
-    seconds = float(rankings.attrs.get("seconds", 0.0))
-    approaches = [Approach(kind=ApproachKind.RETRIEVER, retriever=retriever, cutoff=k) for k in cutoffs]
-    scored = [score_approach(corpus, approach, decide_top_k(approach, rankings), seconds) for approach in approaches]
-    return [result for result, _ in scored], _stacked([table for _, table in scored])
+def llm_approaches(store: Store, domain: Domain, plan: BenchmarkPlan) -> list[Approach]:
+    """Return the retriever + LLM approaches of a plan; the rankings of its retrievers must be there."""
+    retrievers = plan.llm_retrievers or (_best_retriever(store, plan),)
+    cutoff = domain.settings.llm_candidates
+    return [
+        Approach(kind=ApproachKind.LLM, retriever=retriever, cutoff=cutoff, prompt_mode=plan.prompt_mode)
+        for retriever in retrievers
+    ]
+
+
+def _best_retriever(store: Store, plan: BenchmarkPlan) -> str:
+    corpus = read_corpus_from(store, SYNTHETIC)
+    results = [result for name in plan.retrievers for result in _score_retriever(store, corpus, name, plan)[0]]
+    return max(results, key=lambda result: result.f1).approach.retriever
+
+
+def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: list[Approach]) -> Benchmark:
+    """Score all approaches of a plan and keep the results; rankings and decisions must be there."""
+    import pandas as pd
+
+    corpus = read_corpus_from(store, SYNTHETIC)
+    results: list[ApproachResult] = []
+    tables: list[pd.DataFrame] = []
+    usage: dict[str, Usage] = {}
+    for retriever in plan.retrievers:
+        scored, frames = _score_retriever(store, corpus, retriever, plan)
+        results += scored
+        tables += frames
+    for approach in with_llm:
+        part = read_decisions(store, SYNTHETIC, approach, part_count(corpus))
+        table = score_decisions(corpus, part.decisions)
+        usage[approach.name] = part.usage
+        results.append(_result(approach, macro(table), part.usage.seconds))
+        tables.append(_named(table, approach))
+    store.write_table(SCORES, pd.concat(tables, ignore_index=True))
+    benchmark = Benchmark(
+        pairs=len(corpus.pairs),
+        sources=corpus.source_count,
+        cutoffs=plan.cutoffs,
+        approaches=tuple(results),
+        usage=usage,
+    )
+    store.write_text(BENCHMARK, benchmark.model_dump_json(indent=2))
+    return benchmark
+
+
+def _score_retriever(
+    store: Store, corpus: Corpus, retriever: str, plan: BenchmarkPlan
+) -> tuple[list[ApproachResult], list[pd.DataFrame]]:
+    """Score one retriever at every cutoff: results, and a per-source table for each."""
+    rankings = store.read_table(rankings_file(SYNTHETIC, retriever))
+    frame = score_ranking(corpus, rankings, plan.cutoffs)
+    results, tables = [], []
+    for cutoff, scores in macro_by_cutoff(frame).items():
+        approach = Approach(kind=ApproachKind.RETRIEVER, retriever=retriever, cutoff=cutoff)
+        results.append(_result(approach, scores, float(rankings.attrs[SECONDS])))
+        tables.append(_named(frame[frame["cutoff"] == cutoff], approach))
+    return results, tables
+
+
+def _result(approach: Approach, scores: Scores, seconds: float) -> ApproachResult:
+    return ApproachResult(approach=approach, **scores.model_dump(), seconds=seconds)
+
+
+def _named(table: pd.DataFrame, approach: Approach) -> pd.DataFrame:
+    """Put the approach before the per-source scores; retrievers answer every source."""
+    columns = ["approach", "kind", "cutoff", "pair", "source", "precision", "recall", "f1", "answered"]
+    answered = table.get("answered", True)
+    named = table.assign(approach=approach.name, kind=approach.kind.value, cutoff=approach.cutoff, answered=answered)
+    return named[columns]
+
+
+def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progress: Progress = silent) -> Benchmark:
+    """Run the whole stage, or return its kept result."""
+    store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
+    if benchmark_done(store, plan):
+        return read_benchmark(store)
+    for retriever in plan.retrievers:
+        rank(store, SYNTHETIC, retriever, progress)
+    approaches = llm_approaches(store, domain, plan)
+    parts = part_count(read_corpus_from(store, SYNTHETIC))
+    for approach in approaches:
+        for part in range(parts):
+            decide_part(store, SYNTHETIC, domain, approach, part, progress)
+    return finish_benchmark(store, plan, approaches)

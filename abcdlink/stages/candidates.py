@@ -55,9 +55,10 @@ def make_pools(store: Store, domain: Domain, batches: int, seed: int) -> PoolCou
         NothingToAnnotateError: when no candidate is left to annotate.
     """
     shortlist, corpus = read_shortlist(store), read_corpus_from(store, NATURAL)
+    sizes = domain.settings.pool
     result = build_pools(
         corpus,
-        (_decisions(store, shortlist.first), _decisions(store, shortlist.second)),
+        (_decisions(store, shortlist.first, sizes.first), _decisions(store, shortlist.second, sizes.second)),
         (shortlist.first.kind.value, shortlist.second.kind.value),
         domain,
         store.key,
@@ -82,10 +83,15 @@ def make_pools(store: Store, domain: Domain, batches: int, seed: int) -> PoolCou
     return counts
 
 
-def _decisions(store: Store, approach: Approach) -> Sequence[Decision]:
-    """Return what an approach decided on the natural pairs."""
+def _decisions(store: Store, approach: Approach, size: int) -> Sequence[Decision]:
+    """Return what an approach decided on the natural pairs.
+
+    A retriever fills its ``size`` places in the pool also when its cutoff is smaller: people judge
+    a pool of this size anyway, and more candidates mean more links found.
+    """
     if approach.kind is ApproachKind.RETRIEVER:
-        return decide_top_k(approach, store.read_table(rankings_file(NATURAL, approach.retriever)))
+        filling = approach.model_copy(update={"cutoff": max(approach.cutoff, size)})
+        return decide_top_k(filling, store.read_table(rankings_file(NATURAL, approach.retriever)))
     parts = part_count(read_corpus_from(store, NATURAL))
     return read_decisions(store, NATURAL, approach, parts).decisions
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import ServiceError
 from abcdlink.layout import decision_part, rankings_file
 from abcdlink.linking.listwise import ListwiseLinker
-from abcdlink.linking.records import Approach, ApproachKind, Decision
-from abcdlink.linking.top_k import decide_top_k
+from abcdlink.linking.records import Approach, Decision
+from abcdlink.linking.top_k import top_k
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.once import parts_of
 from abcdlink.store import Store
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PART_SIZE = 4
 """Pairs per part: some tens of seconds with the embedded model."""
@@ -55,7 +49,8 @@ def decide_part(
     corpus = read_corpus_from(store, corpus_name)
     rankings = store.read_table(rankings_file(corpus_name, approach.retriever))
     pairs = parts_of(corpus.pairs, PART_SIZE)[part]
-    offered = _offered(approach, rankings, {pair.id for pair in pairs})
+    wanted = rankings["pair"].isin([pair.id for pair in pairs])
+    offered = top_k(rankings[wanted], approach.cutoff)
     llm = LLM()
     llm.check()
     linker = ListwiseLinker(domain, llm, approach)
@@ -68,15 +63,6 @@ def decide_part(
         raise ServiceError(msg, "look at its log and run this again; what was answered before is not asked again")
     usage = llm.used.get(approach.name, Usage())
     store.write_text(name, DecisionPart(decisions=decisions, usage=usage).model_dump_json())
-
-
-def _offered(approach: Approach, rankings: pd.DataFrame, pairs: set[str]) -> Mapping[str, dict[str, Sequence[str]]]:
-    """Return what the retriever offers: pair -> source sentence -> its top targets, best first."""
-    retriever = Approach(kind=ApproachKind.RETRIEVER, retriever=approach.retriever, cutoff=approach.cutoff)
-    offered: dict[str, dict[str, Sequence[str]]] = {pair: {} for pair in pairs}
-    for decision in decide_top_k(retriever, rankings[rankings["pair"].isin(pairs)]):
-        offered[decision.pair][decision.source] = decision.targets
-    return offered
 
 
 def read_decisions(store: Store, corpus_name: str, approach: Approach, parts: int) -> DecisionPart:

@@ -7,13 +7,15 @@ import time
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.layout import rankings_file
 from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.registry import get_retriever
 from abcdlink.store import Store
+
+SECONDS = "seconds"
+"""Attribute of a table of rankings: how long the retriever took."""
 
 
 def rank(store: Store, corpus_name: str, retriever: str, progress: Progress = silent) -> None:
     """Rank all target sentences for all source sentences, unless the run holds the rankings."""
-    from abcdlink.retrieval.rankings import rank_corpus
+    from abcdlink.retrieval import get_retriever, rank_corpus
 
     name = rankings_file(corpus_name, retriever)
     if store.exists(name):
@@ -21,5 +23,5 @@ def rank(store: Store, corpus_name: str, retriever: str, progress: Progress = si
     started = time.perf_counter()
     rankings = rank_corpus(read_corpus_from(store, corpus_name), get_retriever(retriever), progress)
     # Parquet keeps the attributes of a table: the seconds stay with what they were spent on.
-    rankings.attrs["seconds"] = time.perf_counter() - started
+    rankings.attrs[SECONDS] = time.perf_counter() - started
     store.write_table(name, rankings)
