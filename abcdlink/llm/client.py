@@ -83,11 +83,12 @@ class LLM:
         server's prefix cache. The same question twice is asked once.
         """
         keys = [content_key(self._request(question)) for question in questions]
-        distinct = dict(zip(reversed(keys), reversed(questions), strict=True))
-        in_order = dict.fromkeys(keys)
+        distinct: dict[str, Question] = {}
+        for key, question in zip(keys, questions, strict=True):
+            distinct.setdefault(key, question)
         pool = ThreadPoolExecutor(self.settings.llm_concurrency, thread_name_prefix="llm")
         try:
-            waiting = {key: pool.submit(self.ask, distinct[key]) for key in in_order}
+            waiting = {key: pool.submit(self.ask, question) for key, question in distinct.items()}
             done = as_completed(waiting.values())
             for future in progress(done, f"asking {self.settings.llm_model}", total=len(waiting)):
                 future.result()

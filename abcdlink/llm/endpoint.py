@@ -95,7 +95,7 @@ class Endpoint:
     @property
     def shown_url(self) -> str:
         """The address without a user name or password in it."""
-        return re.sub(r"//[^/@]*@", "//", self.base_url)
+        return _without_login(self.base_url)
 
     def complete(self, request: dict[str, Any]) -> Reply:
         """Send one chat completion; wait and send again while the trouble may pass.
@@ -193,9 +193,13 @@ def _host_of(url: str) -> str:
     except ValueError:
         valid = False
     if not valid or not parts.hostname:
-        msg = f"ABCDLINK_LLM_BASE_URL is {url!r}, which is no address"
+        msg = f"ABCDLINK_LLM_BASE_URL is {_without_login(url)!r}, which is no address"
         raise InputError(msg, "write it like http://HOST:PORT/v1")
     return parts.hostname
+
+
+def _without_login(url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", url)
 
 
 def _error_of(state: RetryCallState) -> BaseException | None:

@@ -1,0 +1,79 @@
+"""The real embedded server, asked one question through the client."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.llm import LLM, Message, Outcome, Question
+from abcdlink.llm.embedded import find_weights
+from abcdlink.settings import Settings
+
+START = 120.0
+"""Seconds that a busy machine may take to load the model (3 s on a quiet one)."""
+SCHEMA = {
+    "type": "object",
+    "properties": {"11": {"type": "boolean"}, "4": {"type": "boolean"}},
+    "required": ["11", "4"],
+    "additionalProperties": False,
+}
+
+
+def question(text: str) -> Question:
+    system = Message(role="system", content="Which target sentences say the same as the source sentence? " * 5)
+    return Question(messages=(system, Message(role="user", content=text)), json_schema=SCHEMA, stage="link")
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    if find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed (pip install -e '.[embedded]')")
+    try:
+        find_weights()
+    except InputError as error:
+        pytest.skip(str(error))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number = probe.getsockname()[1]
+    command = [sys.executable, "-m", "abcdlink.llm.embedded", "--port", str(number), "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    yield number
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0, "SIGTERM is a clean end"
+
+
+@pytest.fixture
+def llm(port: int, tmp_path: Path) -> LLM:
+    client = LLM(Settings(_env_file=None, llm_port=port, home=tmp_path))
+    end = time.monotonic() + START
+    while True:
+        try:
+            client.check()
+        except ServiceError:
+            assert time.monotonic() < end, "the embedded LLM did not start"
+            time.sleep(0.5)
+        else:
+            return client
+
+
+def test_it_answers_by_the_schema_and_keeps_the_shared_prefix(llm: LLM) -> None:
+    first = llm.ask(question("Source: The cat sat. Targets: 11: A cat was sitting. 4: It rained."))
+    second = llm.ask(question("Source: It was wet. Targets: 11: A cat was sitting. 4: It rained."))
+    for answer in (first, second):
+        assert answer.outcome is Outcome.OK, answer
+        assert set(answer.value or {}) == {"11", "4"}
+    assert first.usage.prompt_tokens > 60
+    assert second.usage.cached_tokens > 40
+
+
+def test_a_question_longer_than_its_context_is_too_long(llm: LLM) -> None:
+    assert llm.ask(question("word " * 6000)).outcome is Outcome.TOO_LONG
