@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 from abcdlink.corpus.records import Record
@@ -47,12 +47,8 @@ def progress_of(client: Client, run_key: str, batch: int, pools: Sequence[Pool],
     if snapshot.vanished and not keys:
         msg = f"the project {title_of(run_key, batch)!r} of Label Studio at {client.url} holds no task of its batch"
         raise ServiceError(msg, f"push batch {batch} of run {run_key!r} again")
-    by_task: defaultdict[str, set[int]] = defaultdict(set)
-    per_account: Counter[str] = Counter()
-    for key, user in snapshot.answers:
-        by_task[key].add(user)
-        per_account[snapshot.account(user)] += 1
-    done = sum(len(by_task[key]) >= overlap for key in keys)
+    per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
+    done = sum(len(snapshot.accounts_of(key)) >= overlap for key in keys)
     return BatchProgress(
         tasks=len(keys),
         done=done,

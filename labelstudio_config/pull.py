@@ -56,7 +56,9 @@ def pull_batch(
     anomalies = _about_tasks(snapshot)
     judgments: list[Judgment] = []
     skips: list[Skip] = []
-    for (key, user), (newest, *older) in sorted(snapshot.answers.items()):
+    in_order = ((key, user) for key in wanted for user in sorted(snapshot.accounts_of(key)))
+    for key, user in in_order:
+        newest, *older = snapshot.answers[key, user]
         who = pseudonym[snapshot.account(user)]
         if older:
             anomalies.append(f"{who} answered the task {key} {len(older) + 1} times; the newest counts")

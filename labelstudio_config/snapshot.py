@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from abcdlink.judgments import Pool
@@ -54,6 +55,17 @@ class Snapshot:
     vanished: tuple[str, ...]
     foreign: int
     raw: list[dict[str, Any]]
+
+    def accounts_of(self, key: str) -> set[int]:
+        """Return the ids of the accounts that submitted or skipped a task."""
+        return self._by_task.get(key, set())
+
+    @cached_property
+    def _by_task(self) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for key, user in self.answers:
+            found.setdefault(key, set()).add(user)
+        return found
 
     def account(self, user: int) -> str:
         """Return the e-mail address of an account, or a name that says what is known of it."""
