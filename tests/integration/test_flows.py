@@ -1,0 +1,202 @@
+"""The whole job through real servers: Prefect, Label Studio, and an LLM endpoint that logs every question."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from abcdlink.agreement import Agreement
+from abcdlink.judgments import Annotator, Judgment, Pool
+from abcdlink.store import Store, open_run
+from labelstudio_config.client import connect
+from labelstudio_config.projects import title_of
+from labelstudio_config.simulate import simulate_annotators
+from tests.integration.label_studio_server import LabelStudioServer
+from tests.integration.prefect_server import PrefectServer, prefect_server
+from tests.unit.fake_llm import MODEL, FakeLLM, Request, Response, says
+
+SMALL = {
+    "generation": {"documents": 3},
+    "benchmark": {"retrievers": ["bm25"], "cutoffs": [1, 3]},
+}
+
+
+def answer(request: Request) -> Response:
+    """Write a sentence that no other question gets, or judge candidates by a fixed rule."""
+    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
+    properties = request.schema["properties"]
+    if all(kind.get("type") == "boolean" for kind in properties.values()):
+        return says(json.dumps({name: int(digest[i % 60], 16) > 9 for i, name in enumerate(properties)}))
+    name = next(iter(properties))
+    return says(json.dumps({name: f"Officials said on day {digest[:6]} that the new bridge stays closed."}))
+
+
+@dataclass
+class Stack:
+    """All servers of one session, and the folder that runs lie in."""
+
+    prefect: PrefectServer
+    label_studio: LabelStudioServer
+    llm: FakeLLM
+    home: Path
+
+    def run(self, key: str) -> Store:
+        return open_run(key, str(self.home / "runs"))
+
+    def simulate(self, key: str, batch: int) -> None:
+        simulate_annotators(self.label_studio.url, self.label_studio.token, key, batch)
+
+    def reconcile(self, **parameters: int) -> None:
+        self.prefect.wait(self.prefect.start("reconcile/reconcile", parameters), "Completed")
+
+    def wait_until_waiting(self, flow_run: str, key: str, kind: str, batch: int, seconds: float = 90) -> None:
+        """Wait until the run is suspended for ``kind`` of ``batch``."""
+        store, deadline = self.run(key), time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            waiting = store.read_json("waiting.json") if store.exists("waiting.json") else {}
+            if (waiting.get("for"), waiting.get("batch")) == (kind, batch):
+                self.prefect.wait(flow_run, "Suspended")
+                return
+            time.sleep(0.5)
+        pytest.fail(f"run {key} does not wait for {kind} of batch {batch} but: {waiting}")
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory, label_studio: LabelStudioServer) -> Iterator[Stack]:
+    home = tmp_path_factory.mktemp("home")
+    with FakeLLM(answer) as llm:
+        environment = {
+            "ABCDLINK_HOME": str(home),
+            "ABCDLINK_LLM_BASE_URL": llm.base_url,
+            "ABCDLINK_LLM_MODEL": MODEL,
+            "ABCDLINK_LABEL_STUDIO_URL": label_studio.url,
+            "ABCDLINK_LABEL_STUDIO_TOKEN": label_studio.token,
+        }
+        with prefect_server(tmp_path_factory.mktemp("prefect"), environment) as prefect:
+            yield Stack(prefect, label_studio, llm, home)
+
+
+@pytest.mark.timeout(600)
+def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) -> None:
+    key, prefect = "survivor", stack.prefect
+    bootstrap = prefect.start("bootstrap/bootstrap", {"run": key, **SMALL})
+    prefect.wait(bootstrap, "Completed", 240)
+    annotate = prefect.runs("annotate")[-1]["id"]
+    stack.wait_until_waiting(annotate, key, "annotators", 1)
+
+    # The worker dies while the annotators work, and comes back when they are done.
+    people = threading.Thread(target=stack.simulate, args=(key, 1))
+    people.start()
+    prefect.kill_worker()
+    people.join()
+    pushed = stack.run(key).read_json("batches/1/push.json")
+    prefect.start_worker()
+    stack.reconcile()
+    stack.wait_until_waiting(annotate, key, "feedback", 1)
+
+    # Nothing but the coordinator ends the feedback round.
+    stack.reconcile()
+    assert prefect.state(annotate) == "Suspended"
+    assert not stack.run(key).exists("batches/2/push.json")
+    prefect.post(f"/flow_runs/{annotate}/resume")
+    stack.wait_until_waiting(annotate, key, "annotators", 2)
+    stack.simulate(key, 2)
+    stack.reconcile()
+    prefect.wait(annotate, "Completed")
+
+    store = stack.run(key)
+    assert store.read_json("batches/1/push.json") == pushed
+    assert_every_step_was_done_once(stack, key, annotate)
+    judgments = store.read_records("judgments.jsonl", Judgment)
+    candidates = sum(len(pool.candidates) for pool in store.read_records("candidates.jsonl", Pool))
+    assert len(judgments) == 2 * candidates
+    agreement = Agreement.model_validate_json(store.read_text("agreement.json"))
+    assert agreement.judged == candidates
+    assert set(agreement.batches) == {1, 2}
+    assert "simulated" in store.read_text("report.html").lower()
+    assert all(annotator.simulated for annotator in store.read_records("annotators.jsonl", Annotator))
+
+
+def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str) -> None:
+    questions = Counter(json.dumps(request.body, sort_keys=True) for request in stack.llm.questions)
+    assert max(questions.values()) == 1, "a question was paid twice"
+    client = connect(stack.label_studio.url, stack.label_studio.token)
+    pools = stack.run(key).read_records("candidates.jsonl", Pool)
+    for batch in (1, 2):
+        (project,) = client.projects_titled(title_of(key, batch))
+        in_label_studio = sorted(task["data"]["task_key"] for task in client.tasks(project))
+        assert in_label_studio == sorted(pool.key for pool in pools if pool.batch == batch)
+    pulls = Counter(run["name"] for run in stack.prefect.task_runs(annotate) if run["name"].startswith("pull"))
+    assert pulls == {"pull batch 1": 1, "pull batch 2": 1}
+
+
+@pytest.mark.timeout(300)
+def test_a_bootstrap_whose_process_died_is_started_again_and_pays_nothing_twice(stack: Stack) -> None:
+    key, prefect = "died", stack.prefect
+    before = len(stack.llm.questions)
+    bootstrap = prefect.start("bootstrap/bootstrap", {"run": key, "domain": "news", **SMALL, "generation": {"seed": 5}})
+    deadline = time.monotonic() + 90
+    while len(stack.llm.questions) < before + 5 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    prefect.kill_worker()
+    assert prefect.state(bootstrap) == "Running"
+    time.sleep(2)
+    prefect.start_worker()
+    stack.reconcile(stale_seconds=1)
+    prefect.wait(bootstrap, "Completed", 240)
+    questions = Counter(json.dumps(request.body, sort_keys=True) for request in stack.llm.questions[before:])
+    # A question that was under way when the process was killed may be asked again: its answer never arrived.
+    assert sum(count - 1 for count in questions.values()) <= 4
+    assert stack.run(key).exists("candidates.jsonl")
+
+
+def test_a_second_bootstrap_of_the_same_run_does_nothing_again(stack: Stack) -> None:
+    key, prefect = "twice", stack.prefect
+    prefect.wait(prefect.start("bootstrap/bootstrap", {"run": key, **SMALL}), "Completed", 240)
+    asked, annotations = len(stack.llm.questions), len(prefect.runs("annotate"))
+    prefect.wait(prefect.start("bootstrap/bootstrap", {"run": key, **SMALL}), "Completed", 120)
+    assert len(stack.llm.questions) == asked
+    assert len(prefect.runs("annotate")) == annotations
+
+
+def test_other_settings_under_the_same_run_key_are_refused(stack: Stack) -> None:
+    key, prefect = "settled", stack.prefect
+    prefect.wait(prefect.start("generate/generate", {"run": key, "generation": {"documents": 1}}), "Completed")
+    again = prefect.start("generate/generate", {"run": key, "generation": {"documents": 2}})
+    prefect.wait(again, "Failed")
+    message = next(run["state"]["message"] for run in prefect.runs("generate") if run["id"] == again)
+    assert "documents=1 (now 2)" in message
+    assert "another run key" in message
+
+
+def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path) -> None:
+    prefect = stack.prefect
+    prefect.wait(prefect.start("bootstrap/bootstrap", {"run": "base", **SMALL}), "Completed", 240)
+    line = {
+        "pair": "p1",
+        "source": {
+            "id": "a",
+            "text": "The mayor opened the new bridge on Monday. It had cost nine million euros in all.",
+        },
+        "target": {
+            "id": "b",
+            "text": "On Monday the new bridge was opened. Many people came. It cost nine million euros.",
+        },
+    }
+    (tmp_path / "drop.jsonl").write_text(json.dumps(line) + "\n" + "{broken\n", encoding="utf-8")
+    parameters = {"run": "base", "source": str(tmp_path)}
+    time.sleep(3)  # a file that was changed just now is left for later
+    prefect.wait(prefect.start("drops/drops", parameters), "Completed", 120)
+    prefect.wait(prefect.start("drops/drops", parameters), "Completed", 120)
+    runs = [run["parameters"]["run"] for run in prefect.runs("annotate") if "drop" in run["parameters"]["run"]]
+    assert len(runs) == 1
+    pools = stack.run(runs[0]).read_records("candidates.jsonl", Pool)
+    assert {(pool.pair, pool.batch) for pool in pools} == {("p1", 1)}

@@ -1,0 +1,165 @@
+"""The command line as a person meets it: what it prints, and one clear message for what cannot be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from abcdlink.cli.app import main, make_app
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Call the command as the shell does; returns exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["abcdlink", *(str(argument) for argument in arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capfd.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return call
+
+
+def commands(group: typer.core.TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(commands(typer.main.get_command(make_app())))
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(make_app(), [*path, "--help"])
+    assert shown.exit_code == 0
+    assert f"Example: abcdlink {' '.join(path)}" in " ".join(shown.output.split())
+
+
+def test_help_loads_neither_prefect_nor_torch() -> None:
+    code = (
+        "import sys; from abcdlink.cli.app import make_app; make_app();"
+        "print([m for m in ('prefect', 'torch', 'label_studio_sdk', 'spacy', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    code = "import sys, abcdlink; print([m for m in ('prefect', 'torch', 'spacy', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+TWO_DOCUMENTS = (
+    '{"id": "a", "sentences": [{"id": "0", "text": "The bridge opened on Monday."},'
+    ' {"id": "1", "text": "It cost nine million euros."}]}\n'
+    '{"id": "b", "sentences": [{"id": "0", "text": "Nine million euros were spent."},'
+    ' {"id": "1", "text": "On Monday the bridge opened."}, {"id": "2", "text": "Nobody came."}]}\n'
+)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "documents.jsonl").write_text(TWO_DOCUMENTS, encoding="utf-8")
+    pair = '{"id": "p", "source": "a", "target": "b", "links": {"0": ["1"], "1": ["0"]}}\n'
+    (folder / "pairs.jsonl").write_text(pair, encoding="utf-8")
+    return folder
+
+
+def test_benchmark_prints_one_json_object_in_fractions(run: Run, corpus: Path) -> None:
+    code, out, _ = run("benchmark", corpus, "--retrievers", "bm25", "--cutoffs", "1,3", "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert (result["pairs"], result["sources"]) == (1, 2)
+    assert result["retrievers"]["bm25"]["1"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert result["retrievers"]["bm25"]["3"]["precision"] == pytest.approx(1 / 3)
+
+
+def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "p.source.txt").write_text("The bridge opened. It was dear.", encoding="utf-8")
+    (texts / "p.target.txt").write_text("Nine millions were spent.", encoding="utf-8")
+    code, out, _ = run("import", "text", texts, "--out", tmp_path / "made", "--json")
+    counts = json.loads(out)
+    assert code == 0
+    assert (counts["documents"], counts["pairs"], counts["refused"]) == (2, 1, 0)
+    assert counts["segmentation"] in {"rules", "en_core_web_sm", "en_core_web_md"}
+
+
+def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path) -> None:
+    assert run("init", "patents", "--like", "reviews")[0] == 0
+    assert (tmp_path / "prompts" / "patents" / "domain.toml").is_file()
+    code, _, err = run("init", "patents")
+    assert code == 2
+    assert "is there already" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "mend"),
+    [
+        (("benchmark", "nowhere"), "nowhere", "abcdlink import"),
+        (("benchmark", "corpus", "--retrievers", "bm26"), "no retriever 'bm26'", "bm25"),
+        (("benchmark", "corpus", "--cutoffs", "1,x"), "'x' is no cutoff", "whole numbers"),
+        (("import", "word", "texts", "--out", "o"), "'word'", "abcd-link"),
+        (("import", "text", "nowhere", "--out", "o"), "nowhere", ""),
+        (("agreement", "nowhere.csv"), "no file nowhere.csv", "annotations.csv"),
+        (("generate", "../up"), "cannot be a run key", "letters"),
+        (("generate", "r", "--domain", "poems"), "no domain 'poems'", "news"),
+        (("generate", "r", "--corpus", "nowhere"), "nowhere", ""),
+        (("validate", "never"), "no run 'never'", "run bootstrap"),
+        (("report", "never"), "no run 'never'", "run bootstrap"),
+        (("export", "never"), "no run 'never'", "run bootstrap"),
+        (("annotate", "never"), "candidates.jsonl", "candidates"),
+        (("feedback", "accept", "never"), "waits for nothing", "Prefect UI"),
+        (("run", "bootstrap", "r", "--corpus", "nowhere"), "no corpus folder nowhere", "abcdlink import"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_is_one_clear_message(
+    run: Run, corpus: Path, arguments: tuple[str, ...], problem: str, mend: str
+) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert problem in err
+    assert mend in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_a_server_that_is_not_there_is_one_clear_message(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    code, _, err = run("run", "reconcile")
+    assert code == 3
+    assert "no Prefect server answers" in err
+    assert "abcdlink up" in err
+
+
+def test_a_dead_llm_is_one_clear_message_and_leaves_nothing_half_done(
+    run: Run, corpus: Path, monkeypatch: pytest.MonkeyPatch, isolated_home: Path
+) -> None:
+    monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    code, _, err = run("generate", "r", "--corpus", corpus)
+    assert code == 3
+    assert "127.0.0.1:9" in err
+    assert "Traceback" not in err
+    assert not (isolated_home / "runs" / "r" / "generation.json").exists()
+    assert not (isolated_home / "runs" / "r" / "generated").exists()
