@@ -120,7 +120,7 @@ def macro(frame: pd.DataFrame) -> Scores:
     Raises:
         InputError: when the table holds several cutoffs (use ``macro_by_cutoff``).
     """
-    if "cutoff" in frame and frame["cutoff"].nunique() > 1:
+    if "cutoff" in frame and len(set(frame["cutoff"].tolist())) > 1:
         msg = "these scores are of several cutoffs"
         raise InputError(msg, "take the mean of each cutoff on its own")
     answered = frame[frame["answered"]] if "answered" in frame else frame
@@ -130,7 +130,7 @@ def macro(frame: pd.DataFrame) -> Scores:
 
 def macro_by_cutoff(frame: pd.DataFrame) -> dict[int, Scores]:
     """Return the macro means of a table of ``score_ranking`` by cutoff, in increasing order."""
-    return {int(cutoff): macro(rows) for cutoff, rows in frame.groupby("cutoff", sort=True)}  # type: ignore[call-overload]
+    return {cutoff: macro(frame[frame["cutoff"] == cutoff]) for cutoff in sorted(set(frame["cutoff"].tolist()))}
 
 
 def all_sources(corpus: Corpus, decisions: Sequence[Decision]) -> AllSources:

@@ -62,9 +62,11 @@ def _best(results: Sequence[ApproachResult], kind: ApproachKind) -> tuple[Approa
     best = order[0]
     use = "its top-ranked targets are links" if kind is ApproachKind.RETRIEVER else "the LLM decides on as many"
     reasons = [
-        f"{best.approach.name} has the highest mean F1 of {len(order)} {WORDS[kind]} approach(es): "
-        f"{_percent(best.f1_of_all)} (precision {_percent(best.precision)}, recall {_percent(best.recall)}, "
-        f"{best.sources} sources with links). Cutoff {best.approach.cutoff}: {use}."
+        (
+            f"{best.approach.name} has the highest mean F1 of {len(order)} {WORDS[kind]} approach(es): "
+            f"{_percent(best.f1_of_all)} (precision {_percent(best.precision)}, recall {_percent(best.recall)}, "
+            f"{best.sources} sources with links). Cutoff {best.approach.cutoff}: {use}."
+        )
     ]
     if best.answered < best.sources:
         missing = best.sources - best.answered

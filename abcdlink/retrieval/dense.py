@@ -36,4 +36,4 @@ class Dense(Retriever):
     def score(self, source: Document, target: Document) -> NDArray[np.float64]:
         """Return cosines."""
         product = self._vectors[self._rows[source.id]] @ self._vectors[self._rows[target.id]].T
-        return product.astype(np.float64)
+        return np.asarray(product, np.float64)

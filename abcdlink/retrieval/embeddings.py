@@ -116,7 +116,7 @@ def _load(folder: str, device: str, threads: int) -> Any:  # noqa: ANN401 - sent
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     torch.set_num_threads(threads)
     try:
         return SentenceTransformer(folder, device=None if device == "auto" else device, local_files_only=True)

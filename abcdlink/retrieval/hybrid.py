@@ -1,4 +1,4 @@
-"""Lexical and dense scores fused: better than each of them alone, and than bigger single models at 1."""
+"""Lexical and dense scores fused: better than each of them alone."""
 
 from __future__ import annotations
 
@@ -42,14 +42,16 @@ class Hybrid(Retriever):
         """Return fused z-scores."""
         lexical = z_scores(self._jaccard(source, target))
         lexical += z_scores(self._terms.product(source, target, self._weights))
-        return LEXICAL_WEIGHT * lexical + z_scores(self._dense.score(source, target))
+        fused: NDArray[np.float64] = LEXICAL_WEIGHT * lexical + z_scores(self._dense.score(source, target))
+        return fused
 
     def _jaccard(self, source: Document, target: Document) -> NDArray[np.float64]:
         """Return common terms / all terms of each two sentences; 0 when neither has a term."""
         mine, other = (self._presence[self._terms.rows[document.id]] for document in (source, target))
         common: NDArray[np.float64] = (mine @ other.T).toarray()
         union = np.diff(mine.indptr)[:, None] + np.diff(other.indptr)[None, :] - common
-        return common / np.maximum(union, 1)
+        share: NDArray[np.float64] = common / np.maximum(union, 1)
+        return share
 
 
 def z_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:

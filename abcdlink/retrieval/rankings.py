@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.progress import Progress, silent
@@ -68,9 +69,9 @@ class _Codes:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._codes: dict[str, int] = {}
-        self._of: dict[str, np.ndarray[tuple[int], np.dtype[np.int32]]] = {}
+        self._of: dict[str, NDArray[np.int32]] = {}
 
-    def of(self, document: str) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def of(self, document: str) -> NDArray[np.int32]:
         """Return the codes of a document's sentences."""
         if document not in self._of:
             codes = [self._codes.setdefault(s.id, len(self._codes)) for s in self._corpus.documents[document].sentences]
