@@ -47,6 +47,13 @@ class SourceFilter(Record):
         return expressions
 
 
+class TopicExample(Record):
+    """A topic and a sentence on it, as the model is to write them."""
+
+    topic: str
+    sentence: str
+
+
 class GenerationSettings(Record):
     """Size and style of a generated source document."""
 
@@ -62,6 +69,7 @@ class GenerationSettings(Record):
         min_length=1,
         description="what sentences without links are about, one topic for each",
     )
+    unlinked_examples: tuple[TopicExample, ...] = Field((), description="shown to the model, on other topics")
 
 
 class ValidationThresholds(Record):

@@ -1,0 +1,132 @@
+"""The ``sentence`` strategy: one question per source sentence, links known by construction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from abcdlink.corpus.records import Document, Refusal
+from abcdlink.domain import Domain
+from abcdlink.generation.checks import fault_of, link_fault_of, same, tidy
+from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
+from abcdlink.llm.records import Message, Question, Usage
+from abcdlink.words import words
+
+if TYPE_CHECKING:
+    from abcdlink.llm.client import LLM
+
+LETTERS_PER_WORD = 8
+"""With its blank: an answer that is longer than so many letters a word is no single sentence."""
+MAX_SHOTS = 4
+
+
+@dataclass
+class _Slot:
+    """One sentence that is to be written: for a target sentence, or on a topic and without links."""
+
+    name: str
+    target: int | None
+    subject: str
+    text: str = ""
+    reason: str = "it was not asked for"
+
+
+def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int) -> Draft:
+    """Write a source document sentence by sentence.
+
+    Target sentences are chosen at random (seeded by ``seed`` and the id of the target document),
+    those that are too short to be told in other words excepted. A sentence that is not usable is asked
+    for again with another seed, and dropped when the last attempt fails too.
+    """
+    slots = _plan(target, domain, seed)
+    if not any(slot.target is not None for slot in slots):
+        return Draft(reason=f"no sentence has {domain.settings.sources.min_words} words or more to link to")
+    usage = Usage()
+    for attempt in range(ATTEMPTS):
+        waiting = [slot for slot in slots if not slot.text]
+        questions = [_question(slot, domain, seed_of(seed, target.id, slot.name, attempt)) for slot in waiting]
+        for slot, answer in zip(waiting, llm.ask_many(questions), strict=True):
+            usage += answer.usage
+            if answer.value is None:
+                slot.reason = answer.detail or f"the model's answer is {answer.outcome}"
+                continue
+            text = tidy(answer.value["sentence"])
+            slot.reason = _fault(slot, text, domain, target.texts, slots)
+            slot.text = "" if slot.reason else text
+    return _draft(target, slots, usage)
+
+
+def _plan(target: Document, domain: Domain, seed: int) -> list[_Slot]:
+    """Choose target sentences and topics, and the order of the sentences of the source document."""
+    size, choice = domain.settings.generation, dice(seed, target.id)
+    usable = [i for i, text in enumerate(target.texts) if len(words(text)) >= domain.settings.sources.min_words]
+    chosen = sorted(choice.sample(usable, min(size.links, len(usable))))
+    slots = [_Slot(f"link to {target.sentences[i].id}", i, tidy(target.texts[i])) for i in chosen]
+    topics = size.unlinked_topics
+    shuffled = choice.sample(topics, len(topics))
+    for number in range(size.unlinked):
+        slot = _Slot(f"unlinked {number + 1}", None, shuffled[number % len(topics)])
+        slots.insert(choice.randint(min(1, len(slots)), len(slots)), slot)
+    return slots
+
+
+def _question(slot: _Slot, domain: Domain, seed: int) -> Question:
+    linked, size = slot.target is not None, domain.settings.generation
+    shots = (
+        [(example.target, example.source) for example in domain.examples if example.link]
+        if linked
+        else [(example.topic, example.sentence) for example in size.unlinked_examples]
+    )
+    system = domain.render("generate_linked.j2" if linked else "generate_unlinked.j2")
+    letters = LETTERS_PER_WORD * size.max_words
+    return Question(
+        messages=(Message(role="system", content=system), *_turns(shots[:MAX_SHOTS], slot.subject)),
+        json_schema=_schema(letters),
+        stage="generate",
+        max_tokens=letters // 2,
+        seed=seed,
+    )
+
+
+def _turns(shots: Sequence[tuple[str, str]], subject: str) -> list[Message]:
+    """Return the examples as turns of a chat, which small models follow best, and the last question."""
+    turns = []
+    for asked, sentence in shots:
+        turns.append(Message(role="user", content=asked))
+        answer = json.dumps({"sentence": sentence}, ensure_ascii=False)
+        turns.append(Message(role="assistant", content=answer))
+    return [*turns, Message(role="user", content=subject)]
+
+
+def _schema(letters: int) -> dict[str, Any]:
+    # A pattern instead of maxLength: OpenAI's strict schemas know only the former.
+    sentence = {"type": "string", "pattern": rf"^[^\n{{}}\[\]]{{1,{letters}}}$"}
+    return {
+        "type": "object",
+        "properties": {"sentence": sentence},
+        "required": ["sentence"],
+        "additionalProperties": False,
+    }
+
+
+def _fault(slot: _Slot, text: str, domain: Domain, target: Sequence[str], slots: Sequence[_Slot]) -> str:
+    taken = {same(other.text) for other in slots if other.text}
+    fault = fault_of(text, domain, target, taken)
+    return fault or ("" if slot.target is not None else link_fault_of(text, domain, target))
+
+
+def _draft(target: Document, slots: Sequence[_Slot], usage: Usage) -> Draft:
+    written = [slot for slot in slots if slot.text]
+    links = tuple((i, (slot.target,)) for i, slot in enumerate(written) if slot.target is not None)
+    dropped = tuple(
+        Refusal(
+            where=f"{target.id}, {slot.name}", reason=f"sentence refused {ATTEMPTS} times, last because {slot.reason}"
+        )
+        for slot in slots
+        if not slot.text
+    )
+    reason = "" if links else f"no linked sentence was usable: {dropped[0].reason}"
+    sentences = tuple(slot.text for slot in written)
+    return Draft(sentences=sentences, links=links, reason=reason, dropped=dropped, usage=usage)

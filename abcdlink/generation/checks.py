@@ -1,0 +1,74 @@
+"""What a generated sentence must not be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from abcdlink.domain import Domain
+from abcdlink.words import share_copied, words
+
+MIN_DISTINCT = 0.5
+"""Lowest share of distinct words: below it a model is going round in circles."""
+PLACEHOLDER = re.compile(r"\[[^\]]*\]|[{}<>`]|_{2,}")
+ENDS = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)]*$")
+
+
+def tidy(text: str) -> str:
+    """Return the text with every run of white space as one blank, none outside."""
+    return " ".join(text.split())
+
+
+def same(text: str) -> str:
+    """Return what two sentences share when they differ in case, marks and white space only."""
+    return " ".join(words(text))
+
+
+def fault_of(text: str, domain: Domain, target: Sequence[str], taken: Collection[str]) -> str:
+    """Say what is wrong with a generated sentence; empty when nothing is.
+
+    Args:
+        text: the sentence, tidy.
+        domain: gives the shortest and longest allowed sentence, and the examples of the prompt.
+        target: the sentences of the target document, which must not be copied.
+        taken: the sentences of the source document so far, as ``same`` gives them.
+    """
+    said, own = words(text), same(text)
+    if not said:
+        return "it is empty"
+    longest = domain.settings.generation.max_words
+    rules = (
+        (len(said) < domain.settings.sources.min_words, f"it has only {len(said)} words"),
+        (len(said) > longest, f"it has {len(said)} words, more than {longest}"),
+        (not ENDS.search(text), "it does not end like a sentence"),
+        (PLACEHOLDER.search(text) is not None, "it holds a placeholder or markup"),
+        (len(set(said)) / len(said) < MIN_DISTINCT, "it repeats its own words"),
+        (own in taken, "it repeats an earlier sentence"),
+        (own in examples_of(domain), "it repeats an example of the prompt"),
+    )
+    return next((reason for broken, reason in rules if broken), "") or _copy_fault(own, target)
+
+
+def _copy_fault(own: str, target: Sequence[str]) -> str:
+    for position, sentence in enumerate(target):
+        original = same(sentence)
+        # A target of one or two words ("Methods.") may well occur inside another sentence.
+        if original == own or (len(original.split()) > 3 and f" {original} " in f" {own} "):  # noqa: PLR2004
+            return f"it copies sentence {position} of the target document"
+    return ""
+
+
+def link_fault_of(text: str, domain: Domain, target: Sequence[str]) -> str:
+    """Say what is wrong with a sentence that is to be linked to nothing; empty when nothing is."""
+    limit = domain.settings.validation.max_overlap / 2
+    for position, sentence in enumerate(target):
+        if len(words(sentence)) >= domain.settings.sources.min_words and share_copied(sentence, text) > limit:
+            return f"it tells of sentence {position} of the target document"
+    return ""
+
+
+def examples_of(domain: Domain) -> set[str]:
+    """Return the sentences that prompts show as examples, as ``same`` gives them."""
+    shown = [example.source for example in domain.examples]
+    shown += [example.sentence for example in domain.settings.generation.unlinked_examples]
+    return {same(sentence) for sentence in shown}

@@ -1,0 +1,45 @@
+"""One synthetic pair for one target document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from abcdlink.corpus.records import Document, Pair, PairKind, Refusal, Sentence
+from abcdlink.domain import Domain
+from abcdlink.generation.by_document import write_document
+from abcdlink.generation.by_sentence import write_by_sentence
+from abcdlink.generation.records import GeneratedPair, Strategy
+
+if TYPE_CHECKING:
+    from abcdlink.llm.client import LLM
+
+WRITERS = {Strategy.DOCUMENT: write_document, Strategy.SENTENCE: write_by_sentence}
+
+
+def generate_pair(target: Document, domain: Domain, llm: LLM, strategy: Strategy, seed: int) -> GeneratedPair:
+    """Write a source document with known links to a target document.
+
+    Args:
+        target: a natural document.
+        domain: what a link means, and the size of the source document.
+        llm: who writes it.
+        strategy: whole document in one answer, or sentence by sentence.
+        seed: another seed gives another pair; the same one asks the same questions.
+
+    Returns:
+        The pair ``<target id>__synthetic`` with links, and its source document; or the refusal with
+        its reason when the model gave nothing usable.
+    """
+    draft = WRITERS[strategy](target, domain, llm, seed)
+    pair_id = f"{target.id}__synthetic"
+    if draft.reason:
+        mend = "try another seed, strategy or model, or change the domain's generation prompts"
+        refusal = Refusal(where=pair_id, reason=draft.reason, mend=mend)
+        return GeneratedPair(refusal=refusal, dropped=draft.dropped, usage=draft.usage)
+    source = Document(
+        id=f"{pair_id}-source",
+        sentences=tuple(Sentence(id=str(number), text=text) for number, text in enumerate(draft.sentences)),
+    )
+    links = {str(number): tuple(target.sentences[i].id for i in found) for number, found in draft.links}
+    pair = Pair(id=pair_id, source=source.id, target=target.id, kind=PairKind.SYNTHETIC, links=links)
+    return GeneratedPair(source=source, pair=pair, dropped=draft.dropped, usage=draft.usage)
