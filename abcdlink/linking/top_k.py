@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +24,9 @@ def top_k(rankings: pd.DataFrame, cutoff: int) -> dict[str, dict[str, tuple[str,
     owner = top.groupby(["pair", "source"], observed=True, sort=False).ngroup().to_numpy()
     top = top.iloc[np.lexsort((top["rank"].to_numpy(), owner))]
     best: dict[str, dict[str, tuple[str, ...]]] = {}
-    starts = np.flatnonzero(np.diff(np.sort(owner), prepend=-1))
+    starts = np.flatnonzero(np.diff(np.sort(owner), prepend=-1)).tolist()
     pairs, sources, targets = (top[name].astype(str).tolist() for name in ("pair", "source", "target"))
-    for start, end in zip(starts, [*starts[1:], len(top)], strict=True):
+    for start, end in pairwise([*starts, len(top)]):
         best.setdefault(pairs[start], {})[sources[start]] = tuple(targets[start:end])
     return best
 

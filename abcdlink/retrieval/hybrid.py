@@ -59,4 +59,5 @@ def z_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     deviation = scores.std()
     if deviation <= np.finfo(np.float32).eps:
         return np.zeros_like(scores)
-    return (scores - scores.mean()) / deviation
+    standard: NDArray[np.float64] = (scores - scores.mean()) / deviation
+    return standard

@@ -1,0 +1,74 @@
+"""Bootstrap intervals: agree with theory, repeat by seed, respect groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abcdlink.errors import InputError
+from abcdlink.evaluation import bootstrap, bootstrap_difference, bootstrap_mean
+
+values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@settings(max_examples=30, deadline=None)
+@given(values)
+def test_the_interval_holds_the_mean_and_stays_within_the_values(sample):
+    interval = bootstrap_mean(sample, resamples=200)
+    assert interval.mean == pytest.approx(np.mean(sample))
+    assert min(sample) - 1e-9 <= interval.low <= interval.high <= max(sample) + 1e-9
+
+
+def test_the_interval_is_that_of_the_normal_approximation_for_many_values():
+    sample = np.random.default_rng(5).normal(0.4, 0.2, 2000)
+    interval = bootstrap_mean(sample)
+    half = 1.96 * sample.std() / np.sqrt(len(sample))
+    assert (interval.high - interval.low) / 2 == pytest.approx(half, rel=0.05)
+
+
+def test_same_seed_same_interval_however_the_draws_are_cut(monkeypatch):
+    sample = np.linspace(0, 1, 50) ** 2
+    first = bootstrap_mean(sample, resamples=500, seed=3)
+    monkeypatch.setattr(bootstrap, "DRAWS_AT_ONCE", 101)
+    assert bootstrap_mean(sample, resamples=500, seed=3) == first
+    assert bootstrap_mean(sample, resamples=500, seed=4) != first
+
+
+def test_values_that_move_together_widen_the_interval_when_groups_are_drawn():
+    sample = np.repeat(np.random.default_rng(1).random(20), 10)
+    alone, grouped = bootstrap_mean(sample), bootstrap_mean(sample, groups=np.repeat(np.arange(20), 10).tolist())
+    assert grouped.mean == alone.mean
+    assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
+
+
+def test_groups_of_one_are_the_values_themselves():
+    sample = np.random.default_rng(2).random(40)
+    assert bootstrap_mean(sample, groups=list(range(40))).low == pytest.approx(bootstrap_mean(sample).low)
+
+
+def test_a_clear_difference_has_a_small_p_and_none_has_p_one():
+    base = np.random.default_rng(7).random(200)
+    better = bootstrap_difference(base + 0.1 + 0.01 * base, base)
+    assert better.low > 0.1
+    assert better.p == pytest.approx(2 / 10_001)
+    assert bootstrap_difference(base, base).p == 1.0
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=20))
+def test_a_difference_turns_round_with_its_sides(sample):
+    a, b = zip(*sample, strict=True)
+    forth, back = bootstrap_difference(a, b, resamples=200), bootstrap_difference(b, a, resamples=200)
+    assert (forth.mean, forth.p) == pytest.approx((-back.mean, back.p))
+    assert forth.low == pytest.approx(-back.high, abs=1e-9)
+
+
+def test_unusable_values_are_errors():
+    with pytest.raises(InputError, match="no value"):
+        bootstrap_mean([])
+    with pytest.raises(InputError, match="in pairs"):
+        bootstrap_difference([1.0], [1.0, 2.0])
+    with pytest.raises(InputError, match="group labels"):
+        bootstrap_mean([1.0, 2.0], groups=["a"])
