@@ -13,7 +13,7 @@ TIERS := unit paper integration browser
 ANNOTATORS ?= simulated
 
 # Modules are compiled when they are first imported: most of what pip would compile is never used.
-PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
+PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
 
 .PHONY: help setup environments demo down test $(TIERS) check lock chromium
 .DEFAULT_GOAL := help

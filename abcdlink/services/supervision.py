@@ -18,7 +18,7 @@ from typing import Any
 import jinja2
 import psutil
 
-from abcdlink.errors import ServiceError
+from abcdlink.errors import InputError, ServiceError
 from abcdlink.services.ports import program_of
 from abcdlink.services.programs import MARK, Program, process_environment
 from abcdlink.settings import PROJECT_ROOT
@@ -27,6 +27,9 @@ from abcdlink.store import write_atomically
 TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
 SOCKET_LIMIT = 90
 """Characters of a socket's path: the kernel takes 107, and supervisor adds its process id for a moment."""
+
+UNWRITABLE = ("%", " #", " ;", "\n")
+"""Signs that mean something in supervisor's configuration; `%` is read twice in some values and once in others."""
 
 LAUNCH_SECONDS = 30.0
 STOP_SECONDS = 60.0
@@ -84,7 +87,8 @@ class Supervisor:
         deadline = time.monotonic() + LAUNCH_SECONDS
         while not self.is_running():
             if started.returncode or time.monotonic() > deadline:
-                said = (started.stdout + started.stderr).strip()
+                # Supervisor may show the environment, with its secrets, as a Python dictionary.
+                said = (started.stdout + started.stderr).partition("{")[0].strip()
                 msg = f"the process manager did not start ({said or 'it says nothing'})"
                 raise ServiceError(msg, f"look into {self.logs / 'supervisord.log'}")
             time.sleep(0.05)
@@ -93,15 +97,15 @@ class Supervisor:
         """Return the configuration file's text for these programs."""
         values = {
             "told": {name: hashlib.sha256(value.encode()).hexdigest()[:12] for name, value in environment.items()},
-            "home": _escaped(self.home),
-            "logs": _escaped(self.logs),
-            "socket": _escaped(self.socket),
+            "home": _written(self.home),
+            "logs": _written(self.logs),
+            "socket": _written(self.socket),
             "programs": [
                 {
                     "name": program.name,
-                    "command": _escaped(shlex.join(program.command)),
-                    "directory": _escaped(PROJECT_ROOT),
-                    "log": _escaped(self.log(program.name)),
+                    "command": _written(shlex.join(program.command)),
+                    "directory": _written(PROJECT_ROOT),
+                    "log": _written(self.log(program.name)),
                 }
                 for program in programs
             ],
@@ -189,5 +193,11 @@ def _socket_path(home: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"abcdlink-{os.getuid()}-{digest}" / "supervisor.sock"
 
 
-def _escaped(value: object) -> str:
-    return str(value).replace("%", "%%")
+def _written(value: object) -> str:
+    """Return a value as it stands in the configuration, in which some signs cannot be written at all."""
+    text = str(value)
+    found = [sign for sign in UNWRITABLE if sign in text]
+    if found:
+        msg = f"{text!r} cannot be told to the process manager, which reads {found[0]!r} as something else"
+        raise InputError(msg, "give the folder another name")
+    return text

@@ -1,0 +1,374 @@
+"""Starting and stopping: first small programs in the place of the real ones, then the real ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.services import doctor, down, status, up
+from abcdlink.services.health import answers
+from abcdlink.services.ports import is_free
+from abcdlink.services.programs import LABEL_STUDIO_COMMAND, MARK, Program
+from abcdlink.services.records import Result, ServiceState, Stack
+from abcdlink.services.supervision import SOCKET_LIMIT, Supervisor
+from abcdlink.settings import Settings, get_settings
+
+SERVE = ("-m", "http.server", "--bind", "127.0.0.1")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def web(name: str, port: int, after: str | None = None) -> Program:
+    """A web server of the standard library, ready when it answers."""
+    url = f"http://127.0.0.1:{port}"
+    command = (sys.executable, *SERVE, str(port))
+    return Program(name, command, partial(answers, url), url, port, "ABCDLINK_TRY_PORT={port}", after)
+
+
+def python(name: str, code: str, *, ready: bool = False) -> Program:
+    return Program(name, (sys.executable, "-c", code), lambda _started: ready)
+
+
+class Steps:
+    """Progress that keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __call__(self, items, label, total=None):  # noqa: ARG002 - the shape of Progress
+        for item in items:
+            self.lines.append(f"{label} begins")
+            yield item
+            self.lines.append(f"{label} done")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    """Settings with servers elsewhere, so that nothing real is started."""
+    made = Settings(
+        home=tmp_path / "a home with spaces",
+        label_studio_url="http://label-studio.invalid",
+        llm_base_url="http://llm.invalid/v1",
+        prefect_port=free_port(),
+    )
+    yield made
+    down(made)
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
+    """The programs that ``up`` starts, to be filled by the test."""
+    listed: list[Program] = []
+    for module in ("start", "state"):
+        monkeypatch.setattr(f"abcdlink.services.{module}.local_programs", lambda _settings: list(listed))
+    return listed
+
+
+def states(settings: Settings) -> dict[str, ServiceState]:
+    return {service.name: service.state for service in status(settings).services if service.managed}
+
+
+def test_up_starts_in_the_order_of_need_and_down_leaves_nothing(settings, programs):
+    first, second = free_port(), free_port()
+    programs += [web("first", first), web("second", second, after="first")]
+    steps = Steps()
+
+    stack = up(settings, steps)
+
+    assert stack.started == ["first", "second"]
+    assert steps.lines == ["first begins", "first done", "second begins", "second done"]
+    assert states(settings) == {"first": ServiceState.READY, "second": ServiceState.READY}
+    assert "MB" in stack.services[0].detail
+
+    assert down(settings).notes[0].startswith("stopped ")
+    assert is_free(first)
+    assert is_free(second)
+    assert states(settings) == {"first": ServiceState.STOPPED, "second": ServiceState.STOPPED}
+    assert down(settings).notes == ["nothing was running"]
+
+
+def test_up_again_changes_nothing_and_says_so(settings, programs):
+    programs += [web("one", free_port())]
+    up(settings)
+    before = Supervisor(settings.home.resolve()).states()["one"]["pid"]
+
+    again = up(settings)
+
+    assert again.started == []
+    assert again.notes == ["everything was running already"]
+    assert Supervisor(settings.home.resolve()).states()["one"]["pid"] == before
+
+
+def test_up_with_other_settings_names_what_differs(settings, programs):
+    programs += [web("one", free_port())]
+    up(settings)
+    with pytest.raises(InputError, match=r"\(ABCDLINK_LLM_MODEL\).*abcdlink down"):
+        up(settings.model_copy(update={"llm_model": "another"}))
+    assert states(settings) == {"one": ServiceState.READY}
+
+
+def test_a_program_that_ends_is_shown_with_its_log_and_everything_stops(settings, programs):
+    port = free_port()
+    programs += [
+        web("fine", port),
+        python("broken", "print('first line'); print('no such model'); raise SystemExit(4)"),
+    ]
+
+    with pytest.raises(ServiceError, match=r"(?s)broken ended while it was starting.*broken\.log.*no such model"):
+        up(settings)
+
+    assert is_free(port)
+    assert not Supervisor(settings.home.resolve()).is_running()
+    assert not [p for p in psutil.process_iter() if _mark(p) == str(settings.home.resolve())]
+
+
+def test_a_program_that_is_never_ready_is_given_up(settings, programs, monkeypatch):
+    monkeypatch.setattr("abcdlink.services.start.START_SECONDS", 1.0)
+    programs += [python("slow", "import time; print('thinking', flush=True); time.sleep(60)")]
+    with pytest.raises(ServiceError, match=r"(?s)slow is not ready after 1 s.*thinking"):
+        up(settings)
+    assert not Supervisor(settings.home.resolve()).is_running()
+
+
+def test_only_what_does_not_run_is_started_and_a_failure_leaves_the_rest(settings, programs):
+    programs += [web("stays", free_port()), web("returns", free_port())]
+    up(settings)
+    supervisor = Supervisor(settings.home.resolve())
+    stays = supervisor.states()["stays"]["pid"]
+    supervisor.stop("returns")
+    with socket.create_server(("127.0.0.1", programs[1].port or 0)), pytest.raises(ServiceError, match="is held by"):
+        up(settings)
+
+    assert up(settings).started == ["returns"]
+    assert supervisor.states()["stays"]["pid"] == stays
+
+
+def test_a_killed_program_comes_back(settings, programs):
+    programs += [web("one", free_port())]
+    up(settings)
+    supervisor = Supervisor(settings.home.resolve())
+    killed = supervisor.states()["one"]["pid"]
+    time.sleep(3)  # supervisor counts a program as started after 3 s
+    os.kill(killed, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while supervisor.states()["one"]["pid"] in {0, killed} or states(settings) != {"one": ServiceState.READY}:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_up_after_the_process_manager_was_killed_ends_what_it_left(settings, programs):
+    programs += [web("one", free_port())]
+    up(settings)
+    home = settings.home.resolve()
+    left = Supervisor(home).states()["one"]["pid"]
+    manager = int((home / "supervisord.pid").read_text())
+    os.kill(manager, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(manager)] if psutil.pid_exists(manager) else [], timeout=5)
+
+    stack = up(settings)
+
+    assert f"process {left}" in stack.notes[0]
+    assert not psutil.pid_exists(left)
+    assert states(settings) == {"one": ServiceState.READY}
+
+
+def test_a_taken_port_is_one_error_that_names_who_holds_it_and_the_mend(settings, programs):
+    with socket.create_server(("127.0.0.1", 0)) as mine, socket.create_server(("127.0.0.1", 0)) as other:
+        taken = [mine.getsockname()[1], other.getsockname()[1]]
+        programs += [web("one", taken[0]), web("two", taken[1])]
+        with pytest.raises(ServiceError) as caught:
+            up(settings)
+    assert f"port {taken[0]}, which one needs" in caught.value.problem
+    assert f"port {taken[1]}, which two needs" in caught.value.problem
+    assert f"process {os.getpid()}" in caught.value.problem
+    assert "ABCDLINK_TRY_PORT=" in caught.value.mend
+    assert not Supervisor(settings.home.resolve()).is_running()
+
+
+def test_a_program_that_is_not_installed(settings, programs):
+    programs += [Program("gone", ("/nowhere/gone",), lambda _started: True)]
+    with pytest.raises(ServiceError, match=r"gone is not installed.*make setup"):
+        up(settings)
+
+
+def test_a_long_home_has_its_socket_elsewhere(settings, programs, tmp_path):
+    deep = settings.model_copy(update={"home": tmp_path / ("d" * 100)})
+    programs += [web("one", free_port())]
+    try:
+        assert up(deep).ready is False  # the servers elsewhere do not answer
+        supervisor = Supervisor(deep.home.resolve())
+        assert len(str(supervisor.socket)) <= SOCKET_LIMIT
+        assert stat.S_IMODE(supervisor.socket.parent.stat().st_mode) == 0o700
+    finally:
+        assert down(deep).notes == ["stopped one"]
+
+
+@pytest.mark.parametrize("name", ["a #b", "a ;b", "a\nb", "50%"])
+def test_a_home_that_the_process_manager_cannot_read(settings, programs, tmp_path, name):
+    programs += [web("one", free_port())]
+    with pytest.raises(InputError, match="another name"):
+        up(settings.model_copy(update={"home": tmp_path / name}))
+
+
+def test_no_secret_is_in_the_configuration(settings, programs):
+    programs += [web("one", free_port())]
+    secret = settings.model_copy(update={"llm_api_key": Settings(llm_api_key="sk-do-not-tell").llm_api_key})
+    up(secret)
+    config = settings.home / "supervisord.conf"
+    assert "sk-do-not-tell" not in config.read_text()
+    assert stat.S_IMODE(config.stat().st_mode) == 0o600
+    pid = Supervisor(settings.home.resolve()).states()["one"]["pid"]
+    assert psutil.Process(pid).environ()["ABCDLINK_LLM_API_KEY"] == "sk-do-not-tell"
+    assert not any("sk-do-not-tell" in part for part in psutil.Process(pid).cmdline())
+
+
+def _mark(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get(MARK)
+    except psutil.Error:
+        return None
+
+
+# --- the real servers --------------------------------------------------------------------------
+
+FLOW = """
+from prefect import flow
+
+
+@flow
+def greet(name: str = "you") -> str:
+    \"\"\"Greet.\"\"\"
+    return f"hello {name}"
+"""
+
+PREFECT_FILE = """
+name: try
+deployments:
+  - name: greet
+    entrypoint: {folder}/greeting.py:greet
+    work_pool: {{name: abcdlink}}
+"""
+
+
+@pytest.fixture(scope="module")
+def prefect_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of deployments with one small flow."""
+    folder = tmp_path_factory.mktemp("deployments")
+    (folder / "greeting.py").write_text(FLOW)
+    (folder / "prefect.yaml").write_text(PREFECT_FILE.format(folder=folder))
+    return folder / "prefect.yaml"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """The settings of a new machine; everything is down again after the tests."""
+    if not LABEL_STUDIO_COMMAND.exists():
+        pytest.skip("Label Studio is not installed: `make setup`")
+    made = Settings(
+        home=tmp_path_factory.mktemp("machine"),
+        label_studio_url=f"http://127.0.0.1:{free_port()}",
+        prefect_port=free_port(),
+        llm_port=free_port(),
+    )
+    yield made
+    down(made)
+
+
+@pytest.fixture(scope="module")
+def started(machine: Settings, prefect_file: Path) -> Stack:
+    """The real servers, started."""
+    return up(machine, prefect_file=prefect_file)
+
+
+@pytest.mark.timeout(600)
+def test_everything_is_up(machine: Settings, started: Stack):
+    assert started.ready
+    assert started.started == ["prefect", "label-studio", "llm", "worker"]
+    assert "secrets.env" in started.login
+
+
+def test_everything_listens_on_this_machine_only(machine: Settings, started: Stack):
+    ports = {machine.prefect_port, machine.llm_port, httpx.URL(machine.label_studio_url).port}
+    listening = [c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN and c.laddr.port in ports]
+    assert {c.laddr.port for c in listening} == ports
+    assert {c.laddr.ip for c in listening} == {"127.0.0.1"}
+
+
+def test_doctor_finds_all_in_order(machine: Settings, started: Stack, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
+    get_settings.cache_clear()
+    token = get_settings().label_studio_token
+    checks = {check.name: check for check in doctor(machine.model_copy(update={"label_studio_token": token}))}
+    assert "coordinator@" in checks["label studio token"].what
+    assert f"port {machine.prefect_port}" in checks
+    assert [check for check in checks.values() if check.result is Result.FAIL] == []
+    wrong = machine.model_copy(update={"label_studio_token": Settings(label_studio_token="0" * 40).label_studio_token})
+    refused = next(check for check in doctor(wrong) if check.name == "label studio token")
+    assert (refused.result, "not valid" in refused.what) == (Result.FAIL, True)
+
+
+def test_up_again_is_quick(machine: Settings, started: Stack, prefect_file: Path):
+    began = time.monotonic()
+    assert up(machine, prefect_file=prefect_file).started == []
+    assert time.monotonic() - began < 10
+
+
+def test_a_deployed_flow_runs(machine: Settings, started: Stack):
+    run = deployed(machine, "greet/greet")
+    wait_for(lambda: state_of(machine, run) == "COMPLETED", 90)
+
+
+def test_a_killed_worker_comes_back(machine: Settings, started: Stack):
+    supervisor = Supervisor(machine.home.resolve())
+    killed = supervisor.states()["worker"]["pid"]
+    os.kill(killed, signal.SIGKILL)
+    wait_for(lambda: supervisor.states()["worker"]["pid"] not in {0, killed}, 30)
+    wait_for(lambda: status(machine).ready, 60)
+    run = deployed(machine, "greet/greet")
+    wait_for(lambda: state_of(machine, run) == "COMPLETED", 90)
+
+
+def test_a_refused_deployment_is_one_error_and_leaves_the_servers_as_they_were(machine, started, tmp_path):
+    supervisor = Supervisor(machine.home.resolve())
+    supervisor.stop("worker")
+    (tmp_path / "prefect.yaml").write_text(PREFECT_FILE.format(folder="/nowhere"))
+    with pytest.raises(ServiceError, match=r"(?s)did not take the deployments of .*greeting\.py"):
+        up(machine, prefect_file=tmp_path / "prefect.yaml")
+    states_now = {name: info["statename"] for name, info in supervisor.states().items()}
+    assert states_now == {"prefect": "RUNNING", "label-studio": "RUNNING", "llm": "RUNNING", "worker": "STOPPED"}
+
+
+def deployed(settings: Settings, name: str) -> str:
+    """Ask for a run of a deployment and return its id."""
+    api = f"http://127.0.0.1:{settings.prefect_port}/api"
+    found = httpx.get(f"{api}/deployments/name/{name}").raise_for_status().json()
+    asked = httpx.post(f"{api}/deployments/{found['id']}/create_flow_run", json={"state": {"type": "SCHEDULED"}})
+    return str(asked.raise_for_status().json()["id"])
+
+
+def state_of(settings: Settings, run: str) -> str:
+    reply = httpx.get(f"http://127.0.0.1:{settings.prefect_port}/api/flow_runs/{run}")
+    return str(reply.raise_for_status().json()["state"]["type"])
+
+
+def wait_for(is_so, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
