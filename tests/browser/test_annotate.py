@@ -60,7 +60,7 @@ def begin(page: Page, client: Client, run: Run) -> None:
 
 def picture(page: Page, name: str) -> None:
     PICTURES.mkdir(exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}.png")
+    page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
 
 def test_two_tasks_by_keyboard_only(page: Page, client: Client) -> None:
