@@ -45,6 +45,14 @@ class Validation(Record):
     natural: Style
     flags: tuple[str, ...]
 
+    @property
+    def measures(self) -> dict[str, float | None]:
+        """All measures by name; those of a style are named ``synthetic: ...`` and ``natural: ...``."""
+        plain = self.model_dump(exclude={"synthetic", "natural", "flags"})
+        styles = {"synthetic": self.synthetic, "natural": self.natural}
+        parts = {f"{side}: {name}": value for side, style in styles.items() for name, value in style}
+        return plain | parts
+
 
 def validate(synthetic: Corpus, natural: Corpus, domain: Domain) -> Validation:
     """Measure a synthetic corpus and compare its source documents with natural ones.

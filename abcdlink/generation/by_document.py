@@ -96,6 +96,6 @@ def read_answer(
 
 def _position(number: int, count: int, side: str) -> int:
     if not 0 <= number < count:
-        msg = f"a link names sentence {number} of the {side} document, which has sentences 0 to {count - 1}"
+        msg = f"a link names sentence {number} of the {side} document, which has {count} (counted from 0)"
         raise InputError(msg)
     return number

@@ -1,0 +1,109 @@
+"""Domains: the shipped ones are sound, and a broken one says what to mend."""
+
+import re
+import shutil
+
+import pytest
+
+from abcdlink.corpus import Document, Pair
+from abcdlink.domain import Domain, find_domain
+from abcdlink.errors import InputError
+from abcdlink.settings import PROJECT_ROOT
+from abcdlink.store import parse_records
+
+SHIPPED = ["news", "reviews"]
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(PROJECT_ROOT / "prompts" / "news", tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+@pytest.mark.parametrize(("name", "natural", "documents"), [("news", 8, 20), ("reviews", 4, 8)])
+def test_the_sample_corpus_is_sound(name, natural, documents):
+    folder = find_domain(name).sample_folder
+    found = parse_records((folder / "documents.jsonl").read_bytes(), Document, "documents")
+    pairs = parse_records((folder / "pairs.jsonl").read_bytes(), Pair, "pairs")
+    by_id = {document.id: document for document in found}
+    assert (len(pairs), len(by_id), len(found)) == (natural, documents, documents)
+    for pair in pairs:
+        source, target = by_id[pair.source], by_id[pair.target]
+        assert set(pair.links) < set(source.position)  # every source document has sentences without links
+        assert {i for targets in pair.links.values() for i in targets} <= set(target.position)
+        sentences = source.texts + target.texts
+        assert len(set(sentences)) == len(sentences)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_filters_remove_explicit_references_and_keep_the_rest(name):
+    rules = find_domain(name).settings.sources
+    removed = [
+        s
+        for s in ("See Table 3 for a wrong sum.", "Figure 2 needs axis labels.", "Line 112 has an error.")
+        if any(re.search(rule, s) for rule in rules.exclude)
+    ]
+    assert len(removed) == 3
+    assert not any(re.search(rule, "The line between the two parties was blurred in 1998.") for rule in rules.exclude)
+    assert rules.min_words == 4
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_guidelines_explain_the_keys_and_name_no_method(name):
+    text = find_domain(name).guidelines
+    assert "**Link**" in text
+    assert "**No Link**" in text
+    assert "`Shift`" in text
+    assert not re.search(r"retriev|LLM|language model|bm25|random|distractor|gold", text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_examples_show_both_answers(name):
+    assert {example.link for example in find_domain(name).examples} == {True, False}
+
+
+def test_a_domain_can_live_anywhere_and_its_template_wins(copy):
+    (copy / "link_question.j2").write_text("Mine: {{ source.text }}", encoding="utf-8")
+    domain = find_domain(str(copy))
+    assert domain.name == "mine"
+    assert (
+        domain.render(
+            "link_question.j2",
+            source=Document.model_validate({"id": "d", "sentences": [{"id": "0", "text": "<b> & 'x'"}]}).sentences[0],
+        )
+        == "Mine: <b> & 'x'"
+    )
+    assert set(domain.prompt_hashes) >= {"domain.toml", "guidelines.md", "link_system.j2", "link_question.j2"}
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "problem"),
+    [
+        ("domain.toml", b"title = ", "no valid TOML"),
+        ("domain.toml", b'title = "x"', "source_name: Field required"),
+        ("examples.jsonl", b'{"source": "a"}', "line 1: target: Field required"),
+        ("guidelines.md", b"\xff", "is not UTF-8 (byte 0)"),
+        ("link_description.md", None, "has no file"),
+    ],
+)
+def test_a_broken_file_is_named(copy, file, content, problem):
+    (copy / file).unlink()
+    if content is not None:
+        (copy / file).write_bytes(content)
+    with pytest.raises(InputError, match=re.escape(problem)) as caught:
+        Domain(copy)
+    assert file in str(caught.value)
+
+
+def test_a_bad_expression_in_a_filter_is_named(copy):
+    path = copy / "domain.toml"
+    path.write_text(
+        path.read_text().replace("min_words = 4", "min_words = 4\nexclude = ['(']").replace("exclude = ['(?i)^", "#")
+    )
+    with pytest.raises(InputError, match="no regular expression"):
+        Domain(copy)
+
+
+def test_an_unknown_domain_lists_those_that_exist():
+    with pytest.raises(InputError, match=r"news, reviews"):
+        find_domain("recipes")
