@@ -6,11 +6,10 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +21,8 @@ PROGRAM = ROOT / ".venv-label-studio" / "bin" / "label-studio"
 START_LIMIT = 280
 """Seconds: the first start makes the database, 48 s on two free cores."""
 
-TEMPLATE = "label-studio"
-"""Name in pytest's cache of the folder with the empty database."""
+TEMPLATE = PROGRAM.parents[1] / "template" / "label_studio.sqlite3"
+"""The empty tables that `make setup` prepares; with them a start takes a fifth of the time."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +43,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def label_studio_server(folder: Path, template: Path | None = None) -> Iterator[LabelStudioServer]:
-    """Run Label Studio with its data in ``folder`` while the context is open; skips where it is not installed.
-
-    ``template``: where the new, empty database is kept for the next session, whose start then takes
-    a fifth of the time.
-    """
+def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
+    """Run Label Studio with its data in ``folder`` while the context is open; skips where it is not installed."""
     if not PROGRAM.exists():
         pytest.skip(f"Label Studio is not installed ({PROGRAM}); `make setup` installs it")
     port = free_port()
     server = LabelStudioServer(f"http://127.0.0.1:{port}")
     database = folder / "data" / "label_studio.sqlite3"
     database.parent.mkdir()
-    if template and template.exists():
-        shutil.copy(template, database)
+    if TEMPLATE.exists():
+        shutil.copy(TEMPLATE, database)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
         "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"),
         "LABEL_STUDIO_USERNAME": server.email,
@@ -79,8 +74,6 @@ def label_studio_server(folder: Path, template: Path | None = None) -> Iterator[
         )
     try:
         _wait(server, process, log)
-        if template and not template.exists():
-            _copy(database, template)
         yield server
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -89,14 +82,6 @@ def label_studio_server(folder: Path, template: Path | None = None) -> Iterator[
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def _copy(database: Path, template: Path) -> None:
-    """Copy a database that is in use; in place whole, since several sessions may do this at once."""
-    partial = template.with_name(f"{template.name}.{os.getpid()}")
-    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(partial)) as copy:
-        source.backup(copy)
-    partial.replace(template)
 
 
 def _wait(server: LabelStudioServer, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -112,9 +97,7 @@ def _wait(server: LabelStudioServer, process: subprocess.Popen[bytes], log: Path
 
 
 @pytest.fixture(scope="session")
-def label_studio(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[LabelStudioServer]:
+def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudioServer]:
     """A real Label Studio server, one for the whole test session."""
-    version = next(PROGRAM.parents[1].glob("lib/*/site-packages/label_studio-*.dist-info"), PROGRAM).name
-    template = pytestconfig.cache.mkdir(TEMPLATE) / f"{version}.sqlite3"
-    with label_studio_server(tmp_path_factory.mktemp("label-studio"), template) as server:
+    with label_studio_server(tmp_path_factory.mktemp("label-studio")) as server:
         yield server
