@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from abcdlink.validation import Validation
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from abcdlink.agreement import Agreement
@@ -15,6 +14,7 @@ from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
+from abcdlink.validation import Validation
 
 
 def key(*parts: object) -> str:
@@ -29,8 +29,10 @@ def table(name: str, rows: Iterable[dict[str, Any]], description: str) -> None:
 
 def show_generation(run: str, result: Generation) -> None:
     """Show how many pairs were generated and why others were refused."""
-    rows = [{"what": name, "count": getattr(result, name)} for name in ("documents", "pairs", "links", "refused")]
-    rows += [{"what": f"refused: {reason}", "count": count} for reason, count in result.reasons.items()]
+    rows = [
+        {"what": name, "count": getattr(result, name)} for name in ("documents", "pairs", "links", "refused", "dropped")
+    ]
+    rows += [{"what": f"refused or dropped: {reason}", "count": count} for reason, count in result.reasons.items()]
     usage = result.usage
     description = (
         f"Synthetic corpus by {result.model}, strategy {result.strategy}: {usage.calls} calls; tokens: "

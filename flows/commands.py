@@ -13,6 +13,7 @@ import typer
 
 from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, print_json, say
 from abcdlink.errors import InputError
+from abcdlink.generation import Strategy
 from abcdlink.settings import get_settings
 
 CorpusOption = Annotated[str, typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.")]
@@ -77,7 +78,7 @@ def run_bootstrap(
     run: RunArgument,
     domain: DomainOption = "news",
     corpus: CorpusOption = "sample",
-    strategy: Annotated[str, typer.Option(help="sentence or document.")] = "sentence",
+    strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
     batches: BatchesOption = 2,
     overlap: OverlapOption = 2,
@@ -89,14 +90,13 @@ def run_bootstrap(
     Example: `abcdlink run bootstrap spring-news --corpus corpus --domain news`
     """
     from abcdlink.domain import find_domain
-    from flows.parameters import strategy_named
 
     find_domain(domain)
     parameters = {
         "run": run,
         "domain": domain,
         "corpus": absolute(corpus),
-        "generation": {"strategy": strategy_named(strategy), "documents": documents},
+        "generation": {"strategy": strategy.value, "documents": documents},
         "annotation": {"batches": batches, "overlap": overlap, "auto_feedback": auto_feedback},
     }
     start_flow("bootstrap/bootstrap", parameters, json)
@@ -147,7 +147,7 @@ def accept_feedback(run: RunArgument) -> None:
     from abcdlink.store import open_run
 
     store = open_run(run)
-    waiting = store.read_json(WAITING) if store.exists(WAITING) else {"for": "nothing"}
+    waiting: dict[str, Any] = store.read_json(WAITING) if store.exists(WAITING) else {"for": "nothing"}
     if waiting["for"] != "feedback":
         what = f"annotators of batch {waiting['batch']}" if waiting["for"] == "annotators" else "nothing"
         msg = f"run {run!r} waits for {what}, not for feedback"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from abcdlink.agreement import Agreement
 from abcdlink.cli.output import out, say
@@ -21,6 +20,7 @@ from abcdlink.layout import (
     WAITING,
     batch_file,
 )
+from abcdlink.services.records import Stack
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from flows.watch import newest_run, page_of, reach_server
@@ -53,7 +53,7 @@ def run_demo(run: str, domain: str, documents: int) -> None:
     Raises:
         AbcdlinkError: when a flow fails; says which and why.
     """
-    addresses = start_servers()
+    stack = start_servers()
     reach_server()
     parameters = {
         "run": run,
@@ -65,7 +65,7 @@ def run_demo(run: str, domain: str, documents: int) -> None:
     say(f"Run {run!r}: {page_of(flow_run)}")
     store = open_run(run)
     follow(store)
-    show_outcome(store, addresses)
+    show_outcome(store, stack)
 
 
 def follow(store: Store) -> None:
@@ -121,11 +121,15 @@ def judge(store: Store, batch: int) -> None:
     start("reconcile/reconcile", {})
 
 
-def show_outcome(store: Store, addresses: dict[str, Any]) -> None:
+def show_outcome(store: Store, stack: Stack) -> None:
     """Print acceptance by method, kappa of each batch, the report and what is still up."""
     result = Agreement.model_validate_json(store.read_text(AGREEMENT))
     print_agreement(result, f"Run {store.key}: judgments of SIMULATED annotators")
     out.print(f"Report: {store.where(REPORT)}", soft_wrap=True)
-    for name, address in addresses.items():
-        out.print(f"{name}: {address}", soft_wrap=True)
-    out.print("Still running; stop with `make down`.")
+    for service in stack.services:
+        if service.url:
+            out.print(f"{service.name}: {service.url}", soft_wrap=True)
+    for line in (stack.login, *stack.notes):
+        if line:
+            out.print(line, soft_wrap=True)
+    out.print("The servers are still up; stop them with `make down`.")

@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from abcdlink.domain import find_domain
-from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.stages.benchmark import BenchmarkPlan
 
@@ -97,11 +96,3 @@ class AnnotationParameters(Parameters):
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each task of this domain."""
         return self.overlap or find_domain(domain).settings.overlap
-
-
-def strategy_named(name: str) -> str:
-    """Return the name of a generation strategy; ``InputError`` when there is none of this name."""
-    if name not in list(Strategy):
-        msg = f"there is no generation strategy {name!r}"
-        raise InputError(msg, f"use one of {', '.join(Strategy)}")
-    return name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sized
-from typing import TypeVar
+from typing import TypeVar, cast
+from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
@@ -16,7 +17,7 @@ SECONDS_BETWEEN_UPDATES = 2.0
 def prefect_progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
     """Yield the items and keep a progress artifact on the run page up to date."""
     length = total if total is not None else (len(items) if isinstance(items, Sized) else None)
-    artifact = create_progress_artifact(progress=0.0, description=label)
+    artifact = cast("UUID", create_progress_artifact(progress=0.0, description=label))
     shown = time.monotonic()
     for done, item in enumerate(items):
         if length and time.monotonic() - shown > SECONDS_BETWEEN_UPDATES:

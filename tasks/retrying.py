@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prefect.client.schemas import TaskRun
-from prefect.states import State
+from prefect.client.schemas.objects import State
 
 from abcdlink.errors import ServiceError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
-from abcdlink.corpus.records import Corpus, Record, Refusal
+from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError
 from abcdlink.generation import GeneratedPair, Strategy, generate_pair
@@ -36,14 +36,17 @@ class GenerationPlan(Record):
 
 
 class GenerationPart(Record):
-    """The generated pairs of one part, and what they cost."""
+    """The generated pairs of one part."""
 
     pairs: tuple[GeneratedPair, ...]
-    usage: Usage
 
 
 class Generation(Record):
-    """The outcome of the stage, as kept in ``generation.json``."""
+    """The outcome of the stage, as kept in ``generation.json``.
+
+    ``refused``: target documents without a pair; ``dropped``: sentences that pairs stand without;
+    ``reasons``: of both, with their numbers.
+    """
 
     strategy: Strategy
     model: str
@@ -51,6 +54,7 @@ class Generation(Record):
     pairs: int
     links: int
     refused: int
+    dropped: int
     reasons: dict[str, int]
     usage: Usage
 
@@ -69,17 +73,25 @@ def generation_done(store: Store, plan: GenerationPlan) -> bool:
 
 
 def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int, progress: Progress = silent) -> None:
-    """Generate one part unless the run holds it already."""
+    """Generate one part unless the run holds it already.
+
+    Raises:
+        ServiceError: when the LLM is not there at the beginning, or gave out in the middle; the part
+            is not kept then, and what was answered is not asked again.
+    """
     name = generation_part(part)
     if store.exists(name):
         return
     corpus, llm = read_corpus_from(store, NATURAL), LLM()
+    llm.check()
+    label = f"Generate by {plan.strategy}, part {part + 1} of {len(plan.parts)}"
     pairs = tuple(
         generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed)
-        for target in progress(plan.parts[part], f"Generate ({plan.strategy})")
+        for target in progress(plan.parts[part], label)
     )
-    usage = sum(llm.used.values(), Usage())
-    store.write_text(name, GenerationPart(pairs=pairs, usage=usage).model_dump_json())
+    if any(generated.pair is None for generated in pairs):
+        llm.check()
+    store.write_text(name, GenerationPart(pairs=pairs).model_dump_json())
 
 
 def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
@@ -91,12 +103,14 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
     ]
     generated = [pair for part in parts for pair in part.pairs]
     good = [(g.source, g.pair) for g in generated if g.source is not None and g.pair is not None]
-    refused: list[Refusal] = [g.refusal for g in generated if g.refusal is not None]
+    refused = [g.refusal for g in generated if g.refusal is not None]
+    dropped = [refusal for g in generated for refusal in g.dropped]
     documents = {document.id: document for document, _ in good}
     documents |= {pair.target: natural.documents[pair.target] for _, pair in good}
-    corpus = Corpus(name=f"{store.key}-synthetic", documents=documents, pairs=[p for _, p in good], refused=refused)
+    corpus = Corpus(name=f"{store.key}-synthetic", documents=documents, pairs=[p for _, p in good])
+    corpus.refused = [*refused, *dropped]
     write_corpus_to(store, SYNTHETIC, corpus)
-    reasons = [refusal.reason for refusal in refused]
+    reasons = [refusal.reason for refusal in corpus.refused]
     result = Generation(
         strategy=plan.strategy,
         model=get_settings().llm_model,
@@ -104,8 +118,9 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
         pairs=len(good),
         links=sum(len(targets) for _, pair in good for targets in pair.sources_with_links.values()),
         refused=len(refused),
+        dropped=len(dropped),
         reasons={reason: reasons.count(reason) for reason in dict.fromkeys(reasons)},
-        usage=sum((part.usage for part in parts), Usage()),
+        usage=sum((pair.usage for pair in generated), Usage()),
     )
     if not good:
         msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"
