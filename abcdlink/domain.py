@@ -179,8 +179,16 @@ class Domain:
 
     @property
     def sample_folder(self) -> Path:
-        """Folder of the shipped sample corpus; only shipped domains have one."""
-        return self.folder / "sample"
+        """Folder of the shipped sample corpus.
+
+        Raises:
+            InputError: when the domain has none; only shipped domains do.
+        """
+        folder = PROJECT_ROOT / "samples" / self.name
+        if not folder.is_dir():
+            msg = f"domain {self.name!r} has no sample corpus"
+            raise InputError(msg, "import documents with `abcdlink import` and give their folder")
+        return folder
 
 
 def find_domain(name: str) -> Domain:

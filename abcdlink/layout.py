@@ -7,6 +7,9 @@ from urllib.parse import quote
 NATURAL = "natural"
 SYNTHETIC = "synthetic"
 
+ORIGIN = "origin.json"
+"""Beside an imported corpus: its format, and how its text was cut into sentences."""
+
 GENERATION = "generation.json"
 VALIDATION = "validation.json"
 SCORES = "scores.parquet"

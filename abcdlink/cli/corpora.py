@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -36,7 +37,7 @@ def init(
     if Path(name).name != name or name in {"", ".", ".."}:
         msg = f"{name!r} cannot be the name of a domain"
         raise InputError(msg, "use a plain folder name")
-    shutil.copytree(model.folder, folder, ignore=shutil.ignore_patterns("sample", "__pycache__"))
+    shutil.copytree(model.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
     say(f"Wrote {folder}, a copy of the domain {model.name!r}. Edit its files, then use --domain {name}.")
 
 
@@ -45,7 +46,7 @@ def import_documents(
     source: Annotated[Path, typer.Argument(help="Folder (or file) in that format.")],
     out: Annotated[Path, typer.Option(help="Corpus folder to write.")],
     language: Annotated[str, typer.Option(help="Language of plain text, for the segmentation.")] = "en",
-    json: JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Read documents and pairs in an outside format and write a corpus folder.
 
@@ -53,11 +54,15 @@ def import_documents(
     """
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.io import write_corpus
+    from abcdlink.layout import ORIGIN
     from abcdlink.segmentation import get_segmenter
+    from abcdlink.store import write_atomically
 
     segmenter = get_segmenter(language)
     corpus = import_corpus(format_name, source, segmenter)
     write_corpus(corpus, out)
+    origin = {"format": format_name, "segmentation": segmenter.name, "imported_from": source.name}
+    write_atomically(out / ORIGIN, json.dumps(origin).encode())
     links = sum(len(targets) for pair in corpus.pairs for targets in (pair.links or {}).values())
     counts = {
         "corpus": str(out),
@@ -67,7 +72,7 @@ def import_documents(
         "refused": len(corpus.refused),
         "segmentation": segmenter.name,
     }
-    if json:
+    if as_json:
         print_json(counts)
         return
     say(f"Wrote {out}: {counts['documents']} documents, {counts['pairs']} pairs, {links} links.")

@@ -9,6 +9,7 @@ from abcdlink.domain import Domain
 from abcdlink.drops import DropResult
 from abcdlink.layout import NATURAL, SHORTLIST
 from abcdlink.stages.candidates import read_shortlist
+from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
 
 
@@ -35,7 +36,7 @@ def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
         write_corpus_to(store, NATURAL, result.corpus)
         files = {taken.name: taken.digest for taken in result.taken}
         store.note("drop", {"shortlist_of": base.key, "files": files})
-        store.note("prompts", domain.prompt_hashes)
+        describe_run(store, domain)
         # Written last: its being there means that the run is begun as a whole.
         store.write_text(SHORTLIST, choice.model_dump_json(indent=2))
     return store

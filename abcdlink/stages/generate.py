@@ -60,9 +60,13 @@ class Generation(Record):
 
 
 def plan_generation(store: Store, strategy: Strategy, seed: int, first_documents: int | None) -> GenerationPlan:
-    """Choose the target documents: each natural target once, in file order."""
+    """Choose the target documents, in file order: those of the natural pairs, and those that no pair uses.
+
+    A document that is only the source of a pair is of the other kind (a review, say) and is left out.
+    """
     corpus = read_corpus_from(store, NATURAL)
-    targets = tuple(dict.fromkeys(pair.target for pair in corpus.pairs))[:first_documents]
+    only_sources = {pair.source for pair in corpus.pairs} - {pair.target for pair in corpus.pairs}
+    targets = tuple(document for document in corpus.documents if document not in only_sources)[:first_documents]
     return GenerationPlan(strategy=strategy, seed=seed, targets=targets)
 
 
@@ -126,6 +130,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
         msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"
         mend = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
         raise AbcdlinkError(msg, mend)
+    store.note("llm", LLM().describe())
     store.write_text(GENERATION, result.model_dump_json(indent=2))
     return result
 

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from importlib.metadata import version
+
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.layout import NATURAL
+from abcdlink.layout import NATURAL, ORIGIN
 from abcdlink.stages.once import is_done
-from abcdlink.store import Store
+from abcdlink.store import Store, open_folder
+
+VERSIONS = (
+    "abcdlink",
+    "openai",
+    "pandas",
+    "prefect",
+    "label-studio-sdk",
+    "scikit-learn",
+    "sentence-transformers",
+    "spacy",
+)
+"""Distributions whose versions a run's manifest names."""
 
 
 def take_corpus(store: Store, corpus_folder: str, domain: Domain) -> Corpus:
@@ -30,9 +45,21 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain) -> Corpus:
     if not corpus.pairs:
         msg = f"{where} holds no pair of documents"
         raise InputError(msg, "import documents with `abcdlink import`")
+    describe_run(store, domain)
+    counts = {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "refused": len(corpus.refused)}
+    store.note("corpus", {**counts, **_origin(where)})
     write_corpus_to(store, NATURAL, corpus)
-    store.note("prompts", domain.prompt_hashes)
-    store.note(
-        "counts", {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "refused": len(corpus.refused)}
-    )
     return corpus
+
+
+def describe_run(store: Store, domain: Domain) -> None:
+    """Note in the manifest what the run is made with: domain, hashes of all prompts, versions."""
+    store.note("domain", {"name": domain.name, **domain.settings.model_dump(mode="json")})
+    store.note("prompts", domain.prompt_hashes)
+    store.note("versions", {name: version(name) for name in VERSIONS})
+
+
+def _origin(corpus_folder: str) -> dict[str, str]:
+    """Return what ``abcdlink import`` noted beside the corpus; a corpus from elsewhere has no such note."""
+    folder = open_folder(corpus_folder)
+    return dict(json.loads(folder.read(ORIGIN))) if folder.exists(ORIGIN) else {}
