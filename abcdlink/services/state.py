@@ -31,16 +31,22 @@ def status(settings: Settings | None = None) -> Stack:
         partial(_local, program, infos.get(program.name), str(supervisor.log(program.name)))
         for program in local_programs(settings)
     ]
-    login = ""
-    if is_local(settings.label_studio_url):
-        secrets = settings.home.resolve() / SECRETS_FILE
-        login = f"log in at {settings.label_studio_url} as {COORDINATOR}; the password is in {secrets}"
-    else:
+    if not is_local(settings.label_studio_url):
         looks.append(partial(_remote_label_studio, settings))
     if settings.llm_base_url:
         looks.append(partial(_remote_llm, settings))
     with ThreadPoolExecutor(len(looks)) as threads:
-        return Stack(services=list(threads.map(lambda look: look(), looks)), login=login)
+        services = list(threads.map(lambda look: look(), looks))
+    return Stack(services=services, login=_login(settings, services))
+
+
+def _login(settings: Settings, services: list[Service]) -> str:
+    """Say how to log in to the local Label Studio, when it is there."""
+    for service in services:
+        if service.name == LABEL_STUDIO and service.managed and service.state is ServiceState.READY:
+            secrets = settings.home.resolve() / SECRETS_FILE
+            return f"log in at {settings.label_studio_url} as {COORDINATOR}; the password is in {secrets}"
+    return ""
 
 
 def _local(program: Program, info: dict[str, Any] | None, log: str) -> Service:
