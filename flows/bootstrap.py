@@ -16,6 +16,7 @@ from flows.parameters import (
     BenchmarkParameters,
     CorpusFolder,
     DomainName,
+    FirstPairs,
     GenerationParameters,
     RunKey,
 )
@@ -29,6 +30,7 @@ def bootstrap(
     run: RunKey,
     domain: DomainName = "news",
     corpus: CorpusFolder = "sample",
+    pairs: FirstPairs = None,
     generation: GenerationParameters = GenerationParameters(),
     benchmark: BenchmarkParameters = BenchmarkParameters(),
     annotation: AnnotationParameters = AnnotationParameters(),
@@ -38,7 +40,7 @@ def bootstrap(
     Annotation is a run of its own: only a top-level run can be suspended while people work, and a
     suspended run goes through its steps from the top when it is resumed.
     """
-    generate(run, domain, corpus, generation)
+    generate(run, domain, corpus, pairs, generation)
     validate(run, domain)
     benchmark_flow(run, domain, benchmark)
     shortlist(run)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abcdlink.validation import Validation
 from prefect import flow
 
 from abcdlink.layout import GENERATION
 from abcdlink.stages.generate import Generation, generation_done, plan_generation
 from abcdlink.store import open_run
+from abcdlink.validation import Validation
 from flows.artifacts import show_generation, show_validation
-from flows.parameters import CorpusFolder, DomainName, GenerationParameters, RunKey
+from flows.parameters import CorpusFolder, DomainName, FirstPairs, GenerationParameters, RunKey
 from tasks.corpus import assemble_synthetic, generate_part, intake, validate_synthetic
 
 
@@ -18,11 +18,12 @@ def generate(
     run: RunKey,
     domain: DomainName = "news",
     corpus: CorpusFolder = "sample",
+    pairs: FirstPairs = None,
     generation: GenerationParameters = GenerationParameters(),
 ) -> Generation:
     """Take a natural corpus into the run and write a synthetic source document for each target document."""
     store = open_run(run)
-    intake(run, domain, corpus)
+    intake(run, domain, corpus, pairs)
     plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
     if generation_done(store, plan):
         result = Generation.model_validate_json(store.read_text(GENERATION))

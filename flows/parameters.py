@@ -30,6 +30,9 @@ DomainName = Annotated[str, Field(description="Name or path of a domain, e.g. ne
 CorpusFolder = Annotated[str, Field(description="Folder of a corpus; `sample` is the domain's shipped sample.")]
 
 
+FirstPairs = Annotated[int | None, Field(ge=1, description="Use only the first N natural pairs; empty: all.")]
+
+
 class RetrieverName(StrEnum):
     """The retrievers that can be chosen in the form."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abcdlink.validation import Validation
 from prefect import task
 
 from abcdlink.domain import find_domain
@@ -11,14 +10,15 @@ from abcdlink.stages.generate import generate_part as generate_one_part
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import open_run
+from abcdlink.validation import Validation
 from tasks.progress import prefect_progress
 from tasks.retrying import SERVICE_RETRIES
 
 
 @task(task_run_name="take corpus {corpus}")
-def intake(run: str, domain: str, corpus: str) -> int:
+def intake(run: str, domain: str, corpus: str, pairs: int | None) -> int:
     """Copy the natural corpus into the run; returns the number of pairs."""
-    return len(take_corpus(open_run(run), corpus, find_domain(domain)).pairs)
+    return len(take_corpus(open_run(run), corpus, find_domain(domain), pairs).pairs)
 
 
 @task(task_run_name="generate part {part}", **SERVICE_RETRIES)

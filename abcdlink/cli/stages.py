@@ -29,6 +29,7 @@ def generate(
     corpus: Annotated[str, typer.Option(help="Corpus folder; `sample`: the domain's shipped sample.")] = "sample",
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
+    pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of target sentences.")] = 13,
     json: JsonOption = False,
 ) -> None:
@@ -42,7 +43,7 @@ def generate(
     from abcdlink.store import open_run
 
     chosen, store = find_domain(domain), open_run(run)
-    take_corpus(store, corpus, chosen)
+    take_corpus(store, corpus, chosen, pairs)
     with terminal() as progress:
         result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents), progress)
     if json:

@@ -26,7 +26,7 @@ VERSIONS = (
 """Distributions whose versions a run's manifest names."""
 
 
-def take_corpus(store: Store, corpus_folder: str, domain: Domain) -> Corpus:
+def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: int | None = None) -> Corpus:
     """Copy a corpus folder into the run and note what the run is made of.
 
     Args:
@@ -34,14 +34,16 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain) -> Corpus:
         corpus_folder: a folder in our own layout, as ``abcdlink import`` writes it;
             ``sample`` stands for the domain's shipped sample.
         domain: what a link means.
+        first_pairs: take only so many pairs, in file order; ``None``: all. All documents are taken.
 
     Raises:
         InputError: when the folder is missing or broken, or holds no pair.
     """
     where = str(domain.sample_folder) if corpus_folder == "sample" else corpus_folder
-    if is_done(store, "intake", f"{NATURAL}/pairs.jsonl", {"corpus": corpus_folder, "domain": domain.name}):
+    inputs = {"corpus": corpus_folder, "domain": domain.name, "pairs": first_pairs}
+    if is_done(store, "intake", f"{NATURAL}/pairs.jsonl", inputs):
         return read_corpus_from(store, NATURAL)
-    corpus = read_corpus(where)
+    corpus = read_corpus(where).first_pairs(first_pairs)
     if not corpus.pairs:
         msg = f"{where} holds no pair of documents"
         raise InputError(msg, "import documents with `abcdlink import`")

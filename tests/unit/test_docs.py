@@ -1,0 +1,78 @@
+"""What the documents say exists: commands, options, make targets, settings, folders, deployments."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+
+from abcdlink.cli.app import make_app
+from abcdlink.settings import Settings
+from tests.conftest import ROOT
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CODE = re.compile(r"```(?:sh|bash|console)?\n(.*?)```|`([^`\n]+)`", re.DOTALL)
+
+
+def lines_of_code() -> list[tuple[str, str]]:
+    """Return (file name, line) for each line of code and inline code of the documents."""
+    found = []
+    for path in DOCUMENTS:
+        for block, inline in CODE.findall(path.read_text(encoding="utf-8")):
+            found += [(path.name, line.strip()) for line in (block or inline).splitlines() if line.strip()]
+    return found
+
+
+def called(name: str) -> list[tuple[str, str]]:
+    return [(where, line) for where, line in lines_of_code() if re.match(rf"(?:\.venv/bin/)?{name}( |$)", line)]
+
+
+@pytest.mark.parametrize(("where", "line"), called("abcdlink"), ids=lambda value: value)
+def test_commands_in_the_documents_exist_with_their_options(where: str, line: str) -> None:
+    words = shlex.split(line.split("#")[0])[1:]
+    command = typer.main.get_command(make_app())
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
+        assert words[0] in command.commands, f"{where}: {line}: there is no command {words[0]!r}"
+        command = command.commands[words.pop(0)]
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    used = {word.split("=")[0] for word in words if word.startswith("--")}
+    assert used <= known, f"{where}: {line}"
+
+
+@pytest.mark.parametrize(("where", "line"), called("make"), ids=lambda value: value)
+def test_make_targets_in_the_documents_exist(where: str, line: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    tiers = re.search(r"^TIERS := (.*)$", makefile, re.MULTILINE)
+    targets = {target for rule in re.findall(r"^([\w .-]+):(?!=)", makefile, re.MULTILINE) for target in rule.split()}
+    for word in shlex.split(line.split("#")[0])[1:]:
+        assert "=" in word or word in targets | set(tiers[1].split() if tiers else ()), f"{where}: {line}"
+
+
+def test_every_setting_is_in_the_template_and_nothing_else() -> None:
+    template = (ROOT / "deployments" / ".env.example").read_text(encoding="utf-8")
+    named = set(re.findall(r"ABCDLINK_[A-Z0-9_]+", template))
+    assert named == {f"ABCDLINK_{name.upper()}" for name in Settings.model_fields}
+
+
+def test_the_layout_in_the_readme_is_that_of_the_project() -> None:
+    layout = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Layout")[2]
+    for folder in re.findall(r"^([\w./]+/) ", layout, re.MULTILINE):
+        assert (ROOT / folder).is_dir(), folder
+
+
+def test_every_link_in_the_documents_leads_to_a_file() -> None:
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_every_deployment_names_a_flow_that_is_there() -> None:
+    described = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
+    for deployment in described["deployments"]:
+        file, _, flow = deployment["entrypoint"].partition(":")
+        assert re.search(rf"^def {flow}\(", Path(ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), deployment
