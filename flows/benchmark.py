@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from abcdlink.evaluation.shortlist import Shortlist
 from prefect import flow
 
 from abcdlink.corpus.io import read_corpus_from
+from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import Benchmark, benchmark_done, read_benchmark
 from abcdlink.stages.decide import part_count
 from abcdlink.store import open_run
 from flows.artifacts import show_benchmark, show_shortlist
-from flows.parameters import BenchmarkParameters, DomainName, RunKey
+from flows.parameters import BenchmarkParameters, RunKey
 from tasks.approaches import choose_llm_approaches, choose_shortlist, decide_part, rank, score
 
 
 @flow(name="benchmark", flow_run_name="benchmark {run}")
 def benchmark(
     run: RunKey,
-    domain: DomainName = "news",
+    domain: str = "news",
     benchmark: BenchmarkParameters = BenchmarkParameters(),
 ) -> Benchmark:
-    """Score retrievers, and retriever + LLM, on the synthetic corpus of a run."""
+    """Score retrievers, and retriever + LLM, on the synthetic corpus of a run.
+
+    Args:
+        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        domain: name or path of a domain, e.g. news or reviews.
+        benchmark: which approaches are compared.
+    """
     store, plan = open_run(run), benchmark.plan()
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
     if benchmark_done(store, plan):
@@ -40,7 +46,11 @@ def benchmark(
 
 @flow(name="shortlist", flow_run_name="shortlist {run}")
 def shortlist(run: RunKey) -> Shortlist:
-    """Choose the two approaches that propose candidates to the annotators."""
+    """Choose the two approaches that propose candidates to the annotators.
+
+    Args:
+        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+    """
     result = choose_shortlist(run)
     show_shortlist(run, result)
     return result

@@ -14,8 +14,6 @@ from flows.generate import generate, validate
 from flows.parameters import (
     AnnotationParameters,
     BenchmarkParameters,
-    CorpusFolder,
-    DomainName,
     FirstPairs,
     GenerationParameters,
     RunKey,
@@ -28,8 +26,8 @@ ANNOTATE = "annotate/annotate"
 @flow(name="bootstrap", flow_run_name="bootstrap {run}")
 def bootstrap(
     run: RunKey,
-    domain: DomainName = "news",
-    corpus: CorpusFolder = "sample",
+    domain: str = "news",
+    corpus: str = "sample",
     pairs: FirstPairs = None,
     generation: GenerationParameters = GenerationParameters(),
     benchmark: BenchmarkParameters = BenchmarkParameters(),
@@ -39,6 +37,15 @@ def bootstrap(
 
     Annotation is a run of its own: only a top-level run can be suspended while people work, and a
     suspended run goes through its steps from the top when it is resumed.
+
+    Args:
+        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        domain: name or path of a domain, e.g. news or reviews.
+        corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
+        pairs: use only the first N natural pairs; none: all.
+        generation: how the synthetic corpus is written.
+        benchmark: which approaches are compared.
+        annotation: how people annotate.
     """
     generate(run, domain, corpus, pairs, generation)
     validate(run, domain)

@@ -15,7 +15,7 @@ from abcdlink.store import existing_run, open_folder
 from flows.artifacts import key, table
 from flows.bootstrap import start_annotation
 from flows.candidates import candidates
-from flows.parameters import AnnotationParameters, DomainName, DropsSource, OptionalRunKey
+from flows.parameters import AnnotationParameters, OptionalRunKey
 
 LEDGER = "drops"
 """Folder beside the runs in which is kept what was taken already."""
@@ -24,14 +24,20 @@ LEDGER = "drops"
 @flow(name="drops")
 def drops(
     run: OptionalRunKey = "",
-    source: DropsSource = "",
-    domain: DomainName = "news",
+    source: str = "",
+    domain: str = "news",
     annotation: AnnotationParameters = AnnotationParameters(batches=1),
 ) -> list[str]:
     """Take in what is new, and open one annotation batch for it; returns the run keys that were begun.
 
     A file is settled in the ledger only after its annotation was started: killed before that, the
     next run takes the same file again, under the same run key.
+
+    Args:
+        run: run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.
+        source: folder or s3:// prefix; empty: ABCDLINK_DROPS_SOURCE.
+        domain: name or path of a domain, e.g. news or reviews.
+        annotation: how people annotate.
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
     if not source:

@@ -9,19 +9,27 @@ from abcdlink.stages.generate import Generation, generation_done, plan_generatio
 from abcdlink.store import open_run
 from abcdlink.validation import Validation
 from flows.artifacts import show_generation, show_validation
-from flows.parameters import CorpusFolder, DomainName, FirstPairs, GenerationParameters, RunKey
+from flows.parameters import FirstPairs, GenerationParameters, RunKey
 from tasks.corpus import assemble_synthetic, generate_part, intake, validate_synthetic
 
 
 @flow(name="generate", flow_run_name="generate {run}")
 def generate(
     run: RunKey,
-    domain: DomainName = "news",
-    corpus: CorpusFolder = "sample",
+    domain: str = "news",
+    corpus: str = "sample",
     pairs: FirstPairs = None,
     generation: GenerationParameters = GenerationParameters(),
 ) -> Generation:
-    """Take a natural corpus into the run and write a synthetic source document for each target document."""
+    """Take a natural corpus into the run and write a synthetic source document for each target document.
+
+    Args:
+        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        domain: name or path of a domain, e.g. news or reviews.
+        corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
+        pairs: use only the first N natural pairs; none: all.
+        generation: how the synthetic corpus is written.
+    """
     store = open_run(run)
     intake(run, domain, corpus, pairs)
     plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
@@ -36,8 +44,13 @@ def generate(
 
 
 @flow(name="validate", flow_run_name="validate {run}")
-def validate(run: RunKey, domain: DomainName = "news") -> Validation:
-    """Measure the synthetic corpus of a run against its natural one."""
+def validate(run: RunKey, domain: str = "news") -> Validation:
+    """Measure the synthetic corpus of a run against its natural one.
+
+    Args:
+        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        domain: name or path of a domain, e.g. news or reviews.
+    """
     result = validate_synthetic(run, domain)
     show_validation(run, result)
     return result

@@ -1,4 +1,7 @@
-"""What a coordinator can choose; the form in the Prefect UI is made from these models."""
+"""What a coordinator can choose; the form in the Prefect UI is made from these models.
+
+The form shows the descriptions of the fields, and for a flow's own parameters those of its docstring.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from abcdlink.domain import find_domain
 from abcdlink.generation import Strategy
 from abcdlink.stages.benchmark import BenchmarkPlan
+from abcdlink.store import RUN_KEY
 
-RunKey = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$",
-        description="Run key: the name of this whole bootstrap. The same key goes on with what is there.",
-    ),
-]
-OptionalRunKey = Annotated[
-    str,
-    Field(
-        pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,79})?$",
-        description="Run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.",
-    ),
-]
-DropsSource = Annotated[str, Field(description="Folder or s3:// prefix; empty: ABCDLINK_DROPS_SOURCE.")]
-DomainName = Annotated[str, Field(description="Name or path of a domain, e.g. news or reviews.")]
-CorpusFolder = Annotated[str, Field(description="Folder of a corpus; `sample` is the domain's shipped sample.")]
-
-
-FirstPairs = Annotated[int | None, Field(ge=1, description="Use only the first N natural pairs; empty: all.")]
+RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]
+OptionalRunKey = Annotated[str, Field(pattern=f"^({RUN_KEY.pattern})?$")]
+FirstPairs = Annotated[int | None, Field(ge=1)]
 
 
 class RetrieverName(StrEnum):

@@ -20,19 +20,15 @@ from tasks.runs import is_dead, reschedule, resume, runs_in_state
 LONG_FLOWS = ["bootstrap", "generate", "benchmark", "candidates", "annotate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
 
-StaleSeconds = Annotated[
-    int,
-    Field(
-        ge=1,
-        description="A running flow that gave no sign of life for so long is started again. It gives one every "
-        "30 seconds.",
-    ),
-]
-
 
 @flow(name="reconcile")
-def reconcile(stale_seconds: StaleSeconds = 150) -> None:
-    """Resume the runs whose batch is complete, and reschedule the runs whose process died."""
+def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
+    """Resume the runs whose batch is complete, and reschedule the runs whose process died.
+
+    Args:
+        stale_seconds: a running flow that gave no sign of life for so long is started again; it gives one every
+            30 seconds.
+    """
     logger = get_run_logger()
     for flow_run in runs_in_state("Suspended", ["annotate"]):
         try:
