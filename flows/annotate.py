@@ -12,20 +12,31 @@ from uuid import uuid4
 from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.runtime import flow_run
 
-from abcdlink.layout import batch_file
+from abcdlink.judgments import Annotator
+from abcdlink.layout import ANNOTATORS, batch_file
 from abcdlink.store import Store, open_run
 from flows.artifacts import show_agreement, show_memo, show_project, show_results
-from flows.parameters import AnnotationParameters, DomainName, RunKey
+from flows.parameters import AnnotationParameters, RunKey
 from tasks.annotation import conclude, look, measure, pull, push, wait_for, write_memos
+from tasks.runs import add_tag
+
+SIMULATED_TAG = "simulated-annotators"
+"""Tag of a run in which programs judged."""
 
 
 @flow(name="annotate", flow_run_name="annotate {run}")
 def annotate(
     run: RunKey,
-    domain: DomainName = "news",
+    domain: str = "news",
     annotation: AnnotationParameters = AnnotationParameters(),
 ) -> None:
-    """Have people judge the candidates of a run, batch by batch; ends with a data set and a report."""
+    """Have people judge the candidates of a run, batch by batch; ends with a data set and a report.
+
+    Args:
+        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        domain: name or path of a domain, e.g. news or reviews.
+        annotation: how people annotate.
+    """
     store, overlap = open_run(run), annotation.overlap_in(domain)
     for batch in range(1, annotation.batches + 1):
         annotate_batch(store, domain, batch, overlap)
@@ -54,6 +65,8 @@ def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
             )
             # A key of its own each time: being resumed is a hint, completeness decides.
             suspend_flow_run(key=f"batch-{batch}-{uuid4()}", timeout=None)
+    if any(annotator.simulated for annotator in store.read_records(ANNOTATORS, Annotator)):
+        add_tag(flow_run.id, SIMULATED_TAG)
     show_agreement(store, batch, measure(store.key, batch, overlap))
 
 

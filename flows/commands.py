@@ -6,6 +6,7 @@ Prefect is imported inside the commands: it takes seconds, and ``--help`` must n
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +19,23 @@ from abcdlink.settings import get_settings
 
 CorpusOption = Annotated[str, typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.")]
 BatchesOption = Annotated[int, typer.Option("--batches", min=1, max=20, help="Batches of annotation.")]
-OverlapOption = Annotated[int, typer.Option("--overlap", min=1, max=10, help="Annotators per task.")]
+OverlapOption = Annotated[
+    int | None, typer.Option("--overlap", min=1, max=10, help="Annotators per task; default: as the domain says.")
+]
 AutoFeedbackOption = Annotated[
     bool, typer.Option("--auto-feedback", help="Do not wait for the coordinator after a feedback round.")
+]
+
+
+class Annotators(StrEnum):
+    """Who judges in the demonstration."""
+
+    SIMULATED = "simulated"
+    HUMAN = "human"
+
+
+AnnotatorsOption = Annotated[
+    Annotators, typer.Option(help="simulated: programs; human: stop when it is people's turn, and say what to open.")
 ]
 
 
@@ -80,8 +95,9 @@ def run_bootstrap(
     corpus: CorpusOption = "sample",
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
+    pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
     batches: BatchesOption = 2,
-    overlap: OverlapOption = 2,
+    overlap: OverlapOption = None,
     auto_feedback: AutoFeedbackOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -96,6 +112,7 @@ def run_bootstrap(
         "run": run,
         "domain": domain,
         "corpus": absolute(corpus),
+        "pairs": pairs,
         "generation": {"strategy": strategy.value, "documents": documents},
         "annotation": {"batches": batches, "overlap": overlap, "auto_feedback": auto_feedback},
     }
@@ -122,7 +139,7 @@ def annotate(
     run: RunArgument,
     domain: DomainOption = "news",
     batches: BatchesOption = 2,
-    overlap: OverlapOption = 2,
+    overlap: OverlapOption = None,
     auto_feedback: AutoFeedbackOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -165,15 +182,19 @@ def accept_feedback(run: RunArgument) -> None:
 
 
 def demo(
-    run: Annotated[str, typer.Option(help="Run key; the same key goes on with what is there.")] = "demo",
+    run: Annotated[
+        str, typer.Option(help="Run key; the same key goes on with what is there. Default: demo, or demo-human.")
+    ] = "",
     domain: DomainOption = "news",
     documents: Annotated[int, typer.Option(min=1, help="Target documents to generate for.")] = 4,
+    annotators: AnnotatorsOption = Annotators.SIMULATED,
 ) -> None:
-    """Start everything and run the whole job on the shipped sample, with SIMULATED annotators.
+    """Start everything and run the whole job on the shipped sample, with SIMULATED annotators or with people.
 
     Example: `abcdlink demo`
     """
     use_local_server()
     from flows.demo import run_demo
 
-    run_demo(run, domain, documents)
+    people = annotators is Annotators.HUMAN
+    run_demo(run or ("demo-human" if people else "demo"), domain, documents, people)

@@ -1,14 +1,15 @@
-"""The demonstration: the whole job on the shipped sample, judged by simulated annotators."""
+"""The demonstration: the whole job on the shipped sample, judged by simulated annotators or by people."""
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from abcdlink.agreement import Agreement
 from abcdlink.cli.output import out, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.cli.servers import start_servers
-from abcdlink.errors import AbcdlinkError
+from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import (
     AGREEMENT,
     BENCHMARK,
@@ -24,7 +25,8 @@ from abcdlink.services.records import Stack
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from flows.watch import newest_run, page_of, reach_server
-from labelstudio_config.simulate import simulate_annotators
+from labelstudio_config.simulate import MARK, simulate_batch
+from tasks.annotation import label_studio
 from tasks.runs import start, start_once
 
 BATCHES = 2
@@ -40,36 +42,63 @@ MILESTONES = {
     POOL_COUNTS: "candidate pools built",
     batch_file(1, "push.json"): "batch 1 is in Label Studio",
     batch_file(1, "agreement.json"): "batch 1 pulled and measured",
-    batch_file(1, "feedback/accepted.json"): "feedback round over (accepted automatically)",
+    batch_file(1, "feedback/accepted.json"): "feedback round over",
     batch_file(2, "push.json"): "batch 2 is in Label Studio",
     batch_file(2, "agreement.json"): "batch 2 pulled and measured",
     REPORT: "data set and report written",
 }
 
 
-def run_demo(run: str, domain: str, documents: int) -> None:
-    """Start the servers, run ``bootstrap``, play the annotators, and show what came out.
+def run_demo(run: str, domain: str, documents: int, people: bool) -> None:
+    """Start the servers and run ``bootstrap``; then play the annotators and show what came out.
+
+    With ``people`` it ends when it is people's turn, and says what they open; called again it says what
+    the run waits for now, or shows what came out.
 
     Raises:
+        InputError: when the run was begun with other settings.
         AbcdlinkError: when a flow fails; says which and why.
     """
     stack = start_servers()
     reach_server()
+    begin(run, domain, documents, auto_feedback=not people)
+    store = open_run(run)
+    waiting = follow(store, people)
+    if waiting is None:
+        show_outcome(store)
+    elif waiting["for"] == "annotators":
+        invite(store, waiting)
+    else:
+        ask_for_feedback(store, waiting)
+    show_servers(stack)
+
+
+def begin(run: str, domain: str, documents: int, auto_feedback: bool) -> None:
+    """Start the flow ``bootstrap`` once for this run key, and say where it is.
+
+    Raises:
+        InputError: when it was started with other settings before.
+    """
     parameters = {
         "run": run,
         "domain": domain,
         "generation": {"documents": documents},
-        "annotation": {"batches": BATCHES, "overlap": OVERLAP, "auto_feedback": True},
+        "annotation": {"batches": BATCHES, "overlap": OVERLAP, "auto_feedback": auto_feedback},
     }
     flow_run = start_once("bootstrap/bootstrap", parameters, f"bootstrap-{run}")
     say(f"Run {run!r}: {page_of(flow_run)}")
-    store = open_run(run)
-    follow(store)
-    show_outcome(store, stack)
+    changed = [name for name, value in parameters.items() if flow_run.parameters.get(name) != value]
+    if changed:
+        msg = f"run {run!r} was begun with other settings: {', '.join(changed)}"
+        raise InputError(msg, "use another run key (--run), or the settings it was begun with")
 
 
-def follow(store: Store) -> None:
-    """Tell the milestones as they are reached, and judge each batch that waits for annotators."""
+def follow(store: Store, people: bool) -> dict[str, Any] | None:
+    """Tell the milestones as they are reached; let programs judge each batch, unless ``people`` do.
+
+    Returns:
+        What the run waits for people with; ``None`` when it is at its end.
+    """
     begun, told, judged = time.monotonic(), set[str](), set[int]()
     while True:
         for name, text in MILESTONES.items():
@@ -77,11 +106,13 @@ def follow(store: Store) -> None:
                 told.add(name)
                 say(f"  {time.monotonic() - begun:5.0f} s  {text}")
         if is_over(store):
-            return
-        batch = waiting_batch(store)
-        if batch is not None and batch not in judged:
-            judge(store, batch)
-            judged.add(batch)
+            return None
+        waiting = waits_for(store)
+        if waiting is not None and people:
+            return waiting
+        if waiting is not None and waiting["batch"] not in judged:
+            judge(store, waiting["batch"])
+            judged.add(waiting["batch"])
         if time.monotonic() - begun > LONGEST_SECONDS:
             msg = f"run {store.key!r} is not at its end after {LONGEST_SECONDS // 60} minutes"
             raise AbcdlinkError(msg, "look at it in the Prefect UI; `abcdlink demo` again goes on with it")
@@ -102,14 +133,14 @@ def is_over(store: Store) -> bool:
     return False
 
 
-def waiting_batch(store: Store) -> int | None:
-    """Return the batch that the suspended run waits for annotators of, if it does."""
+def waits_for(store: Store) -> dict[str, Any] | None:
+    """Return what the suspended run waits for: ``for`` (annotators or feedback) of which ``batch``."""
     if not store.exists(WAITING):
         return None
-    waiting = store.read_json(WAITING)
+    waiting: dict[str, Any] = store.read_json(WAITING)
     flow_run = newest_run(f"annotate {store.key}")
     suspended = flow_run is not None and flow_run.state is not None and flow_run.state.name == "Suspended"
-    return int(waiting["batch"]) if suspended and waiting["for"] == "annotators" else None
+    return waiting if suspended else None
 
 
 def judge(store: Store, batch: int) -> None:
@@ -117,15 +148,48 @@ def judge(store: Store, batch: int) -> None:
     say(f"         simulated annotators judge batch {batch} (these are programs, not people)")
     settings = get_settings()
     token = settings.label_studio_token.get_secret_value()
-    simulate_annotators(settings.label_studio_url, token, store.key, batch, accounts=OVERLAP)
+    simulate_batch(store, settings.label_studio_url, token, batch, accounts=OVERLAP)
     start("reconcile/reconcile", {})
 
 
-def show_outcome(store: Store, stack: Stack) -> None:
-    """Print acceptance by method, kappa of each batch, the report and what is still up."""
+def invite(store: Store, waiting: dict[str, Any]) -> None:
+    """Say what people open to annotate the batch that the run waits for."""
+    batch, overlap = waiting["batch"], waiting["overlap"]
+    pushed = store.read_json(batch_file(batch, "push.json"))
+    lines = (
+        f"Batch {batch} of run {store.key!r} waits for {overlap} annotators. It is people's turn:",
+        f"  1. Each annotator makes an account at {label_studio().invitation()}",
+        "     (two people on one machine: the second one in a private window)",
+        f"  2. and then judges the {pushed['tasks']} tasks at {pushed['url']}",
+        f"The run goes on by itself when all {overlap} annotators are done; nothing has to stay open but the servers.",
+        "`make demo ANNOTATORS=human` again says what it waits for next.",
+    )
+    for line in lines:
+        out.print(line, soft_wrap=True, markup=False)
+
+
+def ask_for_feedback(store: Store, waiting: dict[str, Any]) -> None:
+    """Say where the memos are and how the coordinator ends the feedback round."""
+    batch = waiting["batch"]
+    lines = (
+        f"Batch {batch} of run {store.key!r} is judged. What each annotator may look at again:",
+        f"  {store.where(batch_file(batch, 'feedback'))}",
+        f"Talk with the annotators, then let batch {batch + 1} begin: `abcdlink feedback accept {store.key}`",
+    )
+    for line in lines:
+        out.print(line, soft_wrap=True, markup=False)
+
+
+def show_outcome(store: Store) -> None:
+    """Print acceptance by method, kappa of each batch, and the report."""
     result = Agreement.model_validate_json(store.read_text(AGREEMENT))
-    print_agreement(result, f"Run {store.key}: judgments of SIMULATED annotators")
+    who = "SIMULATED annotators" if MARK in store.manifest else "people"
+    print_agreement(result, f"Run {store.key}: judgments of {who}")
     out.print(f"Report: {store.where(REPORT)}", soft_wrap=True)
+
+
+def show_servers(stack: Stack) -> None:
+    """Print what is still up, and how the coordinator logs in."""
     for service in stack.services:
         if service.url:
             out.print(f"{service.name}: {service.url}", soft_wrap=True)

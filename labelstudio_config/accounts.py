@@ -35,6 +35,30 @@ def log_in(url: str, email: str, password: str) -> httpx.Client:
     return _session(f"{url.rstrip('/')}/user/login/", email, password)
 
 
+def with_own_token(session: httpx.Client) -> httpx.Client:
+    """Return a connection to the API with the token of a browser session's account.
+
+    Label Studio makes a token with each account, except while it deletes a project: then the account
+    has none, asking for it is a server error, and one is made now.
+
+    Raises:
+        ServiceError: when the server does not answer, or gives the account no token that it takes.
+    """
+    connection = httpx.Client(base_url=session.base_url, timeout=TIMEOUT)
+    try:
+        answer = session.get("/api/current-user/token")
+        if answer.is_server_error:
+            answer = session.post("/api/current-user/reset-token")
+        token = answer.raise_for_status().json()["token"]
+        connection.headers["Authorization"] = f"Token {token}"
+        connection.get("/api/current-user/whoami").raise_for_status()
+    except (httpx.HTTPError, ValueError, KeyError) as error:
+        connection.close()
+        msg = f"Label Studio at {session.base_url} gives an annotator's account no token of its own: {error}"
+        raise ServiceError(msg, "start Label Studio with LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN=true") from None
+    return connection
+
+
 def _session(page: str, email: str, password: str) -> httpx.Client:
     """Send one of the two forms; either answers with a redirect when all is well."""
     address = httpx.URL(page)

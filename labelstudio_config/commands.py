@@ -23,18 +23,20 @@ def simulate(
 ) -> None:
     """Let programs annotate a batch that lies in Label Studio, for demonstrations and tests.
 
-    They are real accounts named simulated-N@simulated.invalid. They judge by word overlap, with
-    mistakes, and are marked as simulated wherever their judgments go.
+    They are real accounts named simulated-N@simulated.invalid that judge as the pairs' gold links
+    say, with seeded mistakes: the first is strict, the last lenient, and from batch 2 on all err half as
+    often. They are marked as simulated in the manifest, the report and the tags of the run.
 
     Example: `abcdlink simulate demo --batch 1`
     """
     from abcdlink.settings import get_settings
-    from labelstudio_config.simulate import simulate_annotators
+    from abcdlink.store import existing_run
+    from labelstudio_config.simulate import simulate_batch
 
-    settings = get_settings()
+    store, settings = existing_run(run), get_settings()
     url, token = settings.label_studio_url, settings.label_studio_token.get_secret_value()
     say(f"{accounts} simulated annotators work on batch {batch} of run {run!r} at {url}")
-    result = simulate_annotators(url, token, run, batch, accounts, seed)
+    result = simulate_batch(store, url, token, batch, accounts, seed)
     if json:
         print_json(result.model_dump())
         return

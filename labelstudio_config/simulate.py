@@ -1,46 +1,44 @@
 """Annotators that are programs, for demonstrations and tests: real accounts, real submissions.
 
-They say what they are by their address, ``simulated-N@simulated.invalid``. They see what a person
-sees: the source sentence and the candidates of their next task, neither gold links nor methods.
+They say what they are by their address, ``simulated-N@simulated.invalid``. They fetch one task after
+the other from Label Studio as a person does, with tokens of their own, but do not read the texts: they
+know the gold links and make mistakes. Gold links never go to Label Studio; a candidate of a fetched
+task is found by its opaque id.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import random
-import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
-from abcdlink.judgments import Label
-from labelstudio_config.accounts import log_in, sign_up
+from abcdlink.judgments import Label, Pool
+from abcdlink.layout import NATURAL, POOLS
+from abcdlink.store import Store
+from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.client import NOT_FOUND, Client, connect
+from labelstudio_config.mistakes import Mistakes, gold_of, judge, mistakes_of
 from labelstudio_config.projects import require_project
-from labelstudio_config.snapshot import SIMULATED_DOMAIN
+from labelstudio_config.snapshot import SIMULATED_DOMAIN, of_batch
 
-STRICT, LENIENT = 0.22, 0.12
-"""Word overlap from which the strictest and the most lenient annotator say Link."""
-
-NOISE = 0.06
-"""Standard deviation of the error that an annotator makes in the word overlap."""
+MARK = "simulated"
+"""Section of the manifest that names the simulated annotators of a run and the batches they judged."""
 
 READING_SPEED = 4.0
 """Words a second; gives the time that a simulated annotator says it spent on a task."""
 
 FAILURES = 10
 """Calls of one annotator that the server may fail before the annotator gives up."""
-
-WORD = re.compile(r"\w+")
-SHORT = 3
-"""Words up to this length say little and are left out; numbers stay."""
 
 
 class SimulationResult(Record):
@@ -55,38 +53,42 @@ def simulated_account(number: int) -> str:
     return f"simulated-{number}{SIMULATED_DOMAIN}"
 
 
-def overlap(source: str, candidate: str) -> float:
-    """Return how much of the shorter sentence's content words the other one has, from 0 to 1."""
-    one, other = _content(source), _content(candidate)
-    return len(one & other) / max(1, min(len(one), len(other)))
+def simulate_batch(
+    store: Store, url: str, token: str, batch: int, accounts: int = 2, seed: int = 13
+) -> SimulationResult:
+    """Let simulated annotators work through a pushed batch of a run, and mark the run as simulated.
 
+    The mark is set before the first submission, so that a simulation that is killed leaves no judgment
+    of a program in an unmarked run. For the arguments see ``simulate_annotators``.
 
-def _content(text: str) -> set[str]:
-    words = WORD.findall(text.lower())
-    return {word[:6] for word in words if len(word) > SHORT or word.isdecimal()}
-
-
-def judge(source: str, candidates: Sequence[str], threshold: float, noise: float, rng: random.Random) -> list[Label]:
-    """Say Link where the word overlap, seen with an error, reaches the threshold."""
-    seen = [overlap(source, candidate) + rng.gauss(0, noise) for candidate in candidates]
-    return [Label.LINK if value >= threshold else Label.NO_LINK for value in seen]
-
-
-def strictness(number: int, accounts: int, batch: int) -> tuple[float, float]:
-    """Return the threshold and the noise of one annotator.
-
-    Annotator 1 is the strictest, the last the most lenient. After the first batch they have had
-    feedback: all come half as near to the middle, and err half as much.
+    Raises:
+        InputError: when the run has no candidates yet, or a pair of the batch has no gold links.
+        ServiceError: when the batch was not pushed, or Label Studio does not do its part.
     """
-    place = (number - 1) / max(1, accounts - 1)
-    threshold = STRICT + (LENIENT - STRICT) * place
-    if batch == 1:
-        return threshold, NOISE
-    return (threshold + (STRICT + LENIENT) / 2) / 2, NOISE / 2
+    store.require(POOLS, "candidates")
+    pools = of_batch(store.read_records(POOLS, Pool), batch)
+    gold = gold_of(list(pools.values()), read_corpus_from(store, NATURAL))
+    require_project(connect(url, token), store.key, batch)
+    mark_simulated(store, batch, accounts)
+    return simulate_annotators(url, token, store.key, batch, gold, accounts, seed)
+
+
+def mark_simulated(store: Store, batch: int, accounts: int) -> None:
+    """Name simulated annotators and their batch in the run's manifest, beside those of earlier calls."""
+    before = store.manifest.get(MARK, {"accounts": [], "batches": []})
+    names = {simulated_account(number) for number in range(1, accounts + 1)}
+    batches = {*before["batches"], batch}
+    store.note(MARK, {"accounts": sorted(names.union(before["accounts"])), "batches": sorted(batches)})
 
 
 def simulate_annotators(
-    url: str, token: str, run_key: str, batch: int, accounts: int = 2, seed: int = 13
+    url: str,
+    token: str,
+    run_key: str,
+    batch: int,
+    gold: Mapping[str, frozenset[str]],
+    accounts: int = 2,
+    seed: int = 13,
 ) -> SimulationResult:
     """Let simulated annotators work through a batch, all at the same time, until none is offered a task.
 
@@ -95,8 +97,9 @@ def simulate_annotators(
         token: token of an account that may invite others; the accounts' passwords are made from it.
         run_key: name of the run.
         batch: number of the batch.
+        gold: task key -> opaque ids of the candidates that are gold links (``gold_of``).
         accounts: how many annotators.
-        seed: makes their mistakes; the same seed gives the same labels.
+        seed: makes their mistakes; the same seed gives the same labels, in whatever order tasks come.
 
     Raises:
         ServiceError: when the batch was not pushed, or Label Studio does not do its part.
@@ -104,27 +107,47 @@ def simulate_annotators(
     client = connect(url, token)
     project = require_project(client, run_key, batch)
     names = [simulated_account(number) for number in range(1, accounts + 1)]
-
-    def work(number: int, session: httpx.Client) -> int:
-        threshold, noise = strictness(number, accounts, batch)
-        return _annotate(session, project, threshold, noise, f"{seed}|{names[number - 1]}")
-
+    minds = [
+        _Mind(gold, mistakes_of(number, accounts, batch), f"{seed}|{name}")
+        for number, name in enumerate(names, start=1)
+    ]
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=accounts) as people:
         # One after the other: two sign-ups at the same moment can block each other in SQLite.
-        sessions = [stack.enter_context(closing(_enter(client, token, name))) for name in names]
-        counts = list(people.map(work, range(1, accounts + 1), sessions))
+        connections = [stack.enter_context(closing(_enter(client, token, name))) for name in names]
+        counts = list(people.map(_annotate, connections, [project] * accounts, minds))
     return SimulationResult(project_id=project, submitted=dict(zip(names, counts, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Mind:
+    """What one annotator says of a candidate; ``seed`` begins the seed of each of its mistakes."""
+
+    gold: Mapping[str, frozenset[str]]
+    mistakes: Mistakes
+    seed: str
+
+    def labels(self, data: dict[str, Any]) -> list[Label]:
+        """Return a label for each candidate of a task, in their order."""
+        key = data["task_key"]
+        if key not in self.gold:
+            msg = f"Label Studio offers the task {key!r}, which is not of this batch"
+            raise ServiceError(msg, "delete that task in Label Studio and simulate again")
+        ids = [candidate["id"] for candidate in data["candidates"]]
+        return [judge(name in self.gold[key], self.mistakes, f"{self.seed}|{key}|{name}") for name in ids]
 
 
 def _enter(client: Client, token: str, account: str) -> httpx.Client:
     """Log in, after signing up when the account is new. The password follows from the token."""
     password = hmac.new(token.encode(), account.encode(), hashlib.sha256).hexdigest()[:32]
     if account in client.accounts().values():
-        return log_in(client.url, account, password)
-    return sign_up(client.invitation(), account, password)
+        session = log_in(client.url, account, password)
+    else:
+        session = sign_up(client.invitation(), account, password)
+    with closing(session):
+        return with_own_token(session)
 
 
-def _annotate(session: httpx.Client, project: int, threshold: float, noise: float, seed: str) -> int:
+def _annotate(connection: httpx.Client, project: int, mind: _Mind) -> int:
     """Take the next task and submit it, until there is none; return how many were submitted.
 
     When a call fails, the next task is asked for again: it is the same one unless it was stored.
@@ -132,10 +155,10 @@ def _annotate(session: httpx.Client, project: int, threshold: float, noise: floa
     done, failures = 0, 0
     while True:
         try:
-            task = _next_task(session, project)
+            task = _next_task(connection, project)
             if task is None:
                 return done
-            _submit(session, project, task, threshold, noise, seed)
+            _submit(connection, project, task, mind.labels(task["data"]))
             done += 1
         except httpx.HTTPError as error:
             failures += 1
@@ -145,24 +168,19 @@ def _annotate(session: httpx.Client, project: int, threshold: float, noise: floa
             time.sleep(0.1 * failures)
 
 
-def _next_task(session: httpx.Client, project: int) -> dict[str, Any] | None:
+def _next_task(connection: httpx.Client, project: int) -> dict[str, Any] | None:
     """Ask for the next task as the page does that people label from: in the order of the tasks."""
     address = f"/api/dm/actions?id=next_task&project={project}"
-    answer = session.post(address, json={"ordering": ["tasks:id"]})
+    answer = connection.post(address, json={"ordering": ["tasks:id"]})
     if answer.status_code == NOT_FOUND:
         return None
     task: dict[str, Any] = answer.raise_for_status().json()
     return task
 
 
-def _submit(
-    session: httpx.Client, project: int, task: dict[str, Any], threshold: float, noise: float, seed: str
-) -> None:
-    data = task["data"]
-    texts = [candidate["text"].partition(" · ")[2] for candidate in data["candidates"]]
-    rng = random.Random(f"{seed}|{data['task_key']}")  # noqa: S311 - mistakes, not secrets
-    labels = judge(data["source_text"], texts, threshold, noise, rng)
-    words = sum(len(WORD.findall(text)) for text in [data["source_text"], *texts])
+def _submit(connection: httpx.Client, project: int, task: dict[str, Any], labels: list[Label]) -> None:
+    texts = [task["data"]["source_text"], *(candidate["text"] for candidate in task["data"]["candidates"])]
+    words = sum(len(text.split()) for text in texts)
     result = [
         {
             "id": f"link{number}",
@@ -174,4 +192,4 @@ def _submit(
         for number, label in enumerate(labels)
     ]
     body = {"result": result, "lead_time": round(words / READING_SPEED, 1)}
-    session.post(f"/api/tasks/{task['id']}/annotations?project={project}", json=body).raise_for_status()
+    connection.post(f"/api/tasks/{task['id']}/annotations?project={project}", json=body).raise_for_status()

@@ -60,6 +60,14 @@ def resume(flow_run: UUID | str) -> bool:
             raise InputError(msg, "look at `abcdlink status` which server is used") from None
 
 
+def add_tag(flow_run: UUID | str, tag: str) -> None:
+    """Give a run a tag; one that it has already changes nothing."""
+    with get_client(sync_client=True) as client:
+        tags = client.read_flow_run(UUID(str(flow_run))).tags
+        if tag not in tags:
+            client.update_flow_run(UUID(str(flow_run)), tags=[*tags, tag])
+
+
 def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
     """Return when a run last changed its state or sent a heartbeat."""
     with get_client(sync_client=True) as client:

@@ -78,8 +78,9 @@ class Content:
 
     @property
     def simulated(self) -> list[str]:
-        """Pseudonyms behind which a program stands."""
-        return [annotator.annotator for annotator in self.annotators if annotator.simulated]
+        """Pseudonyms behind which a program stands; its accounts while no judgment of it has been pulled."""
+        pulled = [annotator.annotator for annotator in self.annotators if annotator.simulated]
+        return pulled or self.manifest.get("simulated", {}).get("accounts", [])
 
     @property
     def embedded_llm(self) -> bool:

@@ -18,7 +18,7 @@ from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import connect
 from labelstudio_config.projects import title_of
-from labelstudio_config.simulate import simulate_annotators
+from labelstudio_config.simulate import simulate_batch
 from tests.integration.label_studio_server import LabelStudioServer
 from tests.integration.prefect_server import PrefectServer, prefect_server
 from tests.unit.fake_llm import MODEL, FakeLLM, Request, Response, says
@@ -52,7 +52,7 @@ class Stack:
         return open_run(key, str(self.home / "runs"))
 
     def simulate(self, key: str, batch: int) -> None:
-        simulate_annotators(self.label_studio.url, self.label_studio.token, key, batch)
+        simulate_batch(self.run(key), self.label_studio.url, self.label_studio.token, batch)
 
     def reconcile(self, **parameters: int) -> None:
         self.prefect.wait(self.prefect.start("reconcile/reconcile", parameters), "Completed")
@@ -122,6 +122,9 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
     assert agreement.judged == candidates
     assert set(agreement.batches) == {1, 2}
     assert "simulated" in store.read_text("report.html").lower()
+    assert store.manifest["simulated"]["batches"] == [1, 2]
+    (run,) = (run for run in prefect.runs("annotate") if run["id"] == annotate)
+    assert run["tags"].count("simulated-annotators") == 1
     assert all(annotator.simulated for annotator in store.read_records("annotators.jsonl", Annotator))
 
 

@@ -9,25 +9,29 @@ import signal
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import httpx
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Label
+from abcdlink.layout import NATURAL, POOLS
 from abcdlink.settings import get_settings
+from abcdlink.store import Store, open_run
 from labelstudio_config import push
-from labelstudio_config.accounts import log_in, sign_up
+from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.client import Client, connect
 from labelstudio_config.commands import register
 from labelstudio_config.completeness import progress_of
+from labelstudio_config.mistakes import Mistakes, gold_of
 from labelstudio_config.projects import find_project, require_project
 from labelstudio_config.pull import pull_batch
 from labelstudio_config.push import PushResult, push_batch
-from labelstudio_config.simulate import simulate_annotators
+from labelstudio_config.simulate import simulate_annotators, simulate_batch
 from tests.integration.annotation import METHODS, SECRETS, Run, annotator, make_run, skip, submit
 from tests.integration.label_studio_server import LabelStudioServer, free_port
 
@@ -336,17 +340,29 @@ def test_accounts_that_cannot_be_are_clear_errors(client: Client, label_studio: 
         log_in(f"http://127.0.0.1:{free_port()}", "a@example.org", "whatever")
 
 
+def stored(run: Run) -> Store:
+    """Put a run's pools and corpus into its folder, where the commands look for them."""
+    store = open_run(run.key)
+    store.write_records(POOLS, run.pools)
+    write_corpus_to(store, NATURAL, run.corpus)
+    store.note("counts", {"pools": len(run.pools)})
+    return store
+
+
 def test_simulated_annotators_do_both_batches_and_say_what_they_are(
     client: Client, label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = make_run(tasks=8, batches=2)
+    run = make_run(tasks=16, batches=2)
+    store, server = stored(run), (label_studio.url, label_studio.token)
     with pytest.raises(ServiceError, match="push batch 1"):
-        simulate_annotators(label_studio.url, label_studio.token, run.key, 1)
+        simulate_batch(store, *server, batch=1)
+    assert "simulated" not in store.manifest
     pushed(client, run, 1)
     pushed(client, run, 2)
-    first = simulate_annotators(label_studio.url, label_studio.token, run.key, 1)
+    first = simulate_batch(store, *server, batch=1)
     accounts = ["simulated-1@simulated.invalid", "simulated-2@simulated.invalid"]
-    assert first.submitted == dict.fromkeys(accounts, 4)
+    assert first.submitted == dict.fromkeys(accounts, 8)
+    assert store.manifest["simulated"] == {"accounts": accounts, "batches": [1]}
 
     monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", label_studio.url)
     monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", label_studio.token)
@@ -356,7 +372,8 @@ def test_simulated_annotators_do_both_batches_and_say_what_they_are(
     register(app)
     called = CliRunner().invoke(app, ["simulate", run.key, "--batch", "2", "--json"])
     assert called.exit_code == 0, called.output
-    assert json.loads(called.stdout)["submitted"] == dict.fromkeys(accounts, 4)
+    assert json.loads(called.stdout)["submitted"] == dict.fromkeys(accounts, 8)
+    assert store.manifest["simulated"] == {"accounts": accounts, "batches": [1, 2]}
 
     one = pull_batch(client, run.key, 1, run.pools)
     two = pull_batch(client, run.key, 2, run.pools, one.annotators)
@@ -366,8 +383,56 @@ def test_simulated_annotators_do_both_batches_and_say_what_they_are(
             ("annotator-1", accounts[0], True),
             ("annotator-2", accounts[1], True),
         ]
-        assert len(result.judgments) == 4 * 3 * 2
+        assert len(result.judgments) == 8 * 3 * 2
         assert result.anomalies == []
         assert all(j.seconds for j in result.judgments)
-        # A sentence and its copy in the other document: everyone sees that they link.
-        assert {j.label for j in result.judgments if j.source == j.target} == {Label.LINK}
+        # In these runs a sentence links to its copy, and to nothing else.
+        right = sum((j.label is Label.LINK) == (j.source == j.target) for j in result.judgments)
+        assert right >= 0.8 * len(result.judgments)
+
+
+def test_simulated_annotators_make_no_mistake_of_place_and_the_same_ones_again(
+    client: Client, label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, server = make_run(tasks=4), (label_studio.url, label_studio.token)
+    gold = gold_of(run.pools, run.corpus)
+    monkeypatch.setattr("labelstudio_config.simulate.mistakes_of", lambda *_: Mistakes(0, 0))
+    # The page shows the candidates in another order than the pools have them.
+    turned = [pool.model_copy(update={"candidates": pool.candidates[::-1]}) for pool in run.pools]
+    push_batch(client, run.key, 1, turned, run.corpus, run.domain)
+    simulate_annotators(*server, run.key, 1, gold, accounts=1)
+    judgments = pull_batch(client, run.key, 1, run.pools).judgments
+    assert len(judgments) == 4 * 3
+    assert all((j.label is Label.LINK) == (j.source == j.target) for j in judgments)
+    again = simulate_annotators(*server, run.key, 1, gold, accounts=1)
+    assert again.submitted == {"simulated-1@simulated.invalid": 0}
+
+
+def test_a_batch_without_gold_links_is_for_people(client: Client, label_studio: LabelStudioServer) -> None:
+    run = make_run(tasks=2)
+    unknown = [pair.model_copy(update={"links": None}) for pair in run.corpus.pairs]
+    run.corpus.pairs[:] = unknown
+    store = stored(run)
+    pushed(client, run)
+    with pytest.raises(InputError, match=r"'pair-wombat-0' has no gold links.*let people annotate"):
+        simulate_batch(store, label_studio.url, label_studio.token, 1)
+    assert "simulated" not in store.manifest
+
+
+def test_a_task_of_another_batch_stops_the_simulation(client: Client, label_studio: LabelStudioServer) -> None:
+    run = make_run(tasks=2)
+    pushed(client, run)
+    key = run.pools[1].key
+    gold = {name: links for name, links in gold_of(run.pools, run.corpus).items() if name != key}
+    with pytest.raises(ServiceError, match=key):
+        simulate_annotators(label_studio.url, label_studio.token, run.key, 1, gold)
+
+
+def test_an_annotator_works_with_a_token_of_its_own(client: Client) -> None:
+    for name in ("ada", "ben"):
+        with annotator(client, name) as session, closing(with_own_token(session)) as connection:
+            token = {"Authorization": connection.headers["Authorization"]}
+            account = httpx.get(f"{client.url}/api/current-user/whoami", headers=token).raise_for_status().json()
+            assert account["email"].startswith(name)
+    with closing(httpx.Client(base_url=client.url)) as stranger, pytest.raises(ServiceError, match="token of its own"):
+        with_own_token(stranger)

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import random
+import json
+import threading
+from contextlib import closing
 from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 
+from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Annotator, Candidate, Label, Pool
+from abcdlink.store import LocalFolder, Store
+from labelstudio_config.accounts import with_own_token
 from labelstudio_config.completeness import progress_of
+from labelstudio_config.mistakes import LENIENT, STRICT, Mistakes, gold_of, judge, mistakes_of
 from labelstudio_config.projects import TITLE_LIMIT, guidelines_html, title_of
 from labelstudio_config.pull import pull_batch
-from labelstudio_config.simulate import judge, overlap, strictness
+from labelstudio_config.simulate import mark_simulated
 from labelstudio_config.tasks import candidate_id, document_html, documents_of, task_data
 
 RUN = "a-run"
@@ -248,17 +258,122 @@ def test_a_batch_that_nobody_can_complete_is_an_error() -> None:
         progress_of(Server([]), RUN, 2, [pool(batch=2)], overlap=2)
 
 
-def test_simulated_annotators_differ_and_come_nearer() -> None:
-    strict, lenient = strictness(1, 2, batch=1), strictness(2, 2, batch=1)
-    assert strict[0] > lenient[0]
-    assert strict[0] > strictness(1, 2, batch=2)[0] > strictness(2, 2, batch=2)[0] > lenient[0]
-    assert strictness(1, 2, batch=2)[1] < strict[1]
+def annotated(links: dict[str, tuple[str, ...]] | None) -> Corpus:
+    return CORPUS.model_copy(update={"pairs": [CORPUS.pairs[0].model_copy(update={"links": links})]})
 
 
-def test_simulated_annotators_judge_by_common_words() -> None:
-    assert overlap("The bridge collapsed at noon", "A bridge collapsed") == 1
-    assert overlap("The bridge collapsed", "It rained in spring") == 0
-    assert overlap("", "*") == 0
-    texts = ["A bridge collapsed", "It rained in spring"]
-    labels = judge("The bridge collapsed", texts, 0.2, 0.0, random.Random(1))
-    assert labels == [Label.LINK, Label.NO_LINK]
+def test_gold_names_the_linked_candidates_of_each_task_by_their_opaque_ids() -> None:
+    pools = [pool("one"), pool("two").model_copy(update={"source": "source-1"})]
+    gold = gold_of(pools, annotated({"source-0": ("target-1", "target-2")}))
+    assert gold == {"one": {candidate_id("one", "target-1")}, "two": set()}
+
+
+def test_only_annotated_pairs_can_be_simulated() -> None:
+    with pytest.raises(InputError, match=r"'p' has no gold links.*let people annotate"):
+        gold_of([pool()], CORPUS)
+    with pytest.raises(InputError, match="'nowhere'"):
+        gold_of([pool().model_copy(update={"pair": "nowhere"})], annotated({}))
+
+
+def test_simulated_annotators_differ_and_err_half_as_often_after_feedback() -> None:
+    strict, middle, lenient = (mistakes_of(number, 3, batch=1) for number in (1, 2, 3))
+    assert strict == pytest.approx(STRICT)
+    assert lenient == pytest.approx(LENIENT)
+    assert strict.missed_link > middle.missed_link > lenient.missed_link
+    assert strict.false_link < middle.false_link < lenient.false_link
+    for batch in (2, 3):
+        assert mistakes_of(1, 3, batch) == pytest.approx([probability / 2 for probability in strict])
+
+
+@given(st.booleans(), st.text())
+def test_a_simulated_annotator_says_what_gold_says_but_for_its_mistakes(is_link: bool, seed: str) -> None:
+    right, wrong = (Label.LINK, Label.NO_LINK) if is_link else (Label.NO_LINK, Label.LINK)
+    assert judge(is_link, Mistakes(0, 0), seed) == right
+    assert judge(is_link, Mistakes(1, 1), seed) == wrong
+    assert judge(is_link, STRICT, seed) == judge(is_link, STRICT, seed)
+
+
+def test_mistakes_are_as_frequent_as_they_are_said_to_be() -> None:
+    draws, linked = 4000, True
+    missed = sum(judge(linked, STRICT, f"13|a|{n}") is Label.NO_LINK for n in range(draws))
+    false = sum(judge(not linked, LENIENT, f"13|a|{n}") is Label.LINK for n in range(draws))
+    # Four standard deviations of a share of 4,000 draws are at most 0.028.
+    assert missed / draws == pytest.approx(STRICT.missed_link, abs=0.028)
+    assert false / draws == pytest.approx(LENIENT.false_link, abs=0.028)
+
+
+def test_a_run_is_marked_with_all_that_programs_judged(tmp_path: Path) -> None:
+    store = Store(LocalFolder(tmp_path), RUN)
+    store.note("counts", {"pairs": 3})
+    mark_simulated(store, 2, accounts=1)
+    mark_simulated(store, 1, accounts=2)
+    mark_simulated(store, 1, accounts=2)
+    assert store.manifest == {
+        "counts": {"pairs": 3},
+        "simulated": {
+            "accounts": ["simulated-1@simulated.invalid", "simulated-2@simulated.invalid"],
+            "batches": [1, 2],
+        },
+    }
+
+
+def test_simulated_annotators_of_the_sample_agree_moderately_and_better_after_feedback() -> None:
+    corpus = read_corpus(find_domain("news").sample_folder)
+    texts = {pair.id: corpus.target_of(pair).sentences for pair in corpus.pairs}
+    kappa = {}
+    for batch in (1, 2):
+        # Of six candidates one is linked, as in real pools.
+        pools = [
+            Pool(key=f"{pair.id}|{source}", batch=batch, pair=pair.id, source=source, candidates=tuple(candidates))
+            for pair in corpus.pairs
+            for source, links in pair.sources_with_links.items()
+            for candidates in [
+                [
+                    Candidate(target=links[0], method="x"),
+                    *[Candidate(target=s.id, method="x") for s in texts[pair.id] if s.id not in links][:5],
+                ]
+            ]
+        ]
+        gold = gold_of(pools, corpus)
+        names = [(pool.key, candidate_id(pool.key, c.target)) for pool in pools for c in pool.candidates]
+        labels = [
+            [judge(name in gold[key], mistakes_of(who, 2, batch), f"13|{who}|{key}|{name}") for key, name in names]
+            for who in (1, 2)
+        ]
+        kappa[batch] = cohen_kappa_score(*labels)
+    assert 0.45 < kappa[1] < 0.7
+    assert kappa[2] > kappa[1] + 0.1
+
+
+class Tokens(BaseHTTPRequestHandler):
+    """Stands for a Label Studio that made an account without a token."""
+
+    made = False
+
+    def answer(self, status: int, body: dict[str, str]) -> None:
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def do_GET(self) -> None:
+        if self.path == "/api/current-user/token":
+            self.answer(200, {"token": "new"}) if Tokens.made else self.answer(500, {})
+        else:
+            self.answer(200 if Tokens.made and self.headers["Authorization"] == "Token new" else 401, {})
+
+    def do_POST(self) -> None:
+        Tokens.made = self.path == "/api/current-user/reset-token"
+        self.answer(201, {"token": "new"})
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def test_an_account_without_a_token_gets_one() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Tokens) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with closing(httpx.Client(base_url=f"http://127.0.0.1:{server.server_port}")) as session:
+            for _ in range(2):
+                with closing(with_own_token(session)) as connection:
+                    assert connection.headers["Authorization"] == "Token new"
+        server.shutdown()
