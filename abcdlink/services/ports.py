@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 import psutil
@@ -27,10 +28,10 @@ def is_free(port: int) -> bool:
     return True
 
 
-def next_free(port: int) -> int:
-    """Return the first free port above ``port`` (below it for the last ports)."""
+def next_free(port: int, spoken_for: Collection[int] = ()) -> int:
+    """Return the first free port above ``port`` (below it for the last ports) that nobody is about to take."""
     candidates: list[int] = [*range(port + 1, min(port + 200, 65536)), *range(port - 1, max(port - 200, 1024), -1)]
-    return next(candidate for candidate in candidates if is_free(candidate))
+    return next(candidate for candidate in candidates if candidate not in spoken_for and is_free(candidate))
 
 
 def holder(port: int) -> str:
@@ -56,4 +57,4 @@ def program_of(pid: int) -> str:
         return "a program"
     if not name.startswith("python") or len(command) < 2:  # noqa: PLR2004 - an interpreter and what it runs
         return str(name)
-    return " ".join([name, *(part.rsplit("/", 1)[-1] for part in command[1:4])])
+    return " ".join([name, *(part.rsplit("/", 1)[-1] for part in command[1:3])])

@@ -139,10 +139,13 @@ def _wanted(supervisor: Supervisor, programs: list[Program], told: dict[str, str
 def require_free_ports(programs: list[Program]) -> None:
     """Raise one ``ServiceError`` that names every taken port, who holds it, and the setting that moves ours."""
     problems, mends = [], []
+    spoken_for = {program.port for program in programs if program.port is not None}
     for program in programs:
         if program.port is not None and not is_free(program.port):
             problems.append(f"port {program.port}, which {program.name} needs, is held by {holder(program.port)}")
-            mends.append(program.port_setting.format(port=next_free(program.port)))
+            other = next_free(program.port, spoken_for)
+            spoken_for.add(other)
+            mends.append(program.port_setting.format(port=other))
     if problems:
         raise ServiceError("; ".join(problems), f"end that program, or set {' and '.join(mends)}")
 

@@ -128,6 +128,7 @@ def test_who_holds_a_port():
         assert not is_free(port)
         assert f"process {os.getpid()}" in holder(port)
         assert next_free(port) != port
+        assert next_free(port, {next_free(port)}) not in {port, next_free(port)}
     assert is_free(port)
 
 
