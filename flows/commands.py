@@ -186,6 +186,7 @@ def demo(
         str, typer.Option(help="Run key; the same key goes on with what is there. Default: demo, or demo-human.")
     ] = "",
     domain: DomainOption = "news",
+    pairs: Annotated[int, typer.Option(min=2, help="Natural pairs to annotate, half of them in each batch.")] = 4,
     documents: Annotated[int, typer.Option(min=1, help="Target documents to generate for.")] = 4,
     annotators: AnnotatorsOption = Annotators.SIMULATED,
 ) -> None:
@@ -197,4 +198,4 @@ def demo(
     from flows.demo import run_demo
 
     people = annotators is Annotators.HUMAN
-    run_demo(run or ("demo-human" if people else "demo"), domain, documents, people)
+    run_demo(run or ("demo-human" if people else "demo"), domain, pairs, documents, people)

@@ -49,7 +49,7 @@ MILESTONES = {
 }
 
 
-def run_demo(run: str, domain: str, documents: int, people: bool) -> None:
+def run_demo(run: str, domain: str, pairs: int, documents: int, people: bool) -> None:
     """Start the servers and run ``bootstrap``; then play the annotators and show what came out.
 
     With ``people`` it ends when it is people's turn, and says what they open; called again it says what
@@ -61,7 +61,14 @@ def run_demo(run: str, domain: str, documents: int, people: bool) -> None:
     """
     stack = start_servers()
     reach_server()
-    begin(run, domain, documents, auto_feedback=not people)
+    parameters = {
+        "run": run,
+        "domain": domain,
+        "pairs": pairs,
+        "generation": {"documents": documents},
+        "annotation": {"batches": BATCHES, "overlap": OVERLAP, "auto_feedback": not people},
+    }
+    begin(parameters)
     store = open_run(run)
     waiting = follow(store, people)
     if waiting is None:
@@ -73,18 +80,13 @@ def run_demo(run: str, domain: str, documents: int, people: bool) -> None:
     show_servers(stack)
 
 
-def begin(run: str, domain: str, documents: int, auto_feedback: bool) -> None:
+def begin(parameters: dict[str, Any]) -> None:
     """Start the flow ``bootstrap`` once for this run key, and say where it is.
 
     Raises:
         InputError: when it was started with other settings before.
     """
-    parameters = {
-        "run": run,
-        "domain": domain,
-        "generation": {"documents": documents},
-        "annotation": {"batches": BATCHES, "overlap": OVERLAP, "auto_feedback": auto_feedback},
-    }
+    run = parameters["run"]
     flow_run = start_once("bootstrap/bootstrap", parameters, f"bootstrap-{run}")
     say(f"Run {run!r}: {page_of(flow_run)}")
     changed = [name for name, value in parameters.items() if flow_run.parameters.get(name) != value]
