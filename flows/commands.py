@@ -61,7 +61,9 @@ def _feedback() -> None:
 def use_local_server() -> None:
     """Let Prefect's client talk to the server that ``abcdlink up`` starts, unless another one is set."""
     os.environ.setdefault("PREFECT_API_URL", f"http://127.0.0.1:{get_settings().prefect_port}/api")
-    os.environ.setdefault("PREFECT_HOME", str(get_settings().home.resolve() / "prefect"))
+    home = get_settings().home.resolve() / "prefect"
+    home.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("PREFECT_HOME", str(home))
     os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
 
 
