@@ -164,7 +164,7 @@ def invite(store: Store, waiting: dict[str, Any]) -> None:
         "     (two people on one machine: the second one in a private window)",
         f"  2. and then judges the {pushed['tasks']} tasks at {pushed['url']}",
         f"The run goes on by itself when all {overlap} annotators are done; nothing has to stay open but the servers.",
-        "`make demo ANNOTATORS=human` again says what it waits for next.",
+        "Give this command again to see what the run waits for next.",
     )
     for line in lines:
         out.print(line, soft_wrap=True, markup=False)

@@ -19,11 +19,11 @@ class Mistakes(NamedTuple):
     false_link: float
 
 
-STRICT, LENIENT = Mistakes(missed_link=0.25, false_link=0.02), Mistakes(missed_link=0.05, false_link=0.08)
+STRICT, LENIENT = Mistakes(missed_link=0.30, false_link=0.02), Mistakes(missed_link=0.05, false_link=0.10)
 """The strictest and the most lenient annotator.
 
 Chosen, not measured on people: where 15 % to 20 % of the candidates are gold links, as in the shipped
-samples, two such annotators come to a kappa of about 0.6 in the first batch and 0.8 in later ones.
+samples, two such annotators mostly come to a kappa of 0.5 to 0.6 in the first batch and of 0.75 later.
 """
 
 AFTER_FEEDBACK = 0.5
