@@ -27,11 +27,11 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on stdout; the first column is text, the others are right-aligned."""
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
+    """Print a table on stdout; the first ``texts`` columns are text, the others are right-aligned."""
     table = Table(title=title, title_justify="left")
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 else "right")
+        table.add_column(column, justify="left" if index < texts else "right")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)

@@ -67,7 +67,7 @@ def show(stack: Stack, json: bool) -> None:
         print_json(stack.model_dump(mode="json"))
         return
     rows = [(service.name, service.state, service.url, service.detail) for service in stack.services]
-    print_table("Servers", ("server", "state", "address", ""), rows)
+    print_table("Servers", ("server", "state", "address", ""), rows, texts=4)
     for line in (stack.login, *stack.notes):
         if line:
             say(line)
@@ -84,8 +84,7 @@ def doctor(json: JsonOption = False) -> None:
     if json:
         print_json({"checks": [check.model_dump(mode="json") for check in checks]})
     else:
-        print_table(
-            "Doctor", ("check", "result", "found", "mend"), [(c.name, c.result, c.what, c.mend) for c in checks]
-        )
+        rows = [(check.name, check.result, check.what, check.mend) for check in checks]
+        print_table("Doctor", ("check", "result", "found", "mend"), rows, texts=4)
     if any(check.result is Result.FAIL for check in checks):
         sys.exit(1)
