@@ -7,11 +7,12 @@ from prefect import flow, get_run_logger
 from abcdlink.domain import find_domain
 from abcdlink.drops import DropResult, open_source, settle, take
 from abcdlink.errors import InputError
+from abcdlink.folders import open_folder
 from abcdlink.segmentation import get_segmenter
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.drops import open_drop
-from abcdlink.store import existing_run, open_folder
+from abcdlink.store import existing_run
 from flows.artifacts import key, table
 from flows.bootstrap import start_annotation
 from flows.candidates import candidates

@@ -54,9 +54,9 @@ def import_documents(
     """
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.io import write_corpus
+    from abcdlink.folders import write_atomically
     from abcdlink.layout import ORIGIN
     from abcdlink.segmentation import get_segmenter
-    from abcdlink.store import write_atomically
 
     segmenter = get_segmenter(language)
     corpus = import_corpus(format_name, source, segmenter)

@@ -11,7 +11,8 @@ from pathlib import Path
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.records import Corpus, Document, Pair, Refusal
 from abcdlink.errors import InputError
-from abcdlink.store import Store, open_folder
+from abcdlink.folders import open_folder
+from abcdlink.store import Store
 
 DOCUMENTS = "documents.jsonl"
 PAIRS = "pairs.jsonl"

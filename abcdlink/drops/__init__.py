@@ -1,8 +1,9 @@
 """New data dropped into a folder or an ``s3://`` prefix: found, checked, taken once."""
 
-from abcdlink.drops.ledger import Entry, Quarantined, State, read_ledger, settle
+from abcdlink.drops.ledger import read_ledger, settle
+from abcdlink.drops.records import DropResult, Entry, Quarantined, State, Taken, Waiting
 from abcdlink.drops.sources import DropFile, LocalSource, S3Source, Source, open_source, scan
-from abcdlink.drops.take import DropResult, Taken, Waiting, take
+from abcdlink.drops.take import take
 
 __all__ = [
     "DropFile",

@@ -3,74 +3,14 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from abcdlink.corpus.records import Record
-from abcdlink.store import Folder, parse_records
-
-if TYPE_CHECKING:
-    from abcdlink.drops.take import DropResult
+from abcdlink.drops.records import DropResult, Entry, Known
+from abcdlink.folders import Folder
+from abcdlink.store import parse_records
 
 LEDGER = "ledger.jsonl"
 QUARANTINE = "quarantine"
 KNOWN = "known"
-
-
-class State(StrEnum):
-    """How far a file is."""
-
-    TAKING = "taking"
-    TAKEN = "taken"
-    DUPLICATE = "duplicate"
-    QUARANTINED = "quarantined"
-
-
-class Entry(Record):
-    """What the ledger knows of a file name.
-
-    ``digest``: SHA-256 of the file's bytes; ``history``: digests of its earlier versions, oldest first;
-    ``offset``: bytes that are done; ``pairs`` and ``bad_lines``: taken and quarantined up to there.
-    """
-
-    name: str
-    stamp: str
-    digest: str
-    state: State = State.TAKING
-    history: tuple[str, ...] = ()
-    offset: int = 0
-    pairs: int = 0
-    bad_lines: int = 0
-
-    @property
-    def version(self) -> int:
-        """1 for the first content under this name, 2 for the next ..."""
-        return len(self.history) + 1
-
-
-class Quarantined(Record):
-    r"""A file or line that cannot be used; the file itself stays where it is.
-
-    ``offset``: byte offset in the file of the bad byte, or of the line; ``length``: bytes of the line
-    or file; ``excerpt``: the bytes around the offset, those that are no text written as ``\xNN``.
-    """
-
-    name: str
-    digest: str
-    offset: int
-    length: int
-    reason: str
-    mend: str
-    excerpt: str = ""
-
-
-class Known(Record):
-    """Hashes of the documents and pairs that one take found in one version of a file, by id."""
-
-    documents: dict[str, str] = Field(default_factory=dict)
-    pairs: dict[str, str] = Field(default_factory=dict)
 
 
 def read_ledger(ledger: Folder) -> dict[str, Entry]:

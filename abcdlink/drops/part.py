@@ -6,8 +6,8 @@ import hashlib
 
 from abcdlink.corpus.lines import DropLine
 from abcdlink.corpus.records import Document, Pair, Record
-from abcdlink.drops.ledger import Entry, Known, Quarantined
 from abcdlink.drops.lines import BadLineError, Line, parse
+from abcdlink.drops.records import Entry, Known, Quarantined
 from abcdlink.errors import InputError
 from abcdlink.segmentation import Segmenter
 

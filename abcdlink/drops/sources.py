@@ -11,7 +11,7 @@ from typing import IO, Any, Protocol
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.store import S3Folder, s3_errors
+from abcdlink.folders import S3Folder, s3_errors
 
 QUIET_SECONDS = 2.0
 """A local file that changed less than this ago may still be written to."""

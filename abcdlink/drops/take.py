@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.records import Corpus, Record
-from abcdlink.drops.ledger import Entry, Known, Quarantined, State, read_known, read_ledger
+from abcdlink.drops.ledger import read_known, read_ledger
 from abcdlink.drops.lines import fingerprint, lines
 from abcdlink.drops.part import Part
+from abcdlink.drops.records import DropResult, Entry, Quarantined, State, Taken, Waiting
 from abcdlink.drops.sources import DropFile, Source
+from abcdlink.folders import Folder
 from abcdlink.segmentation import Segmenter
-from abcdlink.store import Folder
 
 SUFFIX = ".jsonl"
 UPLOADING = (".part", ".partial", ".filepart", ".crdownload", ".tmp")
@@ -22,42 +21,6 @@ CHANGING = "it changes while it is read"
 
 LIMIT = 1000
 """Lines read in one take, which bounds the memory it needs."""
-
-
-class Taken(Record):
-    """What one take read of one file: new pairs, lines that an earlier version held as well, bad lines."""
-
-    name: str
-    digest: str
-    version: int
-    pairs: int
-    unchanged: int
-    bad_lines: int
-    complete: bool
-
-
-class Waiting(Record):
-    """A file that is left for later, and why."""
-
-    name: str
-    reason: str
-
-
-@dataclass
-class DropResult:
-    """What a take found. Store ``corpus``, then call ``settle``; until then the same is taken again.
-
-    ``more``: there is more to take now, because the limit was reached. ``entries`` and ``known`` are
-    for ``settle``.
-    """
-
-    corpus: Corpus
-    taken: list[Taken] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
-    quarantined: list[Quarantined] = field(default_factory=list)
-    more: bool = False
-    entries: list[Entry] = field(default_factory=list)
-    known: dict[tuple[str, int], Known] = field(default_factory=dict)
 
 
 def take(source: Source, ledger: Folder, segmenter: Segmenter, limit: int = LIMIT) -> DropResult:

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from abcdlink.folders import write_atomically
 from abcdlink.llm.records import Answer, Outcome
-from abcdlink.store import write_atomically
 
 LOG = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import BaseModel, SecretStr
 
 from abcdlink.errors import InputError
+from abcdlink.folders import write_atomically
 from abcdlink.settings import SECRETS_FILE, Settings
-from abcdlink.store import write_atomically
 
 LABEL_STUDIO_FOLDER = "label-studio"
 DATABASE = "label_studio.sqlite3"

@@ -9,9 +9,10 @@ from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
+from abcdlink.folders import open_folder
 from abcdlink.layout import NATURAL, ORIGIN
 from abcdlink.stages.once import is_done
-from abcdlink.store import Store, open_folder
+from abcdlink.store import Store
 
 VERSIONS = (
     "abcdlink",

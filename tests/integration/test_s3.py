@@ -21,9 +21,10 @@ from abcdlink.corpus import (
 )
 from abcdlink.drops import open_source, read_ledger, settle, take
 from abcdlink.errors import InputError, ServiceError
+from abcdlink.folders import S3Folder, open_folder, s3_client
 from abcdlink.segmentation import get_segmenter
 from abcdlink.settings import get_settings
-from abcdlink.store import S3Folder, open_folder, open_run, s3_client
+from abcdlink.store import open_run
 
 BUCKET = "data"
 

@@ -9,10 +9,11 @@ from abcdlink.candidates import build_pools, split_batches
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
 from abcdlink.domain import DomainSettings
+from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import decision_part
 from abcdlink.linking.records import Decision
-from abcdlink.store import LocalFolder, Store
+from abcdlink.store import Store
 
 HOSTILE = "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*"
 FACTS = [

@@ -23,7 +23,8 @@ from abcdlink.corpus import (
     write_corpus_to,
 )
 from abcdlink.errors import InputError
-from abcdlink.store import LocalFolder, Store
+from abcdlink.folders import LocalFolder
+from abcdlink.store import Store
 
 
 def document(name: str, *texts: str) -> Document:

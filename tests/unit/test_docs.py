@@ -33,7 +33,7 @@ def called(name: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("where", "line"), called("abcdlink"), ids=lambda value: value)
 def test_commands_in_the_documents_exist_with_their_options(where: str, line: str) -> None:
-    words = shlex.split(line.split("#")[0])[1:]
+    words = shlex.split(line.split("#", maxsplit=1)[0])[1:]
     command = typer.main.get_command(make_app())
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         assert words[0] in command.commands, f"{where}: {line}: there is no command {words[0]!r}"
@@ -48,7 +48,7 @@ def test_make_targets_in_the_documents_exist(where: str, line: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     tiers = re.search(r"^TIERS := (.*)$", makefile, re.MULTILINE)
     targets = {target for rule in re.findall(r"^([\w .-]+):(?!=)", makefile, re.MULTILINE) for target in rule.split()}
-    for word in shlex.split(line.split("#")[0])[1:]:
+    for word in shlex.split(line.split("#", maxsplit=1)[0])[1:]:
         assert "=" in word or word in targets | set(tiers[1].split() if tiers else ()), f"{where}: {line}"
 
 

@@ -13,8 +13,8 @@ from abcdlink.corpus import Corpus, merge
 from abcdlink.drops import DropResult, LocalSource, State, open_source, read_ledger, scan, settle, take
 from abcdlink.drops import lines as drop_lines
 from abcdlink.errors import InputError
+from abcdlink.folders import LocalFolder
 from abcdlink.segmentation import get_segmenter
-from abcdlink.store import LocalFolder
 
 
 def line(pair: str, source: str = "One. Two.", target: str = "Three.", **more: object) -> bytes:

@@ -10,8 +10,9 @@ from abcdlink.agreement import agreement, read_judgment_file
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, LabelledCandidate, export_dataset, labelled_candidates
+from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment, Label
-from abcdlink.store import LocalFolder, Store
+from abcdlink.store import Store
 
 
 @pytest.fixture

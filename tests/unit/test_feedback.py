@@ -8,8 +8,9 @@ from markdown_it import MarkdownIt
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.feedback import memos
+from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Candidate, Judgment, Label, Pool
-from abcdlink.store import LocalFolder, Store
+from abcdlink.store import Store
 
 TARGETS = [
     "Short one.",

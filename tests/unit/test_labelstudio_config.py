@@ -20,8 +20,9 @@ from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError, ServiceError
+from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Candidate, Label, Pool
-from abcdlink.store import LocalFolder, Store
+from abcdlink.store import Store
 from labelstudio_config.accounts import with_own_token
 from labelstudio_config.completeness import progress_of
 from labelstudio_config.mistakes import LENIENT, STRICT, Mistakes, gold_of, judge, mistakes_of

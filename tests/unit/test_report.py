@@ -11,9 +11,10 @@ import pytest
 from example_run import annotate, benchmark, example_run, generate, make_pools, take_in
 
 from abcdlink.agreement import agreement
+from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label
 from abcdlink.report import write_report
-from abcdlink.store import LocalFolder, Store
+from abcdlink.store import Store
 
 SECTIONS = ["glance", "generated", "benchmark", "shortlist", "candidates", "acceptance", "agreement", "disagreements"]
 VOID = {"meta", "br", "img", "link", "input", "hr"}

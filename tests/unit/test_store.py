@@ -11,7 +11,8 @@ import pytest
 
 from abcdlink.corpus import Refusal
 from abcdlink.errors import InputError
-from abcdlink.store import LocalFolder, S3Folder, Store, decode, open_folder, open_run, parse_records, write_atomically
+from abcdlink.folders import LocalFolder, S3Folder, open_folder, write_atomically
+from abcdlink.store import Store, decode, open_run, parse_records
 
 
 @pytest.fixture

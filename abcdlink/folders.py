@@ -1,0 +1,181 @@
+"""Folders, local or on S3: bytes under names, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Protocol
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.settings import get_settings
+
+
+class Folder(Protocol):
+    """Bytes under relative names. A write is atomic: a reader sees the old or the new content."""
+
+    def read(self, name: str) -> bytes:
+        """Return the content; ``FileNotFoundError`` when there is none."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put the content in place whole."""
+
+    def exists(self, name: str) -> bool:
+        """Tell whether the name holds content."""
+
+    def names(self, prefix: str = "") -> list[str]:
+        """Return all names that start with ``prefix``, sorted."""
+
+    def where(self, name: str = "") -> str:
+        """Return a path or address that a person can open."""
+
+
+def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write a local file under a temporary name and rename it, so that it is never half there.
+
+    ``mode``: permission bits of the file; ``None`` leaves the usual ones.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        # The kernel applies the umask here; reading it would mean to change it for all threads.
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+class LocalFolder:
+    """A folder of this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def read(self, name: str) -> bytes:
+        """Return the content; ``FileNotFoundError`` when there is none, ``InputError`` when it cannot be read."""
+        try:
+            return (self.root / name).read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            msg = f"cannot read {self.where(name)}: {error.strerror}"
+            raise InputError(msg, "check the path and its permissions") from None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write to a temporary name, then rename; ``InputError`` when the folder cannot be written to."""
+        try:
+            write_atomically(self.root / name, data)
+        except OSError as error:
+            msg = f"cannot write {self.where(name)}: {error.strerror}"
+            raise InputError(msg, "check the path, its permissions and the free space") from None
+
+    def exists(self, name: str) -> bool:
+        """Tell whether the file is there."""
+        return (self.root / name).is_file()
+
+    def names(self, prefix: str = "") -> list[str]:
+        """Return all file names below the folder that start with ``prefix``, sorted."""
+        if not self.root.is_dir():
+            return []
+        found = (p.relative_to(self.root).as_posix() for p in self.root.rglob("*") if p.is_file())
+        return sorted(name for name in found if name.startswith(prefix) and not Path(name).name.startswith("."))
+
+    def where(self, name: str = "") -> str:
+        """Return the absolute path."""
+        return str((self.root / name).resolve())
+
+
+class S3Folder:
+    """A prefix of an S3 bucket; S3 puts an object in place whole by itself.
+
+    Raises:
+        InputError: when the address names no bucket.
+        ServiceError: from every method, when S3 does not answer or refuses.
+    """
+
+    def __init__(self, url: str) -> None:
+        bucket, _, prefix = url.removeprefix("s3://").partition("/")
+        if not bucket:
+            msg = f"{url!r} names no bucket"
+            raise InputError(msg, "write s3://BUCKET/PREFIX")
+        self.bucket, self.prefix = bucket, prefix.strip("/")
+        self.client = s3_client()
+
+    def key(self, name: str) -> str:
+        """Return the object key of a name below the prefix."""
+        return f"{self.prefix}/{name}" if self.prefix else name
+
+    def read(self, name: str) -> bytes:
+        """Return the object's content; ``FileNotFoundError`` when there is none."""
+        with s3_errors(self.where(name)):
+            return bytes(self.client.get_object(Bucket=self.bucket, Key=self.key(name))["Body"].read())
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put the object."""
+        with s3_errors(self.where(name)):
+            self.client.put_object(Bucket=self.bucket, Key=self.key(name), Body=data)
+
+    def exists(self, name: str) -> bool:
+        """Tell whether the object is there."""
+        try:
+            with s3_errors(self.where(name)):
+                self.client.head_object(Bucket=self.bucket, Key=self.key(name))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def names(self, prefix: str = "") -> list[str]:
+        """Return all object names below the prefix that start with ``prefix``, sorted."""
+        return [name for name, _ in self.objects(prefix)]
+
+    def objects(self, prefix: str = "") -> list[tuple[str, dict[str, Any]]]:
+        """Return (name, S3's listing entry: Size in bytes, ETag, LastModified) sorted by name.
+
+        Keys that end in a slash are the folder marks of graphical clients and are left out.
+        """
+        start = len(self.key(""))
+        with s3_errors(self.where(prefix)):
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.key(prefix))
+            found = [(item["Key"][start:], item) for page in pages for item in page.get("Contents", [])]
+        return sorted(((name, item) for name, item in found if name and not name.endswith("/")), key=itemgetter(0))
+
+    def where(self, name: str = "") -> str:
+        """Return the ``s3://`` address."""
+        return f"s3://{self.bucket}/{self.key(name)}"
+
+
+def s3_client() -> Any:  # noqa: ANN401 - boto3 builds its client classes at run time
+    """Return a boto3 S3 client for ``ABCDLINK_S3_ENDPOINT_URL`` or AWS."""
+    from boto3.session import Session
+
+    # A session of its own: boto3's shared one keeps the first credentials and is not safe between threads.
+    return Session().client("s3", endpoint_url=get_settings().s3_endpoint_url or None)
+
+
+@contextmanager
+def s3_errors(where: str) -> Iterator[None]:
+    """Turn S3's errors into ``FileNotFoundError`` (no such object) or ``ServiceError`` (all else)."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "")
+        if code in {"NoSuchKey", "404"}:
+            raise FileNotFoundError(where) from None
+        msg = f"S3 refuses {where}: {error.response.get('Error', {}).get('Message') or code}"
+        raise ServiceError(msg, "check the bucket's name and the permissions of your credentials") from None
+    except BotoCoreError as error:
+        msg = f"S3 cannot be used for {where}: {error}"
+        raise ServiceError(msg, "check AWS credentials, the network and ABCDLINK_S3_ENDPOINT_URL") from None
+
+
+def open_folder(root: str) -> Folder:
+    """Open a local folder or an ``s3://`` prefix."""
+    return S3Folder(root) if root.startswith("s3://") else LocalFolder(Path(root))
