@@ -27,7 +27,7 @@ from abcdlink.store import Store, open_run
 from flows.watch import newest_run, page_of, reach_server
 from labelstudio_config.simulate import MARK, simulate_batch
 from tasks.annotation import label_studio
-from tasks.runs import start, start_once
+from tasks.runs import ended_badly, start, start_once
 
 BATCHES = 2
 OVERLAP = 2
@@ -127,7 +127,7 @@ def is_over(store: Store) -> bool:
         flow_run = newest_run(name)
         if flow_run is None or flow_run.state is None:
             continue
-        if flow_run.state.is_failed() or flow_run.state.is_crashed() or flow_run.state.is_cancelled():
+        if ended_badly(flow_run):
             msg = f"the flow run {name!r} ended as {flow_run.state.name}: {flow_run.state.message}"
             raise AbcdlinkError(msg, f"look at {page_of(flow_run)}")
         if name.startswith("annotate") and flow_run.state.is_completed():

@@ -15,7 +15,7 @@ from abcdlink.layout import WAITING
 from abcdlink.store import open_run
 from flows.artifacts import key
 from tasks.annotation import look
-from tasks.runs import is_dead, reschedule, resume, runs_in_state
+from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
 
 LONG_FLOWS = ["bootstrap", "generate", "benchmark", "candidates", "annotate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
@@ -35,9 +35,12 @@ def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
             resume_if_complete(flow_run)
         except AbcdlinkError as error:  # one broken run must not keep the others waiting
             logger.error("Run %s: %s", flow_run.name, error)  # noqa: TRY400 - a clear message needs no traceback
-    for flow_run in runs_in_state("Running", LONG_FLOWS):
-        if flow_run.deployment_id is not None and is_dead(flow_run, timedelta(seconds=stale_seconds)):
-            logger.warning("Run %s gave no sign of life: it is started again.", flow_run.name)
+    stale = timedelta(seconds=stale_seconds)
+    dead = [flow_run for flow_run in runs_in_state("Running", LONG_FLOWS) if is_dead(flow_run, stale)]
+    for flow_run in [*dead, *runs_in_state("Crashed", LONG_FLOWS)]:
+        # A subflow has no deployment: it is started again by the run that it belongs to.
+        if flow_run.deployment_id is not None and may_start_again(flow_run):
+            logger.warning("The process of run %s is gone: it is started again.", flow_run.name)
             reschedule(flow_run)
 
 

@@ -15,13 +15,13 @@ from prefect.client.schemas.filters import (
     FlowRunFilterState,
     FlowRunFilterStateName,
 )
-from prefect.client.schemas.objects import StateType
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.states import AwaitingRetry
 
 from abcdlink.errors import InputError, ServiceError
 
-ENDED_BADLY = (StateType.FAILED, StateType.CRASHED, StateType.CANCELLED)
+MOST_STARTS = 5
+"""A run whose process died is started again until it has been started so often."""
 
 PAGE = 200
 
@@ -95,6 +95,19 @@ def is_dead(flow_run: FlowRun, stale_after: timedelta) -> bool:
     return sign is not None and datetime.now(UTC) - sign > stale_after
 
 
+def may_start_again(flow_run: FlowRun) -> bool:
+    """Tell whether a run whose process died will be started again."""
+    return flow_run.run_count < MOST_STARTS
+
+
+def ended_badly(flow_run: FlowRun) -> bool:
+    """Tell whether a run failed, was cancelled, or crashed too often to be started again."""
+    state = flow_run.state
+    if state is None:
+        return False
+    return state.is_failed() or state.is_cancelled() or (state.is_crashed() and not may_start_again(flow_run))
+
+
 def reschedule(flow_run: FlowRun) -> None:
     """Let a run whose process died start again."""
     with get_client(sync_client=True) as client:
@@ -124,10 +137,10 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
 def start_once(deployment: str, parameters: dict[str, Any], idempotency_key: str) -> FlowRun:
     """Start a run of a deployment, or return the one that was started under this key before.
 
-    A run that failed, crashed or was cancelled does not count: another is started in its place.
+    A run that failed, was cancelled, or crashed too often does not count: another is started in its place.
     """
     while True:
         flow_run = start(deployment, parameters, idempotency_key)
-        if flow_run.state is None or flow_run.state.type not in ENDED_BADLY:
+        if not ended_badly(flow_run):
             return flow_run
         idempotency_key = f"{idempotency_key}-after-{flow_run.id}"

@@ -8,11 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from tests.integration.label_studio_server import ROOT, free_port
@@ -20,6 +21,7 @@ from tests.integration.label_studio_server import ROOT, free_port
 BIN = Path(sys.executable).parent
 START_LIMIT = 120
 POLL = 0.5
+TRIES = 10
 
 
 class PrefectServer:
@@ -59,15 +61,27 @@ class PrefectServer:
             )
 
     def kill_worker(self) -> None:
-        """Kill the worker and all flow runs that it started, without warning."""
-        os.killpg(self.worker.pid, signal.SIGKILL)
+        """Kill the worker alone; the flow runs that it started are left without it."""
+        self.worker.kill()
+        self.worker.wait()
+
+    def kill_all(self) -> None:
+        """Kill the worker and all flow runs that it started, as when the power fails."""
+        started = psutil.Process(self.worker.pid).children(recursive=True)
+        for process in [self.worker, *started]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         self.worker.wait()
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """Call the API."""
-        answer = httpx.post(f"{self.api}{path}", json=body or {}, timeout=30)
-        answer.raise_for_status()
-        return answer.json()
+        for _ in range(TRIES):
+            answer = httpx.post(f"{self.api}{path}", json=body or {}, timeout=30)
+            # Prefect answers so while its SQLite database is locked; its own client tries again as well.
+            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                break
+            time.sleep(1)
+        return answer.raise_for_status().json()
 
     def start(self, deployment: str, parameters: dict[str, Any]) -> str:
         """Start a run of a deployment (``flow/deployment``) and return its id."""
