@@ -9,6 +9,8 @@ LABEL_STUDIO_BIN := .venv-label-studio/bin
 LABEL_STUDIO_TEMPLATE := .venv-label-studio/template/label_studio.sqlite3
 CONSTRAINTS := deployments/constraints
 TIERS := unit paper integration browser
+# Unit tests share nothing, so they run on both cores.
+WORKERS_unit := -n 2
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
 ANNOTATORS ?= simulated
 
@@ -62,12 +64,12 @@ down:  ## stop what `make demo` or `abcdlink up` started
 
 test: setup chromium  ## every tier, one after another; each says what it skipped and why
 	@failed=; for tier in $(TIERS); do \
-		echo; echo "==== tier $$tier"; $(BIN)/python -m pytest tests/$$tier || failed="$$failed $$tier"; \
+		echo; echo "==== tier $$tier"; $(MAKE) --no-print-directory $$tier || failed="$$failed $$tier"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "failed tiers:$$failed"; exit 1; fi; echo "all tiers passed: $(TIERS)"
 
 $(TIERS): setup  ## one tier
-	@$(BIN)/python -m pytest tests/$@
+	@$(BIN)/python -m pytest tests/$@ $(WORKERS_$@)
 
 browser: chromium
 
