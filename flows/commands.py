@@ -64,7 +64,7 @@ def use_local_server() -> None:
     home = get_settings().home.resolve() / "prefect"
     home.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("PREFECT_HOME", str(home))
-    os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "WARNING")
 
 
 def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:
@@ -189,7 +189,7 @@ def demo(
     ] = "",
     domain: DomainOption = "news",
     pairs: Annotated[int, typer.Option(min=2, help="Natural pairs to annotate, half of them in each batch.")] = 4,
-    documents: Annotated[int, typer.Option(min=1, help="Target documents to generate for.")] = 4,
+    documents: Annotated[int, typer.Option(min=1, help="Target documents to generate for.")] = 3,
     annotators: AnnotatorsOption = Annotators.SIMULATED,
 ) -> None:
     """Start everything and run the whole job on the shipped sample, with SIMULATED annotators or with people.

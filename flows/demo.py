@@ -24,10 +24,11 @@ from abcdlink.layout import (
 from abcdlink.services.records import Stack
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
+from flows.reconcile import reconcile
 from flows.watch import newest_run, page_of, reach_server
 from labelstudio_config.simulate import MARK, simulate_batch
 from tasks.annotation import label_studio
-from tasks.runs import ended_badly, start, start_once
+from tasks.runs import ended_badly, start_once
 
 BATCHES = 2
 OVERLAP = 2
@@ -146,12 +147,12 @@ def waits_for(store: Store) -> dict[str, Any] | None:
 
 
 def judge(store: Store, batch: int) -> None:
-    """Let simulated annotators judge a batch, then ask for a look at once instead of at the next scheduled one."""
+    """Let simulated annotators judge a batch, then look here and now instead of at the next scheduled time."""
     say(f"         simulated annotators judge batch {batch} (these are programs, not people)")
     settings = get_settings()
     token = settings.label_studio_token.get_secret_value()
     simulate_batch(store, settings.label_studio_url, token, batch, accounts=OVERLAP)
-    start("reconcile/reconcile", {})
+    reconcile()
 
 
 def invite(store: Store, waiting: dict[str, Any]) -> None:
