@@ -42,7 +42,7 @@ def init(
 
 
 def import_documents(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="jsonl, abcd-link or text.")],
+    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="jsonl, abcd-link, text, f1000rd or ecb-plus.")],
     source: Annotated[Path, typer.Argument(help="Folder (or file) in that format.")],
     out: Annotated[Path, typer.Option(help="Corpus folder to write.")],
     language: Annotated[str, typer.Option(help="Language of plain text, for the segmentation.")] = "en",

