@@ -43,6 +43,7 @@ def annotate(
         if batch < annotation.batches:
             feedback_round(store, batch, overlap, annotation.auto_feedback)
     show_results(store, conclude(run, annotation.batches, overlap))
+    wait_for(store, str(flow_run.id), "nothing", annotation.batches, overlap)
 
 
 def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:

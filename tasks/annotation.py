@@ -117,5 +117,5 @@ def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
 
 
 def wait_for(store: Store, flow_run: str, kind: str, batch: int, overlap: int) -> None:
-    """Note what the run is about to wait for: ``annotators`` or ``feedback``."""
+    """Note what the run is about to wait for: ``annotators``, ``feedback`` or, at its end, ``nothing``."""
     store.write_json(WAITING, {"flow_run": flow_run, "for": kind, "batch": batch, "overlap": overlap})

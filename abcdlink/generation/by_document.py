@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.generation.checks import fault_of, same, tidy
+from abcdlink.generation.checks import fault_of, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, seed_of
 from abcdlink.llm.records import Message, Question, Usage
 
@@ -40,10 +40,14 @@ def write_document(target: Document, domain: Domain, llm: LLM, seed: int) -> Dra
 
     An answer with anything wrong in it is asked for again with another seed: links are gold labels,
     so they are taken as the model gave them or not at all.
+
+    Raises:
+        ServiceError: when the server gave no answer.
     """
     usage, reason = Usage(), ""
     for attempt in range(ATTEMPTS):
         answer = llm.ask(_question(target, domain, seed_of(seed, target.id, "document", attempt)))
+        require_answer(answer)
         usage += answer.usage
         if answer.value is None:
             reason = answer.detail or f"the model's answer is {answer.outcome}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Document, Refusal
 from abcdlink.domain import Domain
-from abcdlink.generation.checks import fault_of, link_fault_of, same, tidy
+from abcdlink.generation.checks import fault_of, link_fault_of, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
 from abcdlink.llm.records import Message, Question, Usage
 from abcdlink.words import words
@@ -39,6 +39,9 @@ def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int) -> 
     Target sentences are chosen at random (seeded by ``seed`` and the id of the target document),
     those that are too short to be told in other words excepted. A sentence that is not usable is asked
     for again with another seed, and dropped when the last attempt fails too.
+
+    Raises:
+        ServiceError: when the server gave no answer.
     """
     slots = _plan(target, domain, seed)
     if not any(slot.target is not None for slot in slots):
@@ -48,6 +51,7 @@ def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int) -> 
         waiting = [slot for slot in slots if not slot.text]
         questions = [_question(slot, domain, seed_of(seed, target.id, slot.name, attempt)) for slot in waiting]
         for slot, answer in zip(waiting, llm.ask_many(questions), strict=True):
+            require_answer(answer)
             usage += answer.usage
             if answer.value is None:
                 slot.reason = answer.detail or f"the model's answer is {answer.outcome}"

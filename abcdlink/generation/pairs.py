@@ -29,6 +29,9 @@ def generate_pair(target: Document, domain: Domain, llm: LLM, strategy: Strategy
     Returns:
         The pair ``<target id>__synthetic`` with links, and its source document; or the refusal with
         its reason when the model gave nothing usable.
+
+    Raises:
+        ServiceError: when the server gave no answer; what it answered before is not asked again.
     """
     draft = WRITERS[strategy](target, domain, llm, seed)
     pair_id = f"{target.id}__synthetic"

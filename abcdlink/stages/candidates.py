@@ -52,7 +52,7 @@ def make_pools(store: Store, domain: Domain, batches: int, seed: int) -> PoolCou
     """Build the pools from what the shortlisted approaches decided on the natural pairs.
 
     Raises:
-        NothingToAnnotateError: when no candidate is left to annotate.
+        NothingToAnnotateError: when no candidate is left to annotate, or none in one of the batches.
     """
     shortlist, corpus = read_shortlist(store), read_corpus_from(store, NATURAL)
     sizes = domain.settings.pool
@@ -70,6 +70,10 @@ def make_pools(store: Store, domain: Domain, batches: int, seed: int) -> PoolCou
         msg = f"run {store.key!r} has no candidate to annotate ({reasons})"
         raise NothingToAnnotateError(msg, "loosen the filters in domain.toml or import more pairs")
     by_batch = [pool.batch for pool in result.pools]
+    empty = [batch for batch in range(1, batches + 1) if batch not in by_batch]
+    if empty:
+        msg = f"batch {empty[0]} of run {store.key!r} would be empty: {len(corpus.pairs)} pairs for {batches} batches"
+        raise NothingToAnnotateError(msg, "annotate in fewer batches, or import more pairs")
     counts = PoolCounts(
         pools=len(result.pools),
         candidates=sum(len(pool.candidates) for pool in result.pools),

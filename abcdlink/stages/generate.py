@@ -93,8 +93,6 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
         generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed)
         for target in progress(plan.parts[part], label)
     )
-    if any(generated.pair is None for generated in pairs):
-        llm.check()
     store.write_text(name, GenerationPart(pairs=pairs).model_dump_json())
 
 
