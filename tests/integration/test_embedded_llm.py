@@ -76,4 +76,4 @@ def test_it_answers_by_the_schema_and_keeps_the_shared_prefix(llm: LLM) -> None:
 
 
 def test_a_question_longer_than_its_context_is_too_long(llm: LLM) -> None:
-    assert llm.ask(question("word " * 6000)).outcome is Outcome.TOO_LONG
+    assert llm.ask(question("word " * 9000)).outcome is Outcome.TOO_LONG
