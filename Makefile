@@ -30,6 +30,7 @@ setup:  ## install everything; quick when it is done
 	@$(MAKE) --no-print-directory -j2 environments
 
 environments: .venv/installed $(LABEL_STUDIO_TEMPLATE)
+	@:
 
 .venv/installed: pyproject.toml $(CONSTRAINTS)/main.txt
 	@echo "setup: .venv (a few minutes at first)"
