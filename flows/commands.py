@@ -64,7 +64,6 @@ def use_local_server() -> None:
     home = get_settings().home.resolve() / "prefect"
     home.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("PREFECT_HOME", str(home))
-    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "WARNING")
 
 
 def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from prefect.settings import PREFECT_LOGGING_LEVEL, temporary_settings
+
 from abcdlink.agreement import Agreement
 from abcdlink.cli.output import out, say
 from abcdlink.cli.results import print_agreement
@@ -152,7 +154,8 @@ def judge(store: Store, batch: int) -> None:
     settings = get_settings()
     token = settings.label_studio_token.get_secret_value()
     simulate_batch(store, settings.label_studio_url, token, batch, accounts=OVERLAP)
-    reconcile()
+    with temporary_settings({PREFECT_LOGGING_LEVEL: "WARNING"}):
+        reconcile()
 
 
 def invite(store: Store, waiting: dict[str, Any]) -> None:
