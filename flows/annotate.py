@@ -47,14 +47,16 @@ def annotate(
 
 
 def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
-    """Push a batch, suspend until it is complete, pull and measure it."""
+    """Push a batch, suspend until it is complete, pull and measure it; nothing when that was done before."""
+    if store.exists(batch_file(batch, "agreement.json")):
+        return
     pushed = push(store.key, domain, batch, overlap)
-    show_project(store.key, batch, pushed)
     while not store.exists(batch_file(batch, "judgments.jsonl")):
         progress = look(store.key, batch, overlap)
         if progress.complete:
             pull(store.key, batch)
         else:
+            show_project(store.key, batch, pushed)
             wait_for(store, str(flow_run.id), "annotators", batch, overlap)
             get_run_logger().info(
                 "Batch %d waits for annotators at %s (%d of %d tasks done). This run is suspended now and goes on by "
@@ -72,12 +74,12 @@ def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
 
 
 def feedback_round(store: Store, batch: int, overlap: int, auto: bool) -> None:
-    """Show every annotator's memo and go on when the coordinator resumes the run."""
-    for annotator, memo in write_memos(store.key, batch).items():
-        show_memo(store.key, batch, annotator, memo)
+    """Show every annotator's memo and go on when the coordinator resumes the run; nothing when that was before."""
     accepted = batch_file(batch, "feedback/accepted.json")
     if store.exists(accepted):
         return
+    for annotator, memo in write_memos(store.key, batch).items():
+        show_memo(store.key, batch, annotator, memo)
     if not auto:
         wait_for(store, str(flow_run.id), "feedback", batch, overlap)
         get_run_logger().info(
