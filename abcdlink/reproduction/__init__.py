@@ -1,0 +1,6 @@
+"""Reproduces the paper's tables as far as data and models are at hand."""
+
+from abcdlink.reproduction.records import Figure, Missing, Reproduction
+from abcdlink.reproduction.run import reproduce
+
+__all__ = ["Figure", "Missing", "Reproduction", "reproduce"]

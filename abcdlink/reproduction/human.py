@@ -1,0 +1,119 @@
+"""The paper's human evaluation: acceptance, kappa, and recall against exhaustive gold labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from pydantic import TypeAdapter, ValidationError
+
+from abcdlink.agreement import Agreement
+from abcdlink.corpus.builder import first_problem
+from abcdlink.corpus.formats.files import read_json_object, read_table
+from abcdlink.errors import InputError
+from abcdlink.judgments import BOTH, RANDOM
+from abcdlink.reproduction.paper import Triple
+from abcdlink.reproduction.records import Place
+
+JUDGMENTS = "annotations.csv"
+METHODS = {"R+LLM only": "llm", "Retriever only": "retriever", "Both": BOTH, "Random": RANDOM}
+"""The paper's name of a method -> ours."""
+
+GOLD_COLUMNS = ("og_doc_id", "source_id", "target_id")
+POOL = 3
+"""Candidates of each approach that came into a pool."""
+
+Lists = dict[str, list[str]]
+"""Approach -> target sentences, best first."""
+Source = tuple[str, str]
+"""Pair and source sentence."""
+
+
+def compare_acceptance(place: Place, ours: Agreement, printed: Mapping[str, float]) -> None:
+    """Compare the share of each method's candidates that both annotators call a link, in percent."""
+    for row, paper in printed.items():
+        found = ours.acceptance.get(METHODS.get(row, row))
+        if found is None:
+            place.miss(row, f"{JUDGMENTS} has no such method")
+        else:
+            place.compare(row, "accepted %", 100 * found.rate, paper, 1)
+
+
+def compare_kappa(place: Place, ours: Agreement, printed: Mapping[str, float]) -> None:
+    """Compare kappa over all judgments and by batch."""
+    measured = {"all": ours, **{f"batch {batch}": part for batch, part in ours.batches.items()}}
+    for row, paper in printed.items():
+        if row not in measured:
+            place.miss(row, f"its judgments are not in {JUDGMENTS}")
+        elif (kappa := measured[row].kappa) is None:
+            place.miss(row, f"kappa is undefined: {measured[row].note}")
+        else:
+            place.compare(row, "kappa", kappa, paper, 2)
+
+
+class TrueRecall:
+    """Predictions of both approaches and the exhaustive gold labels of some sources.
+
+    Args:
+        folder: holds one ``*_gold_labels.csv`` (og_doc_id, source_id, target_id) and one
+            ``predictions_*.json`` (pair -> source -> approach -> targets, best first).
+
+    Raises:
+        InputError: when a file is missing or does not fit, or a source with gold has no predictions.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._gold: dict[Source, set[str]] = {}
+        for _, cells in read_table(_only(folder, "*_gold_labels.csv"), GOLD_COLUMNS):
+            pair, source, target = (cells[column] for column in GOLD_COLUMNS)
+            self._gold.setdefault((pair, source), set()).add(target)
+        path = _only(folder, "predictions_*.json")
+        try:
+            predictions = TypeAdapter(dict[str, dict[str, Lists]]).validate_python(read_json_object(path))
+        except ValidationError as error:
+            msg = f"{path} does not fit: {first_problem(error)}"
+            raise InputError(msg, "take the file from the released data") from None
+        self._predicted: dict[Source, Lists] = {}
+        for pair, source in self._gold:
+            if source not in predictions.get(pair, {}):
+                msg = f"{path} has no predictions for the source {source!r} of {pair!r}"
+                raise InputError(msg, "take both files from the released data")
+            self._predicted[pair, source] = predictions[pair][source]
+
+    def compare(self, place: Place, printed: Mapping[str, Triple], limit: int | None) -> None:
+        """Compare macro means over the sources with gold labels.
+
+        ``Both`` is what both approaches predict. With ``limit``, lists are cut to that many, and the
+        paper's mean for ``Both`` is over the sources for which both approaches share something.
+        """
+        for row, paper in printed.items():
+            named = ("R+LLM", "Retriever") if row == "Both" else (row,)
+            lists = {
+                source: set.intersection(*(set(by.get(name, [])[:limit]) for name in named))
+                for source, by in self._predicted.items()
+            }
+            rows = [
+                _scores(predicted, self._gold[source])
+                for source, predicted in lists.items()
+                if predicted or limit is None or row != "Both"
+            ]
+            if not rows:
+                place.miss(row, "no source to take the mean over")
+                continue
+            for name, values, theirs in zip(("R", "P", "F1"), zip(*rows, strict=True), paper, strict=True):
+                place.compare(row, name, fmean(values), theirs, 2)
+
+
+def _scores(predicted: set[str], gold: set[str]) -> Sequence[float]:
+    """Return recall, precision and F1 of a set."""
+    hits = len(predicted & gold)
+    return hits / len(gold), hits / max(len(predicted), 1), 2 * hits / (len(predicted) + len(gold))
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if len(found) != 1:
+        msg = f"{folder} holds {len(found)} files {pattern}, not one"
+        raise InputError(msg, "take the folder from the released data")
+    return found[0]

@@ -1,0 +1,122 @@
+"""The paper's benchmark: retrievers on the data sets with gold links, and the counts of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from abcdlink.corpus.formats import import_corpus
+from abcdlink.corpus.records import Corpus
+from abcdlink.errors import InputError
+from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
+from abcdlink.progress import Progress
+from abcdlink.reproduction.paper import Triple
+from abcdlink.reproduction.records import Place
+from abcdlink.retrieval import RETRIEVERS, Retriever, get_retriever, rank_corpus
+from abcdlink.segmentation import get_segmenter
+
+FIRST_PAIRS = 60
+"""The paper's tables on synthetic pairs used only this many, in file order."""
+
+PAPER_NAMES = {
+    "bm25": "bm25",
+    "splade": "splade-v3",
+    "bgem3-sparse": "bge-m3-sparse",
+    "sfr": "sfr-mistral",
+    "all-mpnet": "all-mpnet-base-v2",
+    "bgem3-dense": "bge-m3",
+    "contriever": "contriever",
+    "dragon_plus": "dragon-plus",
+    "bge-reranker": "bge-reranker-v2-m3",
+    "ms_marco_minilm": "ms-marco-minilm-l6-v2",
+}
+"""The paper's name of a retriever -> ours."""
+
+
+class BenchmarkSet(NamedTuple):
+    """A data set: its folders (the first that is there is used) with their formats, and the pairs used."""
+
+    folders: Mapping[str, str]
+    first_pairs: int | None = None
+
+
+BENCHMARK_SETS = {
+    "NEWS-ECB+": BenchmarkSet({"news_ecb": "abcd-link"}),
+    "NEWS-SYNTH": BenchmarkSet({"news_synth": "abcd-link"}, FIRST_PAIRS),
+    "REVIEWS-SYNTH": BenchmarkSet({"reviews_synth": "abcd-link"}, FIRST_PAIRS),
+    "REVIEWS-F1000": BenchmarkSet({"f1000rd": "f1000rd", "f1000rd_sample": "f1000rd"}),
+}
+
+
+class Count(NamedTuple):
+    """One count of a data set and the decimals that the paper prints."""
+
+    of: Callable[[Corpus], float]
+    decimals: int
+
+
+def _links(corpus: Corpus) -> int:
+    return sum(len(targets) for pair in corpus.pairs for targets in pair.sources_with_links.values())
+
+
+def _per_pair(total: int, corpus: Corpus) -> float:
+    return total / max(len(corpus.pairs), 1)
+
+
+COUNTS = {
+    "pairs": Count(lambda corpus: len(corpus.pairs), 0),
+    "links": Count(_links, 0),
+    "avg_sents_src": Count(lambda c: _per_pair(sum(len(c.source_of(p).sentences) for p in c.pairs), c), 1),
+    "avg_sents_tgt": Count(lambda c: _per_pair(sum(len(c.target_of(p).sentences) for p in c.pairs), c), 1),
+    # As printed: sources with links, and links, of a pair.
+    "avg_links_src": Count(lambda c: _per_pair(c.source_count, c), 2),
+    "avg_links_tgt": Count(lambda c: _per_pair(_links(c), c), 2),
+}
+
+
+def load(data: Path, chosen: BenchmarkSet) -> Corpus | None:
+    """Read a data set whole; ``None`` when none of its folders is there."""
+    folder = next((name for name in chosen.folders if (data / name).is_dir()), None)
+    return import_corpus(chosen.folders[folder], data / folder, get_segmenter()) if folder else None
+
+
+def other_data(corpus: Corpus, counts: Mapping[str, float]) -> str:
+    """Say that a corpus has other pairs than the paper's; empty when their numbers are the same."""
+    pairs = counts.get("pairs", len(corpus.pairs))
+    return "" if pairs == len(corpus.pairs) else f"{len(corpus.pairs)} of {pairs:.0f} pairs"
+
+
+def compare_counts(place: Place, corpus: Corpus, printed: Mapping[str, float]) -> None:
+    """Count what the paper counts."""
+    for name, paper in printed.items():
+        if name in COUNTS:
+            place.compare("", name, COUNTS[name].of(corpus), paper, COUNTS[name].decimals)
+        else:
+            place.miss(name, "abcdlink does not count it")
+
+
+def compare_retriever(
+    place: Place, corpus: Corpus, retriever: Retriever, printed: Mapping[int, Triple], progress: Progress
+) -> None:
+    """Score a retriever at the paper's cutoffs; ``corpus`` is cut to the pairs that the paper used."""
+    means = macro_by_cutoff(score_ranking(corpus, rank_corpus(corpus, retriever, progress), list(printed)))
+    for cutoff, paper in printed.items():
+        scores = means[cutoff]
+        for name, ours, theirs in zip("PRF", (scores.precision, scores.recall, scores.f1), paper, strict=True):
+            place.compare(retriever.name, f"{'F1' if name == 'F' else name}@{cutoff}", 100 * ours, theirs, 2)
+
+
+def available(name: str) -> Retriever | str:
+    """Return the retriever, or why it cannot be had.
+
+    Args:
+        name: the paper's or our name.
+    """
+    ours = PAPER_NAMES.get(name, name)
+    if ours not in RETRIEVERS:
+        return f"abcdlink has no retriever {ours!r}"
+    try:
+        return get_retriever(ours)
+    except InputError as error:
+        return f"{error.problem}: {error.mend}"

@@ -1,0 +1,153 @@
+"""Comparing with printed figures: what is equal, what differs, and what cannot be computed and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from abcdlink.errors import InputError
+from abcdlink.reproduction import Reproduction, reproduce
+from abcdlink.reproduction.paper import PAPER_FILE
+
+DOCS = {
+    "a": {"0": "The bridge closed today.", "1": "Nobody was hurt."},
+    "b": {"0": "The mayor spoke.", "1": "The bridge closed.", "2": "It rained."},
+}
+LINKS = {"p": {"doc1": "a", "doc2": "b", "links": {"0": ["1"]}}}
+JUDGMENTS = """document_id,source_id,target_id,method,annotator_1,annotator_2
+d,0,1,llm,Link,Link
+d,0,2,llm,Link,No Link
+d,0,3,random,No Link,No Link
+e,0,1,llm,No Link,No Link
+e,0,2,mutual,Link,Link
+"""
+GOLD = "og_doc_id,source_id,target_id\nd,0,1\nd,0,2\nd,4,1\n"
+PREDICTIONS = {
+    "d": {
+        "0": {"R+LLM": ["1", "2"], "Retriever": ["3", "4", "5", "1"]},
+        "4": {"R+LLM": ["1", "9"], "Retriever": ["1"]},
+    }
+}
+
+
+def data(folder: Path, tables: object, *, with_data: bool = True) -> Path:
+    contents = {PAPER_FILE: json.dumps(tables)}
+    if with_data:
+        contents |= {
+            "news_ecb/docs.json": json.dumps(DOCS),
+            "news_ecb/x_links.json": json.dumps(LINKS),
+            "reviews_he/annotations.csv": JUDGMENTS,
+            "reviews_he/x_gold_labels.csv": GOLD,
+            "reviews_he/predictions_x.json": json.dumps(PREDICTIONS),
+        }
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+def differences(result: Reproduction) -> dict[tuple[str, str], float | None]:
+    return {(figure.row, figure.measure): figure.difference for figure in result.figures}
+
+
+def test_equal_and_different_figures(tmp_path):
+    tables = {"retrieval": {"NEWS-ECB+": {"bm25": {"1": [100, 90.5, 100], "2": [50, 100, 66.67]}}}}
+    result = reproduce(data(tmp_path, tables))
+    assert differences(result) == {
+        ("bm25", "P@1"): 0,
+        ("bm25", "R@1"): 9.5,
+        ("bm25", "F1@1"): 0,
+        ("bm25", "P@2"): 0,
+        ("bm25", "R@2"): 0,
+        ("bm25", "F1@2"): 0,
+    }
+    assert (result.equal, len(result.compared), result.missing) == (5, 6, ())
+    assert "first 60 pairs" in result.notes[0]
+
+
+def test_figures_of_other_data_are_not_compared(tmp_path):
+    tables = {
+        "dataset_stats": {"NEWS-ECB+": {"pairs": 9, "links": 1, "avg_sents_src": 2.0}},
+        "retrieval": {"NEWS-ECB+": {"bm25": {"1": [100, 100, 100]}}},
+    }
+    result = reproduce(data(tmp_path, tables))
+    assert {figure.remark for figure in result.figures} == {"1 of 9 pairs"}
+    assert (len(result.figures), result.compared) == (6, ())
+
+
+def test_human_evaluation(tmp_path):
+    tables = {
+        "acceptance": {"REVIEWS-HE": {"R+LLM only": 33.3, "Both": 100, "Retriever only": 5}},
+        "kappa": {"REVIEWS-HE": {"batch 1": 0.4, "batch 2": 0.9, "qualification": 0.7}},
+        "true_recall": {"columns": ["recall"], "REVIEWS": {"R+LLM": [1, 0.75, 0.83], "Both": [0.75, 1, 0.83]}},
+        "true_recall_pool": {"REVIEWS": {"Both": [1, 1, 1], "Retriever": [0.5, 0.5, 0.5]}},
+    }
+    result = reproduce(data(tmp_path, tables))
+    assert differences(result) == {
+        ("R+LLM only", "accepted %"): 0,
+        ("Both", "accepted %"): 0,
+        ("batch 1", "kappa"): 0,
+        ("batch 2", "kappa"): pytest.approx(0.1),
+        **{(row, name): 0 for row in ("R+LLM", "Both", "Retriever") for name in ("R", "P", "F1")},
+    }
+    assert [(gap.table, gap.what) for gap in result.missing] == [
+        ("acceptance", "Retriever only"),
+        ("kappa", "qualification"),
+    ]
+
+
+def test_missing_data_models_and_tables_are_named_with_the_reason(tmp_path):
+    tables = {
+        "retrieval": {"NEWS-ECB+": {"bm25": {"1": [1, 1, 1]}, "grep": {"1": [1, 1, 1]}}, "MOON": {}},
+        "acceptance": {"NEWS-HE": {"Both": 50}},
+        "kappa": {"NEWS-HE": {"all": 0.5}},
+        "true_recall": {"NEWS": {"Both": [1, 1, 1]}},
+        "significance": {"NEWS-ECB+": []},
+        "note": "text",
+    }
+    result = reproduce(data(tmp_path, tables, with_data=False))
+    assert result.figures == ()
+    reasons = {(gap.table, gap.dataset, gap.what): gap.reason for gap in result.missing}
+    assert reasons.pop(("retrieval", "NEWS-ECB+", "all")) == "no such data: no folder news_ecb"
+    assert "no folder is known" in reasons.pop(("retrieval", "MOON", "all"))
+    assert "no retriever 'grep'" in reasons.pop(("retrieval", "all", "grep"))
+    assert "annotations.csv" in reasons.pop(("acceptance", "NEWS-HE", "all"))
+    assert "annotations.csv" in reasons.pop(("kappa", "NEWS-HE", "all"))
+    assert "_gold_labels.csv" in reasons.pop(("true_recall", "NEWS", "all"))
+    assert "LLM" in reasons.pop(("significance", "all", "all"))
+    assert reasons == {}
+
+
+def test_a_broken_data_set_is_missing_and_the_others_are_compared(tmp_path):
+    tables = {"retrieval": {"NEWS-ECB+": {"bm25": {"1": [1, 1, 1]}}}, "kappa": {"REVIEWS-HE": {"batch 1": 0.4}}}
+    source = data(tmp_path, tables)
+    (source / "news_ecb" / "docs.json").write_text("[", encoding="utf-8")
+    result = reproduce(source)
+    assert differences(result) == {("batch 1", "kappa"): 0}
+    assert [gap.dataset for gap in result.missing] == ["NEWS-ECB+"]
+    assert "is not JSON" in result.missing[0].reason
+
+
+def test_predictions_that_lack_a_source_are_named(tmp_path):
+    source = data(tmp_path, {"true_recall": {"REVIEWS": {"Both": [1, 1, 1]}}})
+    (source / "reviews_he" / "predictions_x.json").write_text('{"d": {"0": {"R+LLM": []}}}', encoding="utf-8")
+    assert "no predictions for the source '4' of 'd'" in reproduce(source).missing[0].reason
+    (source / "reviews_he" / "predictions_x.json").write_text('{"d": {"0": 7}}', encoding="utf-8")
+    assert "does not fit" in reproduce(source).missing[0].reason
+
+
+@pytest.mark.parametrize(
+    ("tables", "problem"), [({}, "none of the tables"), ({"kappa": 7}, "does not fit: kappa"), ([], "holds a list")]
+)
+def test_figures_that_cannot_be_read_are_one_clear_error(tmp_path, tables, problem):
+    with pytest.raises(InputError, match=problem):
+        reproduce(data(tmp_path, tables, with_data=False))
+
+
+def test_a_folder_without_figures_and_an_unknown_retriever(tmp_path):
+    with pytest.raises(InputError, match=r"paper_tables\.json is not there"):
+        reproduce(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="the paper has no retriever 'grep'"):
+        reproduce(data(tmp_path, {"kappa": {}}), ["grep"])
