@@ -12,7 +12,7 @@ from abcdlink.corpus.records import Document
 from abcdlink.errors import InputError
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Retriever
-from abcdlink.retrieval.encoders import BATCH, Use, load
+from abcdlink.retrieval.encoders import BATCH, Use, load, require
 
 
 class CrossEncoder(Retriever):
@@ -52,6 +52,7 @@ class CrossEncoder(Retriever):
 def _cross(use: Use, device: str | None) -> Any:  # noqa: ANN401 - sentence-transformers has no types
     import sentence_transformers
 
+    require(use.folder, "CrossEncoder", "ForSequenceClassification")
     model = sentence_transformers.CrossEncoder(
         str(use.folder), device=device, local_files_only=True, max_length=use.max_length
     )

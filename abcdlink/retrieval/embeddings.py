@@ -23,6 +23,9 @@ Vector = NDArray[Any]
 CHUNK = 512
 """Sentences that are embedded between two writes to the store: what a kill can cost."""
 
+NAME = 100
+"""Characters of a retriever's name in the name of a folder; a name can be a long path."""
+
 LOOKUP = 500
 """Keys in one query, below SQLite's limit of variables."""
 
@@ -83,7 +86,7 @@ class Embedder:
     def __init__(self, name: str, encoder: Encoder) -> None:
         self.name = name
         self._encoder = encoder
-        path = get_settings().cache_root / "embeddings" / safe(name) / f"{encoder.identity}.sqlite"
+        path = get_settings().cache_root / "embeddings" / safe(name)[-NAME:] / f"{encoder.identity}.sqlite"
         self._store = VectorStore(path, encoder.dtype)
 
     def embed(self, texts: Sequence[str], progress: Progress = silent) -> list[Vector]:

