@@ -16,7 +16,7 @@ from abcdlink.judgments import Annotator
 from abcdlink.layout import ANNOTATORS, batch_file
 from abcdlink.store import Store, open_run
 from flows.artifacts import show_agreement, show_memo, show_project, show_results
-from flows.parameters import AnnotationParameters, RunKey
+from flows.parameters import AnnotationParameters, RunKey, run_domain
 from tasks.annotation import conclude, look, measure, pull, push, wait_for, write_memos
 from tasks.runs import add_tag
 
@@ -27,17 +27,19 @@ SIMULATED_TAG = "simulated-annotators"
 @flow(name="annotate", flow_run_name="annotate {run}")
 def annotate(
     run: RunKey,
-    domain: str = "news",
+    domain: str = "",
     annotation: AnnotationParameters = AnnotationParameters(),
 ) -> None:
     """Have people judge the candidates of a run, batch by batch; ends with a data set and a report.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of a domain, e.g. news or reviews.
+        domain: name or path of the domain; empty: the one that the run was begun with.
         annotation: how people annotate.
     """
-    store, overlap = open_run(run), annotation.overlap_in(domain)
+    store = open_run(run)
+    domain = run_domain(store, domain)
+    overlap = annotation.overlap_in(domain)
     for batch in range(1, annotation.batches + 1):
         annotate_batch(store, domain, batch, overlap)
         if batch < annotation.batches:

@@ -11,24 +11,25 @@ from abcdlink.stages.benchmark import Benchmark, benchmark_done, read_benchmark
 from abcdlink.stages.decide import part_count
 from abcdlink.store import open_run
 from flows.artifacts import show_benchmark, show_shortlist
-from flows.parameters import BenchmarkParameters, RunKey
+from flows.parameters import BenchmarkParameters, RunKey, run_domain
 from tasks.approaches import choose_llm_approaches, choose_shortlist, decide_part, rank, score
 
 
 @flow(name="benchmark", flow_run_name="benchmark {run}")
 def benchmark(
     run: RunKey,
-    domain: str = "news",
+    domain: str = "",
     benchmark: BenchmarkParameters = BenchmarkParameters(),
 ) -> Benchmark:
     """Score retrievers, and retriever + LLM, on the synthetic corpus of a run.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of a domain, e.g. news or reviews.
+        domain: name or path of the domain; empty: the one that the run was begun with.
         benchmark: which approaches are compared.
     """
     store, plan = open_run(run), benchmark.plan()
+    domain = run_domain(store, domain)
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
     if benchmark_done(store, plan):
         result = read_benchmark(store)

@@ -11,24 +11,25 @@ from abcdlink.stages.candidates import PoolCounts, candidates_done, read_counts,
 from abcdlink.stages.decide import part_count
 from abcdlink.store import open_run
 from flows.artifacts import show_candidates
-from flows.parameters import AnnotationParameters, RunKey
+from flows.parameters import AnnotationParameters, RunKey, run_domain
 from tasks.approaches import build_pools, decide_part, rank
 
 
 @flow(name="candidates", flow_run_name="candidates {run}")
 def candidates(
     run: RunKey,
-    domain: str = "news",
+    domain: str = "",
     annotation: AnnotationParameters = AnnotationParameters(),
 ) -> PoolCounts:
     """Build the pools that annotators will see, batch by batch.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of a domain, e.g. news or reviews.
+        domain: name or path of the domain; empty: the one that the run was begun with.
         annotation: how people annotate.
     """
     store = open_run(run)
+    domain = run_domain(store, domain)
     if candidates_done(store, annotation.batches, annotation.seed):
         counts = read_counts(store)
     else:

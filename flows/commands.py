@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, print_json, say
+from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, RunDomainOption, print_json, say
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.settings import get_settings
@@ -138,7 +138,7 @@ def run_drops(json: JsonOption = False) -> None:
 
 def annotate(
     run: RunArgument,
-    domain: DomainOption = "news",
+    domain: RunDomainOption = "",
     batches: BatchesOption = 2,
     overlap: OverlapOption = None,
     auto_feedback: AutoFeedbackOption = False,

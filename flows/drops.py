@@ -16,7 +16,7 @@ from abcdlink.store import existing_run
 from flows.artifacts import key, table
 from flows.bootstrap import start_annotation
 from flows.candidates import candidates
-from flows.parameters import AnnotationParameters, OptionalRunKey
+from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
 
 LEDGER = "drops"
 """Folder beside the runs in which is kept what was taken already."""
@@ -26,7 +26,7 @@ LEDGER = "drops"
 def drops(
     run: OptionalRunKey = "",
     source: str = "",
-    domain: str = "news",
+    domain: str = "",
     annotation: AnnotationParameters = AnnotationParameters(batches=1),
 ) -> list[str]:
     """Take in what is new, and open one annotation batch for it; returns the run keys that were begun.
@@ -37,7 +37,7 @@ def drops(
     Args:
         run: run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.
         source: folder or s3:// prefix; empty: ABCDLINK_DROPS_SOURCE.
-        domain: name or path of a domain, e.g. news or reviews.
+        domain: name or path of the domain; empty: the one that the run was begun with.
         annotation: how people annotate.
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
@@ -47,6 +47,7 @@ def drops(
     if not run:
         msg = "the flow drops does not know whose shortlist to use"
         raise InputError(msg, "set ABCDLINK_DROPS_RUN, or give the run key of a finished benchmark")
+    domain = run_domain(existing_run(run), domain)
     begun: list[str] = []
     more = True
     while more:

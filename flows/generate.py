@@ -9,7 +9,7 @@ from abcdlink.stages.generate import Generation, generation_done, plan_generatio
 from abcdlink.store import open_run
 from abcdlink.validation import Validation
 from flows.artifacts import show_generation, show_validation
-from flows.parameters import FirstPairs, GenerationParameters, RunKey
+from flows.parameters import FirstPairs, GenerationParameters, RunKey, run_domain
 from tasks.corpus import assemble_synthetic, generate_part, intake, validate_synthetic
 
 
@@ -44,13 +44,13 @@ def generate(
 
 
 @flow(name="validate", flow_run_name="validate {run}")
-def validate(run: RunKey, domain: str = "news") -> Validation:
+def validate(run: RunKey, domain: str = "") -> Validation:
     """Measure the synthetic corpus of a run against its natural one.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of a domain, e.g. news or reviews.
+        domain: name or path of the domain; empty: the one that the run was begun with.
     """
-    result = validate_synthetic(run, domain)
+    result = validate_synthetic(run, run_domain(open_run(run), domain))
     show_validation(run, result)
     return result

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from abcdlink.domain import find_domain
 from abcdlink.generation import Strategy
 from abcdlink.stages.benchmark import BenchmarkPlan
-from abcdlink.store import RUN_KEY
+from abcdlink.stages.intake import domain_of
+from abcdlink.store import RUN_KEY, Store
 
 RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]
 OptionalRunKey = Annotated[str, Field(pattern=f"^({RUN_KEY.pattern})?$")]
@@ -95,3 +96,8 @@ class AnnotationParameters(Parameters):
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each task of this domain."""
         return self.overlap or find_domain(domain).settings.overlap
+
+
+def run_domain(store: Store, domain: str) -> str:
+    """Return the path of a run's domain; ``domain`` is what the form says, empty: what the run was begun with."""
+    return str(domain_of(store, domain).folder)

@@ -16,6 +16,7 @@ from abcdlink.errors import AbcdlinkError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.")]
+RunDomainOption = Annotated[str, typer.Option("--domain", help="Domain; default: the one the run was begun with.")]
 RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole bootstrap.")]
 
 out = Console()

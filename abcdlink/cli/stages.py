@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, listed, print_json, print_table, say
+from abcdlink.cli.output import (
+    DomainOption,
+    JsonOption,
+    RunArgument,
+    RunDomainOption,
+    listed,
+    print_json,
+    print_table,
+    say,
+)
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.progress import terminal
@@ -54,16 +63,17 @@ def generate(
         say(f"  refused {count}: {reason}")
 
 
-def validate(run: RunArgument, domain: DomainOption = "news", json: JsonOption = False) -> None:
+def validate(run: RunArgument, domain: RunDomainOption = "", json: JsonOption = False) -> None:
     """Measure the synthetic corpus of a run against its natural one.
 
     Example: `abcdlink validate spring-news`
     """
-    from abcdlink.domain import find_domain
+    from abcdlink.stages.intake import domain_of
     from abcdlink.stages.validate import run_validation
     from abcdlink.store import existing_run
 
-    result = run_validation(existing_run(run), find_domain(domain))
+    store = existing_run(run)
+    result = run_validation(store, domain_of(store, domain))
     if json:
         print_json(result.model_dump(mode="json"))
         return

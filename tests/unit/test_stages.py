@@ -19,7 +19,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import BenchmarkPlan, run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, run_candidates
 from abcdlink.stages.generate import generate_part, plan_generation, run_generation
-from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.intake import domain_of, take_corpus
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import Store, open_run
@@ -115,6 +115,15 @@ def test_other_settings_for_the_same_run_are_refused_by_name(store: Store, domai
     with pytest.raises(InputError, match=r"seed=13 \(now 14\)") as refused:
         run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 14, 1))
     assert "another run key" in refused.value.mend
+
+
+def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
+    assert domain_of(store).name == "news"
+    assert domain_of(store, "news").name == "news"
+    with pytest.raises(InputError, match="begun with the domain 'news', not 'reviews'"):
+        domain_of(store, "reviews")
+    with pytest.raises(InputError, match="has not been begun"):
+        domain_of(open_run("never"))
 
 
 def test_documents_that_no_pair_uses_are_generated_for_too(store: Store) -> None:
