@@ -13,7 +13,7 @@ from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.runtime import flow_run
 
 from abcdlink.judgments import Annotator
-from abcdlink.layout import ANNOTATORS, batch_file
+from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, batch_file
 from abcdlink.store import Store, open_run
 from flows.artifacts import show_agreement, show_memo, show_project, show_results
 from flows.parameters import AnnotationParameters, RunKey, run_domain
@@ -50,10 +50,10 @@ def annotate(
 
 def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
     """Push a batch, suspend until it is complete, pull and measure it; nothing when that was done before."""
-    if store.exists(batch_file(batch, "agreement.json")):
+    if store.exists(batch_file(batch, AGREEMENT)):
         return
     pushed = push(store.key, domain, batch, overlap)
-    while not store.exists(batch_file(batch, "judgments.jsonl")):
+    while not store.exists(batch_file(batch, JUDGMENTS)):
         progress = look(store.key, batch, overlap)
         if progress.complete:
             pull(store.key, batch)

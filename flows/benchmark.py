@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from prefect import flow
 
-from abcdlink.corpus.io import read_corpus_from
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import Benchmark, benchmark_done, read_benchmark
@@ -38,7 +37,7 @@ def benchmark(
             rank(run, SYNTHETIC, retriever)
         llm_approaches = choose_llm_approaches(run, domain, plan)
         for approach in llm_approaches:
-            for part in range(part_count(read_corpus_from(store, SYNTHETIC))):
+            for part in range(part_count(store, SYNTHETIC)):
                 decide_part(run, SYNTHETIC, domain, approach, part)
         result = score(run, plan, llm_approaches)
     show_benchmark(run, result)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from prefect import flow
 
-from abcdlink.corpus.io import read_corpus_from
 from abcdlink.layout import NATURAL
 from abcdlink.linking.records import ApproachKind
 from abcdlink.stages.candidates import PoolCounts, candidates_done, read_counts, read_shortlist
@@ -37,7 +36,7 @@ def candidates(
         for approach in (choice.first, choice.second):
             rank(run, NATURAL, approach.retriever)
             if approach.kind is ApproachKind.LLM:
-                for part in range(part_count(read_corpus_from(store, NATURAL))):
+                for part in range(part_count(store, NATURAL)):
                     decide_part(run, NATURAL, domain, approach, part)
         counts = build_pools(run, domain, annotation.batches, annotation.seed)
     show_candidates(run, counts)

@@ -41,10 +41,10 @@ MILESTONES = {
     SHORTLIST: "shortlist chosen",
     POOL_COUNTS: "candidate pools built",
     batch_file(1, "push.json"): "batch 1 is in Label Studio",
-    batch_file(1, "agreement.json"): "batch 1 pulled and measured",
+    batch_file(1, AGREEMENT): "batch 1 pulled and measured",
     batch_file(1, "feedback/accepted.json"): "feedback round over",
     batch_file(2, "push.json"): "batch 2 is in Label Studio",
-    batch_file(2, "agreement.json"): "batch 2 pulled and measured",
+    batch_file(2, AGREEMENT): "batch 2 pulled and measured",
     REPORT: "data set and report written",
 }
 

@@ -62,7 +62,7 @@ def look(run: str, batch: int, overlap: int) -> BatchProgress:
 @task(task_run_name="pull batch {batch}", **SERVICE_RETRIES)
 def pull(run: str, batch: int) -> dict[str, int]:
     """Read the judgments of a batch; returns counts. The judgments file is written last."""
-    store, name = open_run(run), batch_file(batch, "judgments.jsonl")
+    store, name = open_run(run), batch_file(batch, JUDGMENTS)
     if not store.exists(name):
         known = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
         result = pull_batch(label_studio(), run, batch, pools_of(store, batch), known)
@@ -80,9 +80,9 @@ def pull(run: str, batch: int) -> dict[str, int]:
 @task(task_run_name="agreement of batch {batch}")
 def measure(run: str, batch: int, overlap: int) -> Agreement:
     """Compute kappa and acceptance rates of one batch."""
-    store, name = open_run(run), batch_file(batch, "agreement.json")
+    store, name = open_run(run), batch_file(batch, AGREEMENT)
     if not store.exists(name):
-        result = agreement(store.read_records(batch_file(batch, "judgments.jsonl"), Judgment), overlap)
+        result = agreement(store.read_records(batch_file(batch, JUDGMENTS), Judgment), overlap)
         store.write_text(name, result.model_dump_json(indent=2))
     return Agreement.model_validate_json(store.read_text(name))
 
@@ -92,7 +92,7 @@ def write_memos(run: str, batch: int) -> dict[str, str]:
     """Write one memo per annotator; returns annotator -> Markdown."""
     store = open_run(run)
     texts = memos(
-        store.read_records(batch_file(batch, "judgments.jsonl"), Judgment),
+        store.read_records(batch_file(batch, JUDGMENTS), Judgment),
         read_corpus_from(store, NATURAL),
         pools_of(store, batch),
     )
@@ -108,7 +108,7 @@ def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     judgments = [
         judgment
         for batch in range(1, batches + 1)
-        for judgment in store.read_records(batch_file(batch, "judgments.jsonl"), Judgment)
+        for judgment in store.read_records(batch_file(batch, JUDGMENTS), Judgment)
     ]
     store.write_records(JUDGMENTS, judgments)
     store.write_text(AGREEMENT, agreement(judgments, overlap).model_dump_json(indent=2))

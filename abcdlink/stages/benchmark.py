@@ -90,7 +90,7 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: list[Approach]
         results += scored
         tables += frames
     for approach in with_llm:
-        part = read_decisions(store, SYNTHETIC, approach, part_count(corpus))
+        part = read_decisions(store, SYNTHETIC, approach)
         table = score_decisions(corpus, part.decisions)
         usage[approach.name] = part.usage
         results.append(_result(approach, macro(table), part.usage.seconds))
@@ -141,8 +141,7 @@ def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progress: P
     for retriever in plan.retrievers:
         rank(store, SYNTHETIC, retriever, progress)
     approaches = llm_approaches(store, domain, plan)
-    parts = part_count(read_corpus_from(store, SYNTHETIC))
     for approach in approaches:
-        for part in range(parts):
+        for part in range(part_count(store, SYNTHETIC)):
             decide_part(store, SYNTHETIC, domain, approach, part, progress)
     return finish_benchmark(store, plan, approaches)

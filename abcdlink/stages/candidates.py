@@ -96,8 +96,7 @@ def _decisions(store: Store, approach: Approach, size: int) -> Sequence[Decision
     if approach.kind is ApproachKind.RETRIEVER:
         filling = approach.model_copy(update={"cutoff": max(approach.cutoff, size)})
         return decide_top_k(filling, store.read_table(rankings_file(NATURAL, approach.retriever)))
-    parts = part_count(read_corpus_from(store, NATURAL))
-    return read_decisions(store, NATURAL, approach, parts).decisions
+    return read_decisions(store, NATURAL, approach).decisions
 
 
 def run_candidates(store: Store, domain: Domain, batches: int, seed: int, progress: Progress = silent) -> PoolCounts:
@@ -108,7 +107,7 @@ def run_candidates(store: Store, domain: Domain, batches: int, seed: int, progre
     for approach in (shortlist.first, shortlist.second):
         rank(store, NATURAL, approach.retriever, progress)
         if approach.kind is ApproachKind.LLM:
-            for part in range(part_count(read_corpus_from(store, NATURAL))):
+            for part in range(part_count(store, NATURAL)):
                 decide_part(store, NATURAL, domain, approach, part, progress)
     return make_pools(store, domain, batches, seed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.corpus.records import Corpus, Record
+from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
 from abcdlink.errors import ServiceError
 from abcdlink.layout import decision_part, rankings_file
@@ -27,9 +27,9 @@ class DecisionPart(Record):
     usage: Usage
 
 
-def part_count(corpus: Corpus) -> int:
-    """Return into how many parts the pairs of a corpus are cut."""
-    return len(parts_of(corpus.pairs, PART_SIZE))
+def part_count(store: Store, corpus_name: str) -> int:
+    """Return into how many parts the pairs of a corpus of the run are cut."""
+    return len(parts_of(read_corpus_from(store, corpus_name).pairs, PART_SIZE))
 
 
 def decide_part(
@@ -48,13 +48,14 @@ def decide_part(
         return
     corpus = read_corpus_from(store, corpus_name)
     rankings = store.read_table(rankings_file(corpus_name, approach.retriever))
-    pairs = parts_of(corpus.pairs, PART_SIZE)[part]
+    parts = parts_of(corpus.pairs, PART_SIZE)
+    pairs = parts[part]
     wanted = rankings["pair"].isin([pair.id for pair in pairs])
     offered = top_k(rankings[wanted], approach.cutoff)
     llm = LLM()
     llm.check()
     linker = ListwiseLinker(domain, llm, approach)
-    label = f"{approach.name} on {corpus_name}, part {part + 1} of {part_count(corpus)}"
+    label = f"{approach.name} on {corpus_name}, part {part + 1} of {len(parts)}"
     decisions = tuple(
         decision for pair in progress(pairs, label) for decision in linker.decide(pair, corpus, offered[pair.id])
     )
@@ -65,11 +66,11 @@ def decide_part(
     store.write_text(name, DecisionPart(decisions=decisions, usage=usage).model_dump_json())
 
 
-def read_decisions(store: Store, corpus_name: str, approach: Approach, parts: int) -> DecisionPart:
+def read_decisions(store: Store, corpus_name: str, approach: Approach) -> DecisionPart:
     """Return all parts of an LLM approach's decisions as one; ``FileNotFoundError`` when one is missing."""
     read = [
         DecisionPart.model_validate_json(store.read_text(decision_part(corpus_name, approach.name, part)))
-        for part in range(parts)
+        for part in range(part_count(store, corpus_name))
     ]
     decisions = tuple(decision for part in read for decision in part.decisions)
     return DecisionPart(decisions=decisions, usage=sum((part.usage for part in read), Usage()))
