@@ -37,13 +37,13 @@ def decide_top_k(approach: Approach, rankings: pd.DataFrame) -> list[Decision]:
     ``offered`` stays empty: a retriever chooses among the whole target document.
 
     Raises:
-        InputError: when the approach is no retriever.
+        InputError: when an LLM decides, or the cutoff is a rule.
     """
-    if approach.kind is not ApproachKind.RETRIEVER:
-        msg = f"{approach.name} is no retriever"
+    if approach.kind is ApproachKind.LLM:
+        msg = f"{approach.name} decides by an LLM"
         raise InputError(msg, "let the linker of its kind decide")
     return [
         Decision(approach=approach.name, pair=pair, source=source, targets=targets)
-        for pair, by_source in top_k(rankings, approach.cutoff).items()
+        for pair, by_source in top_k(rankings, approach.k).items()
         for source, targets in by_source.items()
     ]

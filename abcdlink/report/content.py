@@ -110,15 +110,20 @@ class Content:
         return sorted(map(ApproachResult.model_validate, found), key=lambda result: -result.f1_of_all)
 
     def series(self, measure: str) -> list[Series]:
-        """Return one measure of the benchmark by cutoff: retrievers, then approaches with an LLM."""
+        """Return one measure of the benchmark by cutoff: retrievers, then approaches with an LLM.
+
+        Approaches that cut by a rule have no place on this axis; the table has them.
+        """
         lines: dict[str, dict[int, float]] = {}
         points = []
         for result in self.results:
             approach, value = result.approach, getattr(result, measure)
-            if approach.kind is ApproachKind.RETRIEVER:
-                lines.setdefault(approach.retriever, {})[approach.cutoff] = value
-            else:
+            if not isinstance(approach.cutoff, int):
+                continue
+            if approach.kind is ApproachKind.LLM:
                 points.append(Series(approach.name, {approach.cutoff: value}, alone=True))
+            else:
+                lines.setdefault(approach.retriever, {})[approach.cutoff] = value
         return [Series(name, values) for name, values in sorted(lines.items())] + points
 
     @cached_property

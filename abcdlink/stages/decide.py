@@ -51,7 +51,7 @@ def decide_part(
     parts = parts_of(corpus.pairs, PART_SIZE)
     pairs = parts[part]
     wanted = rankings["pair"].isin([pair.id for pair in pairs])
-    offered = top_k(rankings[wanted], approach.cutoff)
+    offered = top_k(rankings[wanted], approach.k)
     llm = LLM()
     llm.check()
     linker = ListwiseLinker(domain, llm, approach)
