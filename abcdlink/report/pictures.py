@@ -83,6 +83,21 @@ def _for_page(svg: str, alt: str) -> Markup:
     return Markup(svg)  # noqa: S704 - drawn by matplotlib, which escapes text; the rest is ours
 
 
+def as_image(picture: Markup) -> str:
+    """Return a picture as a ``data:`` address that any page can show, in the colours of the light scheme."""
+    from base64 import b64encode
+    from importlib.resources import files
+
+    css = files("abcdlink.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    colours: dict[str, str] = {}
+    for name, colour in re.findall(r"--([a-z0-9-]+): (#[0-9a-f]+)", css):
+        colours.setdefault(name, colour)  # the light scheme comes first
+    svg = re.sub(r"var\(--([a-z0-9-]+)\)", lambda found: colours[found.group(1)], picture)
+    background = f'<svg xmlns="http://www.w3.org/2000/svg" style="background: {colours["card"]}" '
+    svg = svg.replace("<svg ", background, 1)
+    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+
+
 def by_cutoff(measure: str, series: Sequence[Series]) -> Markup:
     """Draw one measure (``F1``, ``Recall``) by cutoff, one line a retriever, one point an LLM approach."""
     cutoffs = sorted({cutoff for one in series for cutoff in one.values})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import re
 import xml.etree.ElementTree as ET
 from functools import cache
@@ -14,6 +15,7 @@ from abcdlink.agreement import agreement
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label
 from abcdlink.report import write_report
+from abcdlink.report.pictures import Series, as_image, by_cutoff
 from abcdlink.store import Store
 
 SECTIONS = ["glance", "generated", "benchmark", "shortlist", "candidates", "acceptance", "agreement", "disagreements"]
@@ -191,3 +193,13 @@ def test_one_label_only_is_said(empty: Store):
     assert "undefined (one label only)" in text
     assert "nan" not in text.lower().split()
     assert "All annotators said the same of every candidate." in text
+
+
+def test_a_picture_can_be_shown_outside_the_page():
+    picture = by_cutoff("F1", [Series("bm25", {1: 0.4, 3: 0.5})])
+    head, _, data = as_image(picture).partition(",")
+    assert head == "data:image/svg+xml;base64"
+    svg = base64.b64decode(data).decode()
+    ET.fromstring(svg)  # noqa: S314
+    assert "var(--" not in svg
+    assert "#1668ad" in svg
