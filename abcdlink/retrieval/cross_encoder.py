@@ -26,6 +26,8 @@ class CrossEncoder(Retriever):
         use: which model, and its maximum length in tokens of the two sentences together.
     """
 
+    cells_per_part = 10_000
+
     def __init__(self, name: str, use: Use) -> None:
         self.name = name
         self._use = use

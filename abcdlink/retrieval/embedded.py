@@ -23,6 +23,8 @@ class Embedded(Retriever):
         targets: gives those of target sentences; ``None``: the same.
     """
 
+    sentences_per_part = 1000
+
     def __init__(self, embedder: Embedder, targets: Embedder | None = None) -> None:
         self.name = embedder.name
         self._embedder = embedder
@@ -38,6 +40,12 @@ class Embedded(Retriever):
         sources = self._embedder.embed(list(position), progress)
         targets = self._target_embedder.embed(list(position), progress) if self._target_embedder else sources
         self._sources, self._targets = self._matrices(sources, targets)
+
+    def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
+        """Embed sentences, those that were not embedded before."""
+        distinct = list(dict.fromkeys(texts))
+        for embedder in filter(None, (self._embedder, self._target_embedder)):
+            embedder.embed(distinct, progress)
 
     def score(self, source: Document, target: Document) -> NDArray[np.float64]:
         """Return products of vectors."""

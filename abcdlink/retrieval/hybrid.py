@@ -30,6 +30,11 @@ class Hybrid(Retriever):
 
     def __init__(self, dense: Retriever) -> None:
         self._dense = dense
+        self.sentences_per_part = dense.sentences_per_part
+
+    def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
+        """Embed sentences, those that were not embedded before."""
+        self._dense.warm(texts, progress)
 
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
         """Tokenise and embed all documents; replaces what was prepared before."""
