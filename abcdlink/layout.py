@@ -30,9 +30,14 @@ def safe(name: str) -> str:
     return quote(name, safe="@+")
 
 
-def rankings_file(corpus: str, retriever: str) -> str:
-    """Return the file of one retriever's rankings of one corpus."""
-    return f"rankings/{corpus}/{safe(retriever)}.parquet"
+def rank_plan_file(corpus: str, retriever: str) -> str:
+    """Return the file that says how one retriever's work on one corpus is cut into parts."""
+    return f"rankings/{corpus}/{safe(retriever)}/plan.json"
+
+
+def rankings_part(corpus: str, retriever: str, part: int) -> str:
+    """Return the file of one part of a retriever's rankings of one corpus."""
+    return f"rankings/{corpus}/{safe(retriever)}/part-{part:05d}.parquet"
 
 
 def decision_part(corpus: str, approach: str, part: int) -> str:

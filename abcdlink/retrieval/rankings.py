@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def rank_corpus(
-    corpus: Corpus, retriever: Retriever, progress: Progress = silent, pairs: Sequence[Pair] | None = None
-) -> pd.DataFrame:
-    """Rank all target sentences for every source sentence.
+def rank_corpus(corpus: Corpus, retriever: Retriever, progress: Progress = silent) -> pd.DataFrame:
+    """Prepare a retriever with all documents that a corpus uses, and rank all of its pairs, as ``rank_pairs``."""
+    retriever.prepare(list(corpus.used_documents()), progress)
+    return rank_pairs(corpus, retriever, corpus.pairs, progress)
 
-    ``pairs``: rank only these pairs of the corpus. The retriever is prepared with all documents
-    that any pair of the corpus uses, so that scores do not depend on how pairs are divided.
+
+def rank_pairs(
+    corpus: Corpus, retriever: Retriever, pairs: Sequence[Pair], progress: Progress = silent
+) -> pd.DataFrame:
+    """Rank all target sentences for every source sentence of some pairs.
+
+    The retriever was prepared with all documents that any pair of the corpus uses, so that scores
+    do not depend on how pairs are divided.
 
     Returns:
         One row per (pair, source sentence, target sentence), in the order of pairs, of source
@@ -31,8 +37,6 @@ def rank_corpus(
     """
     import pandas as pd
 
-    retriever.prepare(list(corpus.used_documents()), progress)
-    pairs = corpus.pairs if pairs is None else pairs
     shapes = [(len(corpus.source_of(pair).sentences), len(corpus.target_of(pair).sentences)) for pair in pairs]
     ends = np.cumsum([rows * columns for rows, columns in shapes], dtype=np.int64)
     total = int(ends[-1]) if pairs else 0

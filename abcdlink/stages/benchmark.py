@@ -11,13 +11,13 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import Domain
 from abcdlink.evaluation.scores import Scores, macro, macro_by_cutoff, score_decisions, score_ranking
 from abcdlink.evaluation.shortlist import ApproachResult
-from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC, rankings_file
+from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.decide import decide_part, part_count, read_decisions
 from abcdlink.stages.once import is_done
-from abcdlink.stages.rank import SECONDS, rank
+from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ def _score_retriever(
     store: Store, corpus: Corpus, retriever: str, plan: BenchmarkPlan
 ) -> tuple[list[ApproachResult], list[pd.DataFrame]]:
     """Score one retriever at every cutoff: results, and a per-source table for each."""
-    rankings = store.read_table(rankings_file(SYNTHETIC, retriever))
+    rankings, effort = read_rankings(store, SYNTHETIC, retriever)
     frame = score_ranking(corpus, rankings, plan.cutoffs)
     results, tables = [], []
     for cutoff, scores in macro_by_cutoff(frame).items():
         approach = Approach(kind=ApproachKind.RETRIEVER, retriever=retriever, cutoff=cutoff)
-        results.append(_result(approach, scores, float(rankings.attrs[SECONDS])))
+        results.append(_result(approach, scores, effort.cost))
         tables.append(_named(frame[frame["cutoff"] == cutoff], approach))
     return results, tables
 

@@ -10,13 +10,13 @@ from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError
 from abcdlink.evaluation.shortlist import Shortlist
-from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST, rankings_file
+from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind, Decision
 from abcdlink.linking.top_k import decide_top_k
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.decide import decide_part, part_count, read_decisions
 from abcdlink.stages.once import is_done
-from abcdlink.stages.rank import rank
+from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.store import Store
 
 STAGE = "candidates"
@@ -94,8 +94,8 @@ def _decisions(store: Store, approach: Approach, size: int) -> Sequence[Decision
     a pool of this size anyway, and more candidates mean more links found.
     """
     if approach.kind is ApproachKind.RETRIEVER:
-        filling = approach.model_copy(update={"cutoff": max(approach.cutoff, size)})
-        return decide_top_k(filling, store.read_table(rankings_file(NATURAL, approach.retriever)))
+        filling = approach.model_copy(update={"cutoff": max(approach.k, size)})
+        return decide_top_k(filling, read_rankings(store, NATURAL, approach.retriever).table)
     return read_decisions(store, NATURAL, approach).decisions
 
 

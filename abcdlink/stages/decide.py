@@ -6,7 +6,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
 from abcdlink.errors import ServiceError
-from abcdlink.layout import decision_part, rankings_file
+from abcdlink.layout import decision_part
 from abcdlink.linking.listwise import ListwiseLinker
 from abcdlink.linking.records import Approach, Decision
 from abcdlink.linking.top_k import top_k
@@ -14,6 +14,7 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.once import parts_of
+from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
 
 PART_SIZE = 4
@@ -47,11 +48,10 @@ def decide_part(
     if store.exists(name):
         return
     corpus = read_corpus_from(store, corpus_name)
-    rankings = store.read_table(rankings_file(corpus_name, approach.retriever))
     parts = parts_of(corpus.pairs, PART_SIZE)
     pairs = parts[part]
-    wanted = rankings["pair"].isin([pair.id for pair in pairs])
-    offered = top_k(rankings[wanted], approach.k)
+    rankings = read_rankings(store, corpus_name, approach.retriever, [pair.id for pair in pairs])
+    offered = top_k(rankings.table, approach.k)
     llm = LLM()
     llm.check()
     linker = ListwiseLinker(domain, llm, approach)

@@ -1,27 +1,256 @@
-"""Rank the target sentences of a run's corpus with one retriever."""
+"""Rank the target sentences of a run's corpus with a retriever, part by part; a part that is kept is not done again."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.layout import rankings_file
+from abcdlink.corpus.records import Corpus, Pair, Record
+from abcdlink.layout import rank_plan_file, rankings_part
 from abcdlink.progress import Progress, silent
+from abcdlink.retrieval.base import Effort, Retriever
+from abcdlink.stages.once import parts_of
 from abcdlink.store import Store
 
-SECONDS = "seconds"
-"""Attribute of a table of rankings: how long the retriever took."""
+if TYPE_CHECKING:
+    import pandas as pd
+
+STAGE = "rank"
+EFFORT = "effort"
+"""Attribute of a part's table, which Parquet keeps: what the part took stays with what it was spent on."""
+
+
+class RankPlan(Record):
+    """How one retriever's work on one corpus is cut; kept in the run, so that a later version does not cut it anew.
+
+    ``sentences_per_part``: distinct sentences of one warm part, ``None`` when there is nothing to
+    warm; ``sentences``: how many there are; ``parts``: pair ids of each rank part, in corpus order.
+    """
+
+    sentences_per_part: int | None
+    sentences: int
+    parts: tuple[tuple[str, ...], ...]
+
+    @property
+    def warm_parts(self) -> range:
+        """The numbers of the warm parts."""
+        return range(-(-self.sentences // self.sentences_per_part) if self.sentences_per_part else 0)
+
+
+class PartEffort(Record):
+    """What one rank part took.
+
+    ``prepare_seconds``: of preparing all documents, by this part or by an earlier one of the same
+    process; ``score_seconds``: of ranking its pairs; ``effort``: of preparing, and of scoring this
+    part alone.
+    """
+
+    prepare_seconds: float
+    score_seconds: float
+    effort: Effort
+
+
+class RankingEffort(Record):
+    """What a whole ranking took.
+
+    Preparing is counted once, as the part did it that needed least, since every part prepares all
+    documents (or takes over what its process prepared); ranking pairs is added up. What warm parts,
+    other parts and earlier runs had computed is in ``kept_seconds``: the store knows what each
+    vector cost when it was made, so the time of warm parts is not added, it is there already.
+
+    Attributes:
+        seconds: measured seconds of preparing and ranking.
+        kept_seconds: what was found on disk had cost when it was made.
+        cut: as ``Effort.cut``.
+        max_length: as ``Effort.max_length``.
+    """
+
+    seconds: float
+    kept_seconds: float
+    cut: int
+    max_length: int | None
+
+    @property
+    def cost(self) -> float:
+        """Seconds that one process would need with nothing on disk."""
+        return self.seconds + self.kept_seconds
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[PartEffort]) -> RankingEffort:
+        """Put the efforts of all parts together."""
+        least = min(parts, key=lambda part: part.prepare_seconds + part.effort.kept_seconds)
+        whole = Effort.of_parts(part.effort for part in parts)
+        return cls(
+            seconds=least.prepare_seconds + sum(part.score_seconds for part in parts),
+            kept_seconds=least.effort.kept_seconds,
+            cut=whole.cut,
+            max_length=whole.max_length,
+        )
+
+
+class Rankings(NamedTuple):
+    """A table as ``rank_corpus`` returns it, and what it took."""
+
+    table: pd.DataFrame
+    effort: RankingEffort
+
+
+class Ranker:
+    """Does the parts of one retriever's work on one corpus of a run.
+
+    What is loaded and prepared for one part serves the next ones, so a process keeps one of these.
+    It is not for several threads at once.
+
+    Args:
+        store: the run.
+        corpus_name: ``natural`` or ``synthetic``.
+        retriever: a name for ``get_retriever``.
+
+    Raises:
+        InputError: from every method, when the corpus or the retriever is not there.
+    """
+
+    def __init__(self, store: Store, corpus_name: str, retriever: str) -> None:
+        self._store = store
+        self._names = (corpus_name, retriever)
+
+    @cached_property
+    def plan(self) -> RankPlan:
+        """The run's plan; it is made, and kept, when there is none."""
+        name = rank_plan_file(*self._names)
+        if not self._store.exists(name):
+            plan = RankPlan(
+                sentences_per_part=self._retriever.sentences_per_part,
+                sentences=len(self._sentences),
+                parts=_cut(self._corpus, self._retriever.cells_per_part),
+            )
+            self._store.write_text(name, plan.model_dump_json())
+        return RankPlan.model_validate_json(self._store.read_text(name))
+
+    def open_parts(self) -> list[int]:
+        """Return the numbers of the rank parts that the run does not hold; when there is none, warm nothing."""
+        parts = range(len(self.plan.parts))
+        return [part for part in parts if not self._store.exists(rankings_part(*self._names, part))]
+
+    def warm(self, part: int, progress: Progress = silent) -> None:
+        """Compute what preparing needs of one part of the distinct sentences; what is on disk is not computed again."""
+        if self.plan.sentences_per_part is not None:
+            self._retriever.warm(parts_of(self._sentences, self.plan.sentences_per_part)[part], progress)
+
+    def rank(self, part: int, progress: Progress = silent) -> None:
+        """Rank one part of the pairs, unless the run holds it; it is written whole at its end."""
+        from abcdlink.retrieval.rankings import rank_pairs
+
+        name = rankings_part(*self._names, part)
+        if self._store.exists(name):
+            return
+        prepare_seconds = self._prepare_seconds
+        before, started = self._retriever.effort, time.perf_counter()
+        table = rank_pairs(
+            self._corpus, self._retriever, [self._pairs[pair] for pair in self.plan.parts[part]], progress
+        )
+        took = PartEffort(
+            prepare_seconds=prepare_seconds,
+            score_seconds=time.perf_counter() - started,
+            effort=_since(before, self._retriever.effort),
+        )
+        table.attrs[EFFORT] = took.model_dump()
+        self._store.write_table(name, table)
+
+    @cached_property
+    def _prepare_seconds(self) -> float:
+        """Prepares the retriever at first use."""
+        started = time.perf_counter()
+        self._retriever.prepare(list(self._corpus.used_documents()))
+        return time.perf_counter() - started
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return read_corpus_from(self._store, self._names[0])
+
+    @cached_property
+    def _pairs(self) -> dict[str, Pair]:
+        return {pair.id: pair for pair in self._corpus.pairs}
+
+    @cached_property
+    def _sentences(self) -> list[str]:
+        return list(dict.fromkeys(text for document in self._corpus.used_documents() for text in document.texts))
+
+    @cached_property
+    def _retriever(self) -> Retriever:
+        from abcdlink.retrieval import get_retriever
+
+        return get_retriever(self._names[1])
 
 
 def rank(store: Store, corpus_name: str, retriever: str, progress: Progress = silent) -> None:
-    """Rank all target sentences for all source sentences, unless the run holds the rankings."""
-    from abcdlink.retrieval import get_retriever, rank_corpus
-
-    name = rankings_file(corpus_name, retriever)
-    if store.exists(name):
+    """Do all parts of one retriever's work on one corpus that the run does not hold, in this process."""
+    ranker = Ranker(store, corpus_name, retriever)
+    open_parts = ranker.open_parts()
+    if not open_parts:
         return
-    started = time.perf_counter()
-    rankings = rank_corpus(read_corpus_from(store, corpus_name), get_retriever(retriever), progress)
-    # Parquet keeps the attributes of a table: the seconds stay with what they were spent on.
-    rankings.attrs[SECONDS] = time.perf_counter() - started
-    store.write_table(name, rankings)
+    steps = [*((ranker.warm, part) for part in ranker.plan.warm_parts), *((ranker.rank, part) for part in open_parts)]
+    for do, part in progress(steps, f"rank {corpus_name} with {retriever}"):
+        do(part)
+
+
+def read_rankings(store: Store, corpus_name: str, retriever: str, pairs: Collection[str] | None = None) -> Rankings:
+    """Return the rankings of one retriever that a run holds as one table, and what the parts that were read took.
+
+    ``pairs``: only these pair ids; parts that hold none of them are not read.
+
+    Raises:
+        InputError: when a part is missing.
+    """
+    store.require(rank_plan_file(corpus_name, retriever), STAGE)
+    plan = RankPlan.model_validate_json(store.read_text(rank_plan_file(corpus_name, retriever)))
+    numbers = [n for n, part in enumerate(plan.parts) if pairs is None or not set(part).isdisjoint(pairs)]
+    tables = [_read_part(store, rankings_part(corpus_name, retriever, number)) for number in numbers]
+    efforts = [PartEffort.model_validate(table.attrs.pop(EFFORT)) for table in tables]
+    whole = _joined(tables)
+    return Rankings(whole if pairs is None else whole[whole["pair"].isin(pairs)], RankingEffort.of_parts(efforts))
+
+
+def _read_part(store: Store, name: str) -> pd.DataFrame:
+    store.require(name, STAGE)
+    return store.read_table(name)
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put tables one below the other; ids that only some of them hold stay categories."""
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
+    if len(tables) == 1:
+        return tables[0]
+    columns = {
+        name: union_categoricals([table[name] for table in tables])
+        if isinstance(tables[0][name].dtype, pd.CategoricalDtype)
+        else np.concatenate([table[name].to_numpy() for table in tables])
+        for name in tables[0].columns
+    }
+    return pd.DataFrame(columns)
+
+
+def _cut(corpus: Corpus, cells: int) -> tuple[tuple[str, ...], ...]:
+    """Cut the pairs, in their order, into parts of at most so many pairs of sentences; a bigger pair is alone."""
+    parts: list[list[str]] = [[]]
+    size = 0
+    for pair in corpus.pairs:
+        more = len(corpus.source_of(pair).sentences) * len(corpus.target_of(pair).sentences)
+        if parts[-1] and size + more > cells:
+            parts.append([])
+            size = 0
+        parts[-1].append(pair.id)
+        size += more
+    return tuple(map(tuple, parts))
+
+
+def _since(before: Effort, now: Effort) -> Effort:
+    """Return the effort of preparing and of what was scored since ``before``: a retriever goes on counting pairs."""
+    return now.model_copy(update={"cut": now.cut - before.cut_pairs, "cut_pairs": now.cut_pairs - before.cut_pairs})

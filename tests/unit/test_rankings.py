@@ -15,6 +15,7 @@ from abcdlink.errors import InputError
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.linking.top_k import decide_top_k, top_k
 from abcdlink.retrieval import rank_corpus, ranked
+from abcdlink.retrieval.rankings import rank_pairs
 
 
 def by_hand(scores):
@@ -46,10 +47,11 @@ def test_parts_of_a_corpus_rank_as_the_whole(example):
     corpus, scores = example
     retriever = Scripted(scores)
     whole = rank_corpus(corpus, retriever).astype({"pair": str, "source": str, "target": str})
-    parts = []
-    for pair in corpus.pairs:
-        parts.append(rank_corpus(corpus, retriever, pairs=[pair]).astype({"pair": str, "source": str, "target": str}))
-        assert set(retriever.prepared) == {name for p in corpus.pairs for name in (p.source, p.target)}
+    assert set(retriever.prepared) == {name for p in corpus.pairs for name in (p.source, p.target)}
+    parts = [
+        rank_pairs(corpus, retriever, [pair]).astype({"pair": str, "source": str, "target": str})
+        for pair in corpus.pairs
+    ]
     pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
 
 
@@ -87,5 +89,5 @@ def test_decisions_survive_parquet_and_name_their_approach():
 
 def test_an_llm_approach_does_not_decide_by_rank():
     approach = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=3, prompt_mode=4)
-    with pytest.raises(InputError, match="no retriever"):
+    with pytest.raises(InputError, match="decides by an LLM"):
         decide_top_k(approach, pd.DataFrame())
