@@ -11,12 +11,29 @@ from abcdlink.llm.accounting import Ledger
 from abcdlink.llm.cache import AnswerCache, content_key
 from abcdlink.llm.endpoint import Endpoint, NoReplyError, Reply
 from abcdlink.llm.parsing import Parsed, parse
-from abcdlink.llm.records import Answer, Outcome, Question, Usage
+from abcdlink.llm.probabilities import probabilities_of
+from abcdlink.llm.records import Answer, Message, Outcome, Question, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
 
+TOP_LOGPROBS = 20
+"""Alternatives asked for at each token: the most that OpenAI and vLLM give."""
 LARGER = 4
 """A truncated answer is asked for again with so many times the limit, once."""
+
+PROBE = Question(
+    messages=(Message(role="user", content="Is water wet?"),),
+    json_schema={
+        "type": "object",
+        "properties": {"yes": {"type": "boolean"}},
+        "required": ["yes"],
+        "additionalProperties": False,
+    },
+    stage="probe",
+    max_tokens=64,
+    probabilities=True,
+)
+"""Shows what a server is able to do."""
 
 
 class LLM:
@@ -97,9 +114,28 @@ class LLM:
             # Where something stops us, what was not sent yet is never sent.
             pool.shutdown(cancel_futures=True)
 
+    def ask_samples(self, questions: Sequence[Question], n: int, progress: Progress = silent) -> list[list[Answer]]:
+        """Answer each question ``n`` times, with ``n`` seeds from the question's own one upwards.
+
+        Each sample is a question of its own in the cache; the first one is the question as it stands.
+        The samples of one question are sent next to each other.
+        """
+        every = [question for each in questions for question in self._samples(each, n)]
+        answers = self.ask_many(every, progress)
+        return [answers[start : start + n] for start in range(0, len(answers), n)]
+
+    def _samples(self, question: Question, n: int) -> list[Question]:
+        first = self.settings.llm_seed if question.seed is None else question.seed
+        return [question.model_copy(update={"seed": first + number}) for number in range(n)]
+
+    def gives_probabilities(self) -> bool:
+        """Tell whether the server gives log-probabilities; asks it a small question when that is not known."""
+        return self.ask(PROBE).probabilities is not None
+
     def _request(self, question: Question) -> dict[str, Any]:
         """Return the body of the chat completion; its content is the key of the cache."""
         settings = self.settings
+        wanted = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if question.probabilities else {}
         return {
             "model": settings.llm_model,
             "messages": [message.model_dump() for message in question.messages],
@@ -111,6 +147,7 @@ class LLM:
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": question.json_schema, "strict": True},
             },
+            **wanted,
         }
 
     def _pay(self, request: dict[str, Any], schema: dict[str, Any]) -> Answer:
@@ -129,7 +166,15 @@ class LLM:
         except NoReplyError as error:
             return Answer(outcome=error.outcome, detail=error.detail)
         outcome, value, detail = _judge(reply, schema)
-        return Answer(outcome=outcome, value=value, raw=reply.text, detail=detail, usage=reply.usage)
+        probabilities = probabilities_of(reply.text, value or {}, reply.tokens)
+        return Answer(
+            outcome=outcome,
+            value=value,
+            probabilities=probabilities,
+            raw=reply.text,
+            detail=detail,
+            usage=reply.usage,
+        )
 
 
 def _judge(reply: Reply, schema: dict[str, Any]) -> Parsed:

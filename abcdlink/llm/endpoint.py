@@ -15,6 +15,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponent
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.llm.accounting import usage_of
+from abcdlink.llm.probabilities import Token, tokens_of
 from abcdlink.llm.records import Outcome, Usage
 from abcdlink.settings import Settings
 
@@ -45,12 +46,16 @@ _backoff = wait_exponential_jitter(initial=1, max=30, jitter=1)
 
 
 class Reply(NamedTuple):
-    """A completion as it came: text, why the model stopped, its own words of refusal, what it used."""
+    """A completion as it came: text, why the model stopped, its own words of refusal, what it used, its tokens.
+
+    There are no ``tokens`` where log-probabilities were not asked for or the server gives none.
+    """
 
     text: str
     finish: str
     refusal: str
     usage: Usage
+    tokens: tuple[Token, ...] = ()
 
 
 class NoReplyError(Exception):
@@ -138,6 +143,7 @@ class Endpoint:
             finish=choice.finish_reason or "",
             refusal=self.scrub(choice.message.refusal or ""),
             usage=usage_of(completion.usage, seconds, self.settings),
+            tokens=tokens_of(choice.logprobs),
         )
 
     def _is_enough(self, state: RetryCallState) -> bool:

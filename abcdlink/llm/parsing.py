@@ -61,7 +61,7 @@ def _look_closer(raw: str, schema: dict[str, Any]) -> Parsed:
     if isinstance(found, Parsed):
         return found
     try:
-        value = _load(REWRITTEN.sub(_as_json, found), repair=True)
+        value = _load(REWRITTEN.sub(lambda piece: as_json(piece[0]), found), repair=True)
     except (ValueError, RecursionError) as error:
         return Parsed(Outcome.INVALID, detail=f"no valid JSON object: {error}")
     return _checked(value, schema, Outcome.REPAIRED)
@@ -138,9 +138,8 @@ def _end_of_object(text: str, start: int) -> int | None:
     return None
 
 
-def _as_json(piece: re.Match[str]) -> str:
+def as_json(text: str) -> str:
     """Write one piece of a Python literal as JSON; JSON stays as it is."""
-    text = piece[0]
     if text.startswith('"'):
         return text
     if text.startswith("'"):

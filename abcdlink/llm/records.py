@@ -46,7 +46,8 @@ class Question(Record):
 
     ``stage`` names what it is asked for (an approach, ``generate``); the accounting is kept by it.
     ``seed`` replaces the seed of the settings: another seed is another question, so that a
-    rejected answer can be asked for again.
+    rejected answer can be asked for again, or several samples of an answer be had.
+    ``probabilities``: ask for P(true) of every key too (for a schema of booleans).
     """
 
     messages: tuple[Message, ...]
@@ -54,6 +55,7 @@ class Question(Record):
     stage: str
     max_tokens: int | None = None
     seed: int | None = None
+    probabilities: bool = False
 
 
 class Usage(Record):
@@ -69,18 +71,26 @@ class Usage(Record):
     def __add__(self, other: Usage) -> Usage:
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
 
+    @property
+    def cached_share(self) -> float:
+        """The share of the prompt tokens that the server had in its prefix cache; 0 without prompt tokens."""
+        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+
 
 class Answer(Record):
     """What came of a question.
 
     ``value``: the parsed object when the outcome is an answer, else ``None``; for missing ids, and
     where ids that were not offered had to be dropped, the offered ids that were answered.
+    ``probabilities``: P(true) of each key whose log-probabilities tell it (see ``llm.probabilities``);
+    ``None`` when they were not asked for or the server gives none.
     ``raw``: the model's text as it came. ``detail``: why the outcome is what it is, for a person.
     ``from_cache``: whether it was paid for earlier; then ``usage`` is what it had cost then.
     """
 
     outcome: Outcome
     value: dict[str, Any] | None = None
+    probabilities: dict[str, float] | None = None
     raw: str = ""
     detail: str = ""
     usage: Usage = Usage()
