@@ -21,8 +21,13 @@ def _without_columns(table: Any) -> Any:  # noqa: ANN401 - any JSON value
     return {key: value for key, value in table.items() if key != "columns"} if isinstance(table, dict) else table
 
 
+ClusterRow = tuple[float, float, float, float, float]
+"""Pairs, links, percent of the links that are in clusters, mean and largest size of a cluster."""
+
 RecallTable = Annotated[dict[str, dict[str, Triple]], BeforeValidator(_without_columns)]
 """Data set -> row -> (recall, precision, F1), in fractions of 1."""
+
+ClusterTable = Annotated[dict[str, ClusterRow], BeforeValidator(_without_columns)]
 
 
 class PaperTables(BaseModel):
@@ -40,6 +45,7 @@ class PaperTables(BaseModel):
     kappa: dict[str, dict[str, float]] = {}
     true_recall: RecallTable = {}
     true_recall_pool: RecallTable = {}
+    link_clusters: ClusterTable = {}
 
     @property
     def other(self) -> list[str]:

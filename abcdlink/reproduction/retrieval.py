@@ -75,10 +75,14 @@ COUNTS = {
 }
 
 
-def load(data: Path, chosen: BenchmarkSet) -> Corpus | None:
-    """Read a data set whole; ``None`` when none of its folders is there."""
-    folder = next((name for name in chosen.folders if (data / name).is_dir()), None)
-    return import_corpus(chosen.folders[folder], data / folder, get_segmenter()) if folder else None
+def load(data: Path, dataset: str) -> Corpus:
+    """Read a data set whole; ``InputError`` when none of its folders is there."""
+    folders = BENCHMARK_SETS[dataset].folders if dataset in BENCHMARK_SETS else {}
+    folder = next((name for name in folders if (data / name).is_dir()), None)
+    if folder is None:
+        msg = f"no such data: no folder {' or '.join(folders) or 'is known for it'}"
+        raise InputError(msg, "get the data from where the paper says")
+    return import_corpus(folders[folder], data / folder, get_segmenter())
 
 
 def other_data(corpus: Corpus, counts: Mapping[str, float]) -> str:

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from abcdlink.agreement import agreement, read_judgment_file
+from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
 from abcdlink.progress import Progress, silent
-from abcdlink.reproduction import human, retrieval
+from abcdlink.reproduction import clusters, human, retrieval
 from abcdlink.reproduction.paper import PaperTables, read_paper_tables
 from abcdlink.reproduction.records import Figure, Missing, Place, Reproduction
+from abcdlink.segmentation import get_segmenter
 
 ANY = "all"
 NO_LLM = "the decisions of the paper's LLM on these data sets are not at hand"
@@ -42,6 +44,7 @@ def reproduce(data: Path, retrievers: Sequence[str] | None = None, progress: Pro
     run.benchmark(retrievers, progress)
     run.judgments()
     run.true_recall()
+    run.link_clusters()
     for table in run.paper.other:
         run.at(table, ANY).miss(ANY, NOT_COMPUTED.get(table, "abcdlink does not compute it"))
     sets = ", ".join(name for name, chosen in retrieval.BENCHMARK_SETS.items() if chosen.first_pairs)
@@ -83,18 +86,12 @@ class _Run:
     def _data_sets(self) -> Iterator[tuple[str, Corpus, str]]:
         """Compare the counts of each data set; yield its name, the pairs the paper used, and the remark."""
         for dataset in dict.fromkeys([*self.paper.dataset_stats, *self.paper.retrieval]):
-            chosen = retrieval.BENCHMARK_SETS.get(dataset, retrieval.BenchmarkSet({}))
-            place = self.at("retrieval", dataset)
-            corpus = None
-            with _missing_if_unusable(place):
-                corpus = retrieval.load(self.data, chosen)
-                if corpus is None:
-                    place.miss(ANY, f"no such data: no folder {' or '.join(chosen.folders) or 'is known for it'}")
-            if corpus is not None:
+            with _missing_if_unusable(self.at("retrieval", dataset)):
+                corpus = retrieval.load(self.data, dataset)
                 counts = self.paper.dataset_stats.get(dataset, {})
                 remark = retrieval.other_data(corpus, counts)
                 retrieval.compare_counts(self.at("dataset_stats", dataset, remark), corpus, counts)
-                yield dataset, corpus.first_pairs(chosen.first_pairs), remark
+                yield dataset, corpus.first_pairs(retrieval.BENCHMARK_SETS[dataset].first_pairs), remark
 
     def judgments(self) -> None:
         """Compare acceptance and kappa."""
@@ -119,6 +116,22 @@ class _Run:
                 place, folder = self.at(table, dataset), GOLD_SETS.get(dataset, dataset)
                 with _missing_if_unusable(place):
                     human.TrueRecall(self.data / folder).compare(place, rows, limit)
+
+    def link_clusters(self) -> None:
+        """Compare how many links stand together: gold links, or those that all annotators accepted."""
+        for dataset, row in self.paper.link_clusters.items():
+            with _missing_if_unusable(self.at("link_clusters", dataset)):
+                corpus = self._linked(dataset)
+                remark = retrieval.other_data(corpus, {"pairs": row[0]})
+                clusters.compare_clusters(self.at("link_clusters", dataset, remark), corpus, row)
+
+    def _linked(self, dataset: str) -> Corpus:
+        """Return a data set whole with its links; ``InputError`` when it is not there."""
+        folder = HUMAN_SETS.get(dataset)
+        if folder is None:
+            return retrieval.load(self.data, dataset)
+        judgments = read_judgment_file(self.data / folder / human.JUDGMENTS).judgments
+        return clusters.with_accepted(import_corpus("abcd-link", self.data / folder, get_segmenter()), judgments)
 
 
 @contextmanager

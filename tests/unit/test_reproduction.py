@@ -98,6 +98,39 @@ def test_human_evaluation(tmp_path):
     ]
 
 
+def test_link_clusters_by_gold_links_and_by_accepted_candidates(tmp_path):
+    tables = {
+        "link_clusters": {
+            "NEWS-SYNTH": [2, 5, 60, 3, 3],
+            "REVIEWS-HE": [1, 3, 67, 2.0, 2],
+            "NEWS-HE": [1, 1, 1, 1, 1],
+            "columns": ["pairs"],
+        }
+    }
+    source = data(tmp_path, tables)
+    texts = {str(index): f"Sentence {index}." for index in range(5)}
+    # 0-0, 1-1 and 2-1 touch one after another; 4-0 has no neighbour; 2-1 of the other pair is of another pair.
+    links = {"0": ["0"], "1": ["1"], "2": ["1"], "4": ["0"]}
+    pairs = {"p": {"doc1": "a", "doc2": "b", "links": links}, "q": {"doc1": "b", "doc2": "a", "links": {"2": ["1"]}}}
+    (source / "news_synth").mkdir()
+    (source / "news_synth" / "docs.json").write_text(json.dumps({"a": texts, "b": texts}), encoding="utf-8")
+    (source / "news_synth" / "x_links.json").write_text(json.dumps(pairs), encoding="utf-8")
+    nested = {name: {"doc1": texts, "doc2": texts} for name in ("d", "never judged")}
+    (source / "reviews_he" / "docs.json").write_text(json.dumps(nested), encoding="utf-8")
+    rows = ("0,1,llm,Link,Link", "1,2,random,Link,Link", "3,4,llm,Link,Link", "0,2,llm,Link,No Link")
+    judged = "\n".join(["document_id,source_id,target_id,method,annotator_1,annotator_2", *(f"d,{r}" for r in rows)])
+    (source / "reviews_he" / "annotations.csv").write_text(judged, encoding="utf-8")
+    result = reproduce(source)
+    assert [(figure.dataset, figure.measure, figure.difference) for figure in result.figures] == [
+        (dataset, measure, 0)
+        for dataset in ("NEWS-SYNTH", "REVIEWS-HE")
+        for measure in ("pairs", "links", "links in clusters %", "mean size", "max size")
+    ]
+    assert [(gap.dataset, gap.table) for gap in result.missing] == [("NEWS-HE", "link_clusters")]
+    (source / "reviews_he" / "docs.json").write_text('{"d": {"doc1": {"0": "A."}, "doc2": {"1": "B."}}}', "utf-8")
+    assert "judged link '1' to '2'" in reproduce(source).missing[0].reason
+
+
 def test_missing_data_models_and_tables_are_named_with_the_reason(tmp_path):
     tables = {
         "retrieval": {"NEWS-ECB+": {"bm25": {"1": [1, 1, 1]}, "grep": {"1": [1, 1, 1]}}, "MOON": {}},
