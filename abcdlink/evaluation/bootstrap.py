@@ -2,6 +2,9 @@
 
 Percentile intervals at 95 %. The unit is a source sentence; as sources of one pair are not
 independent, whole groups (pairs) can be drawn instead.
+
+Resample i draws the units of row i of ``default_rng(seed).integers(0, units, (resamples, units), int32)``.
+How often each unit was drawn is counted, and one matrix product gives the means of many columns.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from abcdlink.errors import InputError
 
 RESAMPLES = 10_000
 DRAWS_AT_ONCE = 2_000_000
-"""Bounds the memory: this many 4-byte indices and as many 8-byte values are held at once."""
-
+"""Bounds the memory: this many drawn unit numbers, and as many counts, are held at once."""
+DECIMALS = 12
+"""Means are rounded to this, so that the noise of sums does not decide on which side of 0 a mean lies."""
 PERCENTILES = (2.5, 97.5)
 Values = Sequence[float] | NDArray[np.float64]
 
@@ -49,18 +53,15 @@ def bootstrap_mean(
     Raises:
         InputError: when there is no value, or the labels are not as many as the values.
     """
-    means = _means(np.asarray(values, np.float64), resamples, seed, groups)
-    low, high = np.percentile(means, PERCENTILES)
-    return Interval(mean=float(np.mean(values)), low=float(low), high=float(high))
+    column = np.asarray(values, np.float64)
+    low, high = np.percentile(_means(column[:, None], resamples, seed, groups), PERCENTILES)
+    return Interval(mean=float(column.mean()), low=float(low), high=float(high))
 
 
 def bootstrap_difference(
     a: Values, b: Values, resamples: int = RESAMPLES, seed: int = 0, groups: Sequence[Hashable] | None = None
 ) -> Difference:
     """Return the mean paired difference a - b; ``a[i]`` and ``b[i]`` belong to the same unit.
-
-    p = 2 min(share of resampled means <= 0, share >= 0), each share with one added to its count
-    and to the number of resamples, so that p is never 0, and at most 1.
 
     Raises:
         InputError: when the two are not equally many, or as ``bootstrap_mean``.
@@ -69,36 +70,62 @@ def bootstrap_difference(
         msg = f"{len(a)} values cannot be compared with {len(b)} in pairs"
         raise InputError(msg, "compare scores of the same sources")
     differences = np.asarray(a, np.float64) - np.asarray(b, np.float64)
+    return bootstrap_differences(differences[:, None], resamples, seed, groups)[0]
+
+
+def bootstrap_differences(
+    differences: NDArray[np.float64],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    groups: Sequence[Hashable] | None = None,
+) -> list[Difference]:
+    """Return the mean of each column of paired differences; all columns share the draws.
+
+    p = 2 min(share of resampled means <= 0, share >= 0), each share with one added to its count
+    and to the number of resamples, so that p is never 0, and at most 1.
+
+    Args:
+        differences: shape (values, columns).
+        resamples: how often the units are drawn anew.
+        seed: of the draws.
+        groups: one label a value (row); then groups are drawn, each with all its values.
+
+    Raises:
+        InputError: as ``bootstrap_mean``.
+    """
     means = _means(differences, resamples, seed, groups)
-    low, high = np.percentile(means, PERCENTILES)
-    tail = min(int((means <= 0).sum()), int((means >= 0).sum()))
-    p = min(1.0, 2 * (tail + 1) / (resamples + 1))
-    return Difference(mean=float(differences.mean()), low=float(low), high=float(high), p=p)
+    low, high = np.percentile(means, PERCENTILES, axis=0)
+    tails = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
+    p = np.minimum(1.0, 2 * (tails + 1) / (resamples + 1))
+    columns = zip(differences.mean(axis=0).tolist(), low.tolist(), high.tolist(), p.tolist(), strict=True)
+    return [Difference(mean=mean, low=low, high=high, p=p) for mean, low, high, p in columns]
 
 
 def _means(
     values: NDArray[np.float64], resamples: int, seed: int, groups: Sequence[Hashable] | None
 ) -> NDArray[np.float64]:
-    """Return the mean of each resample."""
+    """Return the mean of each resample of each column of values, shape (resamples, columns)."""
     if not len(values):
         msg = "there is no value to resample"
         raise InputError(msg, "score at least one source")
-    if groups is None:
-        draws = _draws(len(values), resamples, seed)
-        return np.concatenate([values[drawn].mean(axis=1) for drawn in draws])
-    if len(groups) != len(values):
-        msg = f"{len(groups)} group labels do not fit {len(values)} values"
+    labels = range(len(values)) if groups is None else groups
+    if len(labels) != len(values):
+        msg = f"{len(labels)} group labels do not fit {len(values)} values"
         raise InputError(msg, "give one label a value")
     number: dict[Hashable, int] = {}
-    member = np.array([number.setdefault(label, len(number)) for label in groups])
-    totals, sizes = np.bincount(member, values), np.bincount(member)
+    member = np.array([number.setdefault(label, len(number)) for label in labels])
+    totals, sizes = np.zeros((len(number), values.shape[1])), np.bincount(member).astype(np.float64)
+    np.add.at(totals, member, values)
     draws = _draws(len(number), resamples, seed)
-    return np.concatenate([totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1) for drawn in draws])
+    return np.concatenate([(drawn @ totals / (drawn @ sizes)[:, None]).round(DECIMALS) for drawn in draws])
 
 
-def _draws(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.int32]]:
-    """Yield drawn unit numbers, shape (some resamples, units), until there are ``resamples``."""
+def _draws(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each unit was drawn, shape (some resamples, units), until there are ``resamples``."""
     random = np.random.default_rng(seed)
-    rows = max(1, DRAWS_AT_ONCE // units)
-    for start in range(0, resamples, rows):
-        yield random.integers(0, units, size=(min(rows, resamples - start), units), dtype=np.int32)
+    most = max(1, DRAWS_AT_ONCE // units)
+    for start in range(0, resamples, most):
+        rows = min(most, resamples - start)
+        drawn = random.integers(0, units, size=(rows, units), dtype=np.int32)
+        places = drawn + units * np.arange(rows)[:, None]
+        yield np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float64)

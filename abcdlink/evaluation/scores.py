@@ -7,13 +7,14 @@ mean over the sources of all pairs. Beside it, ``all_sources`` counts false link
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
+from abcdlink.evaluation.gold import Gold, Match
 from abcdlink.linking.records import Decision
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 Definition = Literal["paper", "common"]
 """Precision at k divides by min(k, target sentences) in the paper, by k in common use."""
+
+PAPER_CUTOFFS = (1, 3, 5, 7, 10, 20)
+MEASURES = ("precision", "recall", "f1")
+Counts = NDArray[np.int64]
+"""One count per source sentence, in the order of ``Gold.sources``."""
 
 
 class Scores(Record):
@@ -77,16 +83,37 @@ def score_ranking(
     if not cutoffs or min(cutoffs) < 1:
         msg = f"the cutoffs {list(cutoffs)} cannot be used"
         raise InputError(msg, "give one or more whole numbers from 1")
-    gold = _Gold(corpus)
-    hit_of, hit_rank = gold.hits(rankings, max(cutoffs))
+    gold = Gold(corpus)
+    top = rankings[(rankings["rank"] <= max(cutoffs)).to_numpy()]
+    match = gold.match(top)
+    match.require(gold.with_links)
+    names, rank = gold.names, top["rank"].to_numpy()
     frames = []
     for k in cutoffs:
-        hits = np.bincount(hit_of[hit_rank <= k], minlength=len(gold.sources)).astype(np.float64)
+        hits = match.count(match.hit & (rank <= k))
         shown = np.minimum(k, gold.target_sizes) if definition == "paper" else np.full(len(hits), k)
-        frames.append(
-            pd.DataFrame({**gold.columns(), "cutoff": k, **_measures(hits, shown, gold.link_counts)}),
-        )
+        frames.append(names.assign(cutoff=k, **_measures(gold, hits, shown)))
     return pd.concat(frames, ignore_index=True)
+
+
+def score_chosen(corpus: Corpus, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> pd.DataFrame:
+    """Score the chosen rows of rankings as decided links, per source with links.
+
+    Args:
+        corpus: pairs with gold links; pairs without are left out.
+        rankings: the columns ``pair``, ``source`` and ``target`` of ``rank_corpus``.
+        chosen: whether a row is a decided link, shape (rows,).
+
+    Returns:
+        One row per source with links: pair, source, precision, recall, f1; zeros where no row was chosen.
+
+    Raises:
+        InputError: when a source with links is not in the rankings.
+    """
+    gold = Gold(corpus)
+    match = gold.match(rankings)
+    match.require(gold.with_links)
+    return gold.names.assign(**_measures(gold, match.count(match.hit & chosen), match.count(chosen)))
 
 
 def score_decisions(corpus: Corpus, decisions: Sequence[Decision]) -> pd.DataFrame:
@@ -102,16 +129,9 @@ def score_decisions(corpus: Corpus, decisions: Sequence[Decision]) -> pd.DataFra
     Raises:
         InputError: when a source has two decisions or a decision's pair is not in the corpus.
     """
-    import pandas as pd
-
-    gold = _Gold(corpus)
-    by_source = _by_source(corpus, decisions)
-    decided = [by_source.get(source) for source in gold.sources]
-    hits = [len(links & set(d.targets)) if d else 0 for links, d in zip(gold.links, decided, strict=True)]
-    shown = np.array([len(set(d.targets)) if d else 0 for d in decided], np.float64)
-    answered = np.array([d is not None and d.outcome.answered for d in decided], bool)
-    measures = _measures(np.array(hits, np.float64), shown, gold.link_counts)
-    return pd.DataFrame({**gold.columns(), **measures, "answered": answered})
+    gold = Gold(corpus)
+    hits, decided, answered = _count_decisions(gold, corpus, decisions)
+    return gold.names.assign(**_measures(gold, hits, decided), answered=answered[gold.with_links])
 
 
 def macro(frame: pd.DataFrame) -> Scores:
@@ -124,7 +144,7 @@ def macro(frame: pd.DataFrame) -> Scores:
         msg = "these scores are of several cutoffs"
         raise InputError(msg, "take the mean of each cutoff on its own")
     answered = frame[frame["answered"]] if "answered" in frame else frame
-    means = {name: float(answered[name].mean()) if len(answered) else 0.0 for name in ("precision", "recall", "f1")}
+    means = {name: float(answered[name].mean()) if len(answered) else 0.0 for name in MEASURES}
     return Scores(**means, sources=len(frame), answered=len(answered))
 
 
@@ -139,38 +159,71 @@ def all_sources(corpus: Corpus, decisions: Sequence[Decision]) -> AllSources:
     Raises:
         InputError: when a source has two decisions or a decision's pair is not in the corpus.
     """
-    by_source = _by_source(corpus, decisions)
-    hits = decided = gold = sources = answered = without = false = 0
-    for pair in corpus.pairs:
-        if pair.links is None:
-            continue
-        for sentence in corpus.source_of(pair).sentences:
-            sources += 1
-            decision = by_source.get((pair.id, sentence.id))
-            if decision is None or not decision.outcome.answered:
-                continue
-            answered += 1
-            links, targets = set(pair.links.get(sentence.id, ())), set(decision.targets)
-            hits, decided, gold = hits + len(links & targets), decided + len(targets), gold + len(links)
-            without += not links
-            false += not links and bool(targets)
+    gold = Gold(corpus)
+    return _all_sources(gold, *_count_decisions(gold, corpus, decisions))
+
+
+def all_sources_chosen(corpus: Corpus, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> AllSources:
+    """Score the chosen rows of rankings as decided links over every source sentence of the annotated pairs.
+
+    ``chosen``: whether a row is a decided link, shape (rows,).
+
+    Raises:
+        InputError: when a source sentence of an annotated pair is not in the rankings.
+    """
+    return _all_sources_of(_match_all(corpus, rankings), chosen)
+
+
+def all_sources_by_cutoff(corpus: Corpus, rankings: pd.DataFrame, cutoffs: Sequence[int]) -> dict[int, AllSources]:
+    """Score the top k of rankings, for each k, as ``all_sources_chosen`` does; errors as there."""
+    match, rank = _match_all(corpus, rankings), rankings["rank"].to_numpy()
+    return {k: _all_sources_of(match, rank <= k) for k in cutoffs}
+
+
+def _match_all(corpus: Corpus, rankings: pd.DataFrame) -> Match:
+    """Lay the gold links over rankings that must hold every source sentence of the annotated pairs."""
+    match = Gold(corpus).match(rankings)
+    match.require(np.arange(len(match.gold.sources)))
+    return match
+
+
+def _all_sources_of(match: Match, chosen: NDArray[np.bool_]) -> AllSources:
+    answered = np.ones(len(match.gold.sources), bool)
+    return _all_sources(match.gold, match.count(match.hit & chosen), match.count(chosen), answered)
+
+
+def _measures(gold: Gold, hits: Counts, shown: Counts) -> dict[str, NDArray[np.float64]]:
+    """Return precision, recall and F1 of the sources with links; precision is 0 where nothing was shown."""
+    hits, shown, links = (counts[gold.with_links] for counts in (hits, shown, gold.link_counts))
+    precision, recall = hits / np.maximum(shown, 1), hits / links
+    f1 = 2 * precision * recall / np.where(hits > 0, precision + recall, 1)
+    return dict(zip(MEASURES, (precision, recall, f1), strict=True))
+
+
+def _all_sources(gold: Gold, hits: Counts, decided: Counts, answered: NDArray[np.bool_]) -> AllSources:
+    hit, shown, links = (int(counts[answered].sum()) for counts in (hits, decided, gold.link_counts))
+    without = answered & (gold.link_counts == 0)
     return AllSources(
-        precision=hits / max(decided, 1),
-        recall=hits / max(gold, 1),
-        f1=2 * hits / max(decided + gold, 1),
-        false_link_rate=false / without if without else None,
-        sources=sources,
-        answered=answered,
+        precision=hit / max(shown, 1),
+        recall=hit / max(links, 1),
+        f1=2 * hit / max(shown + links, 1),
+        false_link_rate=float((decided[without] > 0).mean()) if without.any() else None,
+        sources=len(answered),
+        answered=int(answered.sum()),
     )
 
 
-def _measures(
-    hits: NDArray[np.float64], shown: NDArray[Any], links: NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
-    """Return precision, recall and F1 per source; precision is 0 where nothing was shown."""
-    precision, recall = hits / np.maximum(shown, 1), hits / links
-    f1 = 2 * precision * recall / np.where(hits > 0, precision + recall, 1)
-    return {"precision": precision, "recall": recall, "f1": f1}
+def _count_decisions(
+    gold: Gold, corpus: Corpus, decisions: Sequence[Decision]
+) -> tuple[Counts, Counts, NDArray[np.bool_]]:
+    """Return hits, decided links and whether it was answered of each source sentence."""
+    import pandas as pd
+
+    by_source = _by_source(corpus, decisions)
+    rows = [(*source, target) for source, decision in by_source.items() for target in dict.fromkeys(decision.targets)]
+    match = gold.match(pd.DataFrame(rows, columns=["pair", "source", "target"], dtype=str))
+    answered = [source in by_source and by_source[source].outcome.answered for source in gold.sources]
+    return match.count(match.hit), match.count(np.ones(len(rows), bool)), np.array(answered, bool)
 
 
 def _by_source(corpus: Corpus, decisions: Sequence[Decision]) -> dict[tuple[str, str], Decision]:
@@ -188,59 +241,3 @@ def _by_source(corpus: Corpus, decisions: Sequence[Decision]) -> dict[tuple[str,
             raise InputError(msg, "score one approach at a time")
         by_source[key] = decision
     return by_source
-
-
-class _Gold:
-    """The sources with links of a corpus, one below the other, with what scores need of each."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self.sources: list[tuple[str, str]] = []
-        self.links: list[set[str]] = []
-        sizes: list[int] = []
-        for pair in corpus.pairs:
-            for source, targets in pair.sources_with_links.items():
-                self.sources.append((pair.id, source))
-                self.links.append(set(targets))
-                sizes.append(len(corpus.target_of(pair).sentences))
-        self.target_sizes = np.array(sizes, np.int64)
-        self.link_counts = np.array([len(links) for links in self.links], np.float64)
-
-    def columns(self) -> dict[str, list[str]]:
-        """Return the columns that name the source."""
-        return {"pair": [pair for pair, _ in self.sources], "source": [source for _, source in self.sources]}
-
-    def hits(self, rankings: pd.DataFrame, depth: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Return (index of the source, rank) of each gold link that is ranked at ``depth`` or better.
-
-        Ids become numbers, and a (pair, source, target) becomes one number, so that links are
-        found by one search in a sorted array.
-        """
-        import pandas as pd
-
-        top = rankings[(rankings["rank"] <= depth).to_numpy()]
-        pairs, sources, targets = (pd.Categorical(top[name]) for name in ("pair", "source", "target"))
-        wide, deep = len(sources.categories) + 1, len(targets.categories) + 1
-        owner = pairs.codes.astype(np.int64) * wide + sources.codes
-        ranked_links = owner * deep + targets.codes
-
-        pair_code, source_code, target_code = (
-            {name: code for code, name in enumerate(column.categories)} for column in (pairs, sources, targets)
-        )
-        own = np.array(
-            [pair_code.get(pair, -1) * wide + source_code.get(source, wide - 1) for pair, source in self.sources],
-            np.int64,
-        )
-        absent = ~np.isin(own, owner)
-        if absent.any():
-            pair, source = self.sources[int(absent.argmax())]
-            msg = f"the rankings lack the source {source!r} of the pair {pair!r}"
-            raise InputError(msg, "rank the same corpus that is scored")
-        index_of = np.repeat(np.arange(len(self.sources)), self.link_counts.astype(np.int64))
-        codes = [target_code.get(target, deep - 1) for links in self.links for target in links]
-        gold = own[index_of] * deep + np.array(codes, np.int64)
-
-        order = np.argsort(gold)
-        place = np.searchsorted(gold[order], ranked_links)
-        place[place == len(gold)] = 0
-        hit = gold[order][place] == ranked_links if len(gold) else np.zeros(len(top), bool)
-        return index_of[order][place[hit]], top["rank"].to_numpy()[hit].astype(np.int64)

@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from abcdlink.agreement import Agreement, agreement
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
-from abcdlink.evaluation.shortlist import ApproachResult, Shortlist
+from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
 from abcdlink.layout import (
     ANNOTATORS,

@@ -9,8 +9,16 @@ from pydantic import Field
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import Domain
-from abcdlink.evaluation.scores import Scores, macro, macro_by_cutoff, score_decisions, score_ranking
-from abcdlink.evaluation.shortlist import ApproachResult
+from abcdlink.evaluation.results import ApproachResult, count_outcomes
+from abcdlink.evaluation.scores import (
+    PAPER_CUTOFFS,
+    all_sources,
+    all_sources_by_cutoff,
+    macro,
+    macro_by_cutoff,
+    score_decisions,
+    score_ranking,
+)
 from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
@@ -24,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STAGE = "benchmark"
-PAPER_CUTOFFS = (1, 3, 5, 7, 10, 20)
 
 
 class BenchmarkPlan(Record):
@@ -93,7 +100,15 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: list[Approach]
         part = read_decisions(store, SYNTHETIC, approach)
         table = score_decisions(corpus, part.decisions)
         usage[approach.name] = part.usage
-        results.append(_result(approach, macro(table), part.usage.seconds))
+        result = ApproachResult(
+            approach=approach,
+            **macro(table).model_dump(),
+            all_sources=all_sources(corpus, part.decisions),
+            seconds=part.usage.seconds,
+            pairs=len(corpus.pairs),
+            outcomes=count_outcomes(part.decisions),
+        )
+        results.append(result)
         tables.append(_named(table, approach))
     store.write_table(SCORES, pd.concat(tables, ignore_index=True))
     benchmark = Benchmark(
@@ -113,16 +128,21 @@ def _score_retriever(
     """Score one retriever at every cutoff: results, and a per-source table for each."""
     rankings, effort = read_rankings(store, SYNTHETIC, retriever)
     frame = score_ranking(corpus, rankings, plan.cutoffs)
+    over_all_sources = all_sources_by_cutoff(corpus, rankings, plan.cutoffs)
     results, tables = [], []
     for cutoff, scores in macro_by_cutoff(frame).items():
         approach = Approach(kind=ApproachKind.RETRIEVER, retriever=retriever, cutoff=cutoff)
-        results.append(_result(approach, scores, effort.cost))
+        result = ApproachResult(
+            approach=approach,
+            **scores.model_dump(),
+            all_sources=over_all_sources[cutoff],
+            seconds=effort.cost,
+            pairs=len(corpus.pairs),
+            cut=effort.cut,
+        )
+        results.append(result)
         tables.append(_named(frame[frame["cutoff"] == cutoff], approach))
     return results, tables
-
-
-def _result(approach: Approach, scores: Scores, seconds: float) -> ApproachResult:
-    return ApproachResult(approach=approach, **scores.model_dump(), seconds=seconds)
 
 
 def _named(table: pd.DataFrame, approach: Approach) -> pd.DataFrame:

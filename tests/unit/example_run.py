@@ -28,6 +28,7 @@ FACTS = [
     HOSTILE,
     "Nobody was hurt when a barge touched the eastern pier in March.",
 ]
+ALL_SOURCES = {"precision": 0.2, "recall": 0.5, "f1": 0.28, "false_link_rate": 0.4, "sources": 48, "answered": 48}
 
 
 class ExampleDomain:
@@ -90,10 +91,13 @@ def benchmark(store: Store) -> None:
                     "f1": 2 * precision * recall / (precision + recall),
                     "answered": 18,
                     "sources": 18,
+                    "all_sources": ALL_SOURCES,
                     "seconds": 0.2 * (shift + 1),
+                    "pairs": 6,
                 }
             )
     llm = {"precision": 0.12, "recall": 0.31, "f1": 0.17, "answered": 17, "sources": 18, "seconds": 62.5}
+    llm |= {"all_sources": ALL_SOURCES, "pairs": 6}
     results.append({"approach": _approach("llm", "hybrid", 7), **llm})
     usage = {"hybrid@7+llm-listwise-4": {"calls": 18, "prompt_tokens": 15210, "seconds": 60.1}}
     body = {"pairs": 6, "sources": 18, "cutoffs": cutoffs, "approaches": results, "usage": usage}
