@@ -28,6 +28,13 @@ class Settings(BaseSettings):
     threads: int = Field(1, ge=1, description="threads of one process for torch and BLAS")
     device: str = Field("auto", description="auto, cpu, cuda or mps")
     hub: Literal["offline", "online"] = Field("offline", description="whether missing models are downloaded")
+    runner: Literal["threads", "process", "dask", "ray"] = Field(
+        "threads", description="where flows run the parts of a benchmark"
+    )
+    runner_workers: int = Field(
+        0, ge=0, description="parts at one time; 0: 1 in threads, else as many processes as cores / threads"
+    )
+    runner_address: str = Field("", description="Dask scheduler or Ray cluster; empty: one on this machine")
 
     llm_base_url: str = Field("", description="OpenAI-compatible endpoint; empty: the embedded model")
     llm_model: str = Field("smollm2-135m-instruct", description="model name sent with every call")

@@ -7,11 +7,11 @@ from prefect import flow
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import Benchmark, benchmark_done, read_benchmark
-from abcdlink.stages.decide import part_count
 from abcdlink.store import open_run
 from flows.artifacts import show_benchmark, show_shortlist
 from flows.parameters import BenchmarkParameters, RunKey, run_domain
-from tasks.approaches import choose_llm_approaches, choose_shortlist, decide_part, rank, score
+from flows.parts import decide, rank
+from tasks.approaches import choose_llm_approaches, choose_shortlist, score
 
 
 @flow(name="benchmark", flow_run_name="benchmark {run}")
@@ -33,12 +33,10 @@ def benchmark(
     if benchmark_done(store, plan):
         result = read_benchmark(store)
     else:
-        for retriever in plan.retrievers:
-            rank(run, SYNTHETIC, retriever)
+        rank(run, SYNTHETIC, plan.retrievers)
         llm_approaches = choose_llm_approaches(run, domain, plan)
         for approach in llm_approaches:
-            for part in range(part_count(store, SYNTHETIC)):
-                decide_part(run, SYNTHETIC, domain, approach, part)
+            decide(run, SYNTHETIC, domain, approach)
         result = score(run, plan, llm_approaches)
     show_benchmark(run, result)
     return result

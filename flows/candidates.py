@@ -7,11 +7,11 @@ from prefect import flow
 from abcdlink.layout import NATURAL
 from abcdlink.linking.records import ApproachKind
 from abcdlink.stages.candidates import PoolCounts, candidates_done, read_counts, read_shortlist
-from abcdlink.stages.decide import part_count
 from abcdlink.store import open_run
 from flows.artifacts import show_candidates
 from flows.parameters import AnnotationParameters, RunKey, run_domain
-from tasks.approaches import build_pools, decide_part, rank
+from flows.parts import decide, rank
+from tasks.approaches import build_pools
 
 
 @flow(name="candidates", flow_run_name="candidates {run}")
@@ -33,11 +33,11 @@ def candidates(
         counts = read_counts(store)
     else:
         choice = read_shortlist(store)
-        for approach in (choice.first, choice.second):
-            rank(run, NATURAL, approach.retriever)
+        chosen = (choice.first, choice.second)
+        rank(run, NATURAL, [approach.retriever for approach in chosen if approach.retriever])
+        for approach in chosen:
             if approach.kind is ApproachKind.LLM:
-                for part in range(part_count(store, NATURAL)):
-                    decide_part(run, NATURAL, domain, approach, part)
+                decide(run, NATURAL, domain, approach)
         counts = build_pools(run, domain, annotation.batches, annotation.seed)
     show_candidates(run, counts)
     return counts

@@ -26,4 +26,5 @@ def prefect_progress(items: Iterable[T], label: str, total: int | None = None) -
                 artifact, progress=100.0 * done / length, description=f"{label}: {done} of {length}"
             )
         yield item
-    update_progress_artifact(artifact, progress=100.0, description=label)
+    all_done = f"{label}: {length} of {length}" if length else label
+    update_progress_artifact(artifact, progress=100.0, description=all_done)

@@ -1,0 +1,59 @@
+"""What flows do part by part, under the runner that is set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from abcdlink.linking.records import Approach
+from abcdlink.settings import get_settings
+from abcdlink.stages.decide import part_count
+from abcdlink.stages.rank import Ranker
+from abcdlink.store import open_run
+from tasks.approaches import decide_part, forget_ranker, rank_part, warm_part
+from tasks.progress import prefect_progress
+from tasks.runner import Runner, run_parts, task_runner
+
+
+def rank(run: str, corpus: str, retrievers: Iterable[str]) -> None:
+    """Rank a corpus of the run with each retriever; what the run holds is not done again.
+
+    Raises:
+        AbcdlinkError: the error of the first part that fails; what is done by then is kept.
+    """
+    store = open_run(run)
+    rankers = {name: Ranker(store, corpus, name) for name in retrievers}
+    to_do = {name: open_parts for name, ranker in rankers.items() if (open_parts := ranker.open_parts())}
+    if not to_do:
+        return
+    with task_runner() as runner:
+        for retriever, open_parts in to_do.items():
+            warm_parts = rankers[retriever].plan.warm_parts
+            done = _rank(runner, {"run": run, "corpus": corpus, "retriever": retriever}, warm_parts, open_parts)
+            total = len(warm_parts) + len(open_parts)
+            for _ in prefect_progress(done, f"rank {corpus} with {retriever}", total):
+                pass
+    forget_ranker()
+
+
+def _rank(
+    runner: Runner, parameters: dict[str, str], warm_parts: Sequence[int], open_parts: Sequence[int]
+) -> Iterator[None]:
+    yield from run_parts(runner, warm_part, [{**parameters, "part": part} for part in warm_parts])
+    yield from run_parts(runner, rank_part, [{**parameters, "part": part} for part in open_parts])
+
+
+def decide(run: str, corpus: str, domain: str, approach: Approach) -> None:
+    """Let the LLM decide a corpus of the run; its rankings must be there.
+
+    Parts wait for the LLM and not for this machine: they run in threads, or one after another where
+    another runner is set, so that all questions know of each other's limits.
+    """
+    parts = range(part_count(open_run(run), corpus))
+    if get_settings().runner != "threads":
+        for part in parts:
+            decide_part(run, corpus, domain, approach, part)
+        return
+    parameters = {"run": run, "corpus": corpus, "domain": domain, "approach": approach}
+    with task_runner() as runner:
+        for _ in run_parts(runner, decide_part, [{**parameters, "part": part} for part in parts]):
+            pass
