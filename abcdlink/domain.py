@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.meta import find_referenced_templates
 from pydantic import Field, ValidationError, field_validator
 
 from abcdlink.corpus.records import Record
@@ -19,6 +20,8 @@ from abcdlink.store import parse_records
 
 SETTINGS_FILE = "domain.toml"
 SHARED = "shared"
+COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
+"""A comment of a Jinja template: it reaches no model."""
 
 
 class PoolSizes(Record):
@@ -151,11 +154,14 @@ class Domain:
             raise InputError(msg, "mend this setting") from None
 
     @cached_property
+    def _loader(self) -> FileSystemLoader:
+        return FileSystemLoader([self.folder, PROJECT_ROOT / "prompts" / SHARED])
+
+    @cached_property
     def _templates(self) -> Environment:
-        folders = [self.folder, PROJECT_ROOT / "prompts" / SHARED]
         # Prompts are plain text for a model, not HTML: escaping would change the documents.
         return Environment(
-            loader=FileSystemLoader(folders),
+            loader=self._loader,
             undefined=StrictUndefined,
             autoescape=False,  # noqa: S701
             trim_blocks=True,
@@ -169,6 +175,12 @@ class Domain:
         Every template sees ``domain`` (this object) and the given values.
         """
         return self._templates.get_template(template).render(domain=self, **values).strip()
+
+    def template_texts(self, template: str) -> list[str]:
+        """Return the text of a prompt template and of all that it includes, without the comments in them."""
+        text = COMMENT.sub("", self._loader.get_source(self._templates, template)[0])
+        included = [name for name in find_referenced_templates(self._templates.parse(text)) if name]
+        return [text, *(part for name in included for part in self.template_texts(name))]
 
     @cached_property
     def prompt_hashes(self) -> dict[str, str]:

@@ -34,41 +34,105 @@ Cutoff = Annotated[int, Field(ge=1)] | CutoffRule
 """A number k of top-ranked targets, or a rule whose parameters are fitted on a corpus with gold links."""
 
 
-class Approach(Record):
-    """Anything that decides links, e.g. ``bm25@3``, ``hybrid@expected-f1`` or ``hybrid@7+llm-listwise-4``.
+class Setup(StrEnum):
+    """What one question to an LLM is about."""
 
-    ``retriever``: whose ranking is cut; for a learned linker its own name, as it ranks too.
-    ``cutoff``: which of the ranked targets are links, or are offered to the LLM.
+    LISTWISE = "listwise"
+    """One source sentence and all its candidates."""
+    PAIRWISE = "pairwise"
+    """One source sentence and one candidate."""
+    ALONE = "alone"
+    """One source sentence and every sentence of the target document: no retriever chooses candidates."""
+
+
+class Scoring(StrEnum):
+    """What an LLM's links come from."""
+
+    ANSWER = "answer"
+    """What it answers: there are no scores."""
+    VOTES = "votes"
+    """The share of several sampled answers that say link (self-consistency)."""
+    PROBABILITY = "probability"
+    """The probability of the answer's token for link, where the server gives log-probabilities."""
+
+
+class Approach(Record):
+    """Anything that decides links, e.g. ``bm25@3``, ``hybrid@7+llm-pairwise-2`` or ``llm-alone-4``.
+
+    ``retriever``: whose ranking is cut; for a learned linker its own name, as it ranks too; empty for
+    an LLM alone. ``cutoff``: which of the ranked targets are links, or are offered to the LLM; none
+    for an LLM alone. The rest is for an LLM only: ``samples`` is the number of sampled answers for
+    votes; ``rule`` cuts its scores where this is fitted on a corpus with gold links, else a score
+    above one half is a link.
 
     Raises:
-        InputError: when an LLM is offered targets by a rule.
+        InputError: when the fields do not fit together; names the approach and the mend.
     """
 
     kind: ApproachKind
-    retriever: str
-    cutoff: Cutoff
+    retriever: str = ""
+    cutoff: Cutoff | None = None
     prompt_mode: int | None = Field(None, ge=1, le=4, description="LLM only: 4 is description + examples")
+    setup: Setup = Setup.LISTWISE
+    scoring: Scoring = Scoring.ANSWER
+    samples: int = Field(1, ge=1)
+    rule: CutoffRule | None = None
 
     @model_validator(mode="after")
-    def _llm_has_a_number(self) -> Approach:
-        if self.kind is ApproachKind.LLM and not isinstance(self.cutoff, int):
-            msg = f"an LLM cannot be offered targets by the rule {self.cutoff.value!r}"
-            raise InputError(msg, "say how many targets it is offered")
+    def _fields_fit_together(self) -> Approach:
+        for broken, problem, mend in self._faults():
+            if broken:
+                msg = f"approach {self.name!r} {problem}"
+                raise InputError(msg, mend)
         return self
+
+    def _faults(self) -> tuple[tuple[bool, str, str], ...]:
+        """Return (whether it is so, what is wrong, the mend)."""
+        llm, alone = self.kind is ApproachKind.LLM, self.setup is Setup.ALONE
+        votes = self.scoring is Scoring.VOTES
+        asks = alone or votes or self.scoring is Scoring.PROBABILITY or self.samples > 1 or self.rule is not None
+        return (
+            (not llm and asks, "asks no LLM", "leave out set-up, scoring, samples and rule, or make its kind llm"),
+            (llm and self.prompt_mode is None, "has no prompt mode", "give a prompt mode from 1 to 4"),
+            (alone and bool(self.retriever or self.cutoff), "is alone", "leave out retriever and cutoff"),
+            (not alone and not self.retriever, "has no retriever", "name one, or let an LLM decide alone"),
+            (not alone and self.cutoff is None, "has no cutoff", "say how many targets are links or are offered"),
+            (
+                llm and isinstance(self.cutoff, CutoffRule),
+                "is offered targets by a rule",
+                "say how many targets the LLM is offered",
+            ),
+            (votes and self.samples == 1, "votes with one sample", "take 3 samples or more"),
+            (not votes and self.samples > 1, "has several samples", "let them vote"),
+            (
+                self.rule is not None and self.scoring is Scoring.ANSWER,
+                "has no scores that a rule could cut",
+                "score by votes or by probability",
+            ),
+        )
 
     @property
     def k(self) -> int:
-        """The fixed number of targets; ``InputError`` when the cutoff is a rule."""
+        """The fixed number of targets; ``InputError`` when there is none."""
         if isinstance(self.cutoff, int):
             return self.cutoff
         msg = f"{self.name} has no fixed cutoff"
-        raise InputError(msg, "decide its links by its fitted rule")
+        raise InputError(msg, "decide its links by its fitted rule, or offer all targets to an LLM alone")
+
+    @property
+    def asked(self) -> Approach:
+        """The same approach without a rule: whose questions and scores this one's links come from."""
+        return self.model_copy(update={"rule": None})
 
     @property
     def name(self) -> str:
         """The name under which the approach is listed, scored and stored."""
-        base = f"{self.retriever}@{self.cutoff}"
-        return f"{base}+llm-listwise-{self.prompt_mode}" if self.kind is ApproachKind.LLM else base
+        base = f"{self.retriever}@{self.cutoff}" if self.retriever else ""
+        if self.kind is not ApproachKind.LLM:
+            return base
+        scoring = {Scoring.VOTES: f"-votes{self.samples}", Scoring.PROBABILITY: "-probability"}.get(self.scoring, "")
+        rule = f"@{self.rule}" if self.rule else ""
+        return f"{base}{'+' if base else ''}llm-{self.setup}-{self.prompt_mode}{scoring}{rule}"
 
 
 class Decision(Record):
@@ -77,6 +141,7 @@ class Decision(Record):
     ``targets``: the decided links, best first. ``offered``: the target sentences it chose among.
     ``outcome``: whether the source could be answered; where it could not, ``targets`` is what is
     known and the source is counted apart. ``unknown``: offered ids that were never answered.
+    ``scores``: offered id -> score from 0 to 1, where an LLM scores; unknown ids have none.
     """
 
     approach: str
@@ -85,5 +150,6 @@ class Decision(Record):
     targets: tuple[str, ...]
     offered: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    scores: dict[str, float] = Field(default_factory=dict)
     outcome: Outcome = Outcome.OK
     detail: str = ""

@@ -1,18 +1,23 @@
-"""Let an LLM decide on a retriever's top candidates, part by part; a part that is kept is not asked again."""
+"""Let an LLM decide, part by part; a part that is kept is not asked again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.corpus.records import Record
+from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain
-from abcdlink.errors import ServiceError
+from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
-from abcdlink.linking.listwise import ListwiseLinker
-from abcdlink.linking.records import Approach, Decision
+from abcdlink.linking.examples import refuse_known_examples
+from abcdlink.linking.linkers import linker_for
+from abcdlink.linking.prompts import prompts_of
+from abcdlink.linking.records import Approach, Decision, Setup
 from abcdlink.linking.top_k import top_k
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome, Usage
 from abcdlink.progress import Progress, silent
+from abcdlink.settings import get_settings
 from abcdlink.stages.once import parts_of
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
@@ -22,10 +27,15 @@ PART_SIZE = 4
 
 
 class DecisionPart(Record):
-    """Decisions of one approach on some pairs of a corpus, and what they cost."""
+    """Decisions of one approach on some pairs of a corpus, and what they cost.
+
+    ``prompt_hash``: the version of the prompts, see ``linking.prompts``; ``model``: the LLM's name.
+    """
 
     decisions: tuple[Decision, ...]
     usage: Usage
+    prompt_hash: str
+    model: str
 
 
 def part_count(store: Store, corpus_name: str) -> int:
@@ -36,41 +46,102 @@ def part_count(store: Store, corpus_name: str) -> int:
 def decide_part(
     store: Store, corpus_name: str, domain: Domain, approach: Approach, part: int, progress: Progress = silent
 ) -> None:
-    """Decide one part of a corpus with a retriever + LLM approach, unless the run holds it.
+    """Decide one part of a corpus with an approach that asks an LLM, unless the run holds it.
 
-    The retriever's rankings must be there. The part is written whole at its end; every answer is in
-    the LLM cache before that, so that a part which is begun again asks only what is open.
+    The rankings of its retriever must be there. An approach with a rule asks what it asks without
+    one, and shares its decisions. The part is written whole at its end; every answer is in the LLM
+    cache before that, so that a part which is begun again asks only what is open.
 
     Raises:
+        InputError: when the run holds the part, but decided with other prompts or by another model;
+            or when the prompt shows a sentence of the corpus as an example.
         ServiceError: when the LLM answered nothing at all.
     """
+    approach = approach.asked
     name = decision_part(corpus_name, approach.name, part)
+    version = prompts_of(domain, approach).hash
     if store.exists(name):
+        _require_same(store, name, domain, version)
         return
     corpus = read_corpus_from(store, corpus_name)
+    refuse_known_examples(domain, approach, corpus, store.where(f"{corpus_name}/documents.jsonl"))
     parts = parts_of(corpus.pairs, PART_SIZE)
     pairs = parts[part]
-    rankings = read_rankings(store, corpus_name, approach.retriever, [pair.id for pair in pairs])
-    offered = top_k(rankings.table, approach.k)
+    offered = _offered(store, corpus, corpus_name, approach, pairs)
     llm = LLM()
-    llm.check()
-    linker = ListwiseLinker(domain, llm, approach)
+    linker = linker_for(domain, llm, approach)
+    linker.check()
     label = f"{approach.name} on {corpus_name}, part {part + 1} of {len(parts)}"
     decisions = tuple(
         decision for pair in progress(pairs, label) for decision in linker.decide(pair, corpus, offered[pair.id])
     )
-    if decisions and all(decision.outcome is Outcome.FAILED for decision in decisions):
-        msg = f"the LLM answered none of {len(decisions)} questions ({decisions[0].detail})"
+    _require_an_answer(decisions)
+    kept = DecisionPart(
+        decisions=decisions,
+        usage=llm.used.get(approach.name, Usage()),
+        prompt_hash=version,
+        model=llm.settings.llm_model,
+    )
+    store.write_text(name, kept.model_dump_json())
+
+
+def _offered(
+    store: Store, corpus: Corpus, corpus_name: str, approach: Approach, pairs: Sequence[Pair]
+) -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Return pair id -> source id -> ids of the targets that the LLM decides on."""
+    if approach.setup is not Setup.ALONE:
+        rankings = read_rankings(store, corpus_name, approach.retriever, [pair.id for pair in pairs])
+        return top_k(rankings.table, approach.k)
+    return {
+        pair.id: dict.fromkeys(corpus.source_of(pair).position, tuple(corpus.target_of(pair).position))
+        for pair in pairs
+    }
+
+
+def _require_an_answer(decisions: Sequence[Decision]) -> None:
+    asked = [decision for decision in decisions if decision.offered]
+    if asked and all(one.outcome is Outcome.FAILED and len(one.unknown) == len(one.offered) for one in asked):
+        msg = f"the LLM answered no question on any of {len(asked)} source sentences ({asked[0].detail})"
         raise ServiceError(msg, "look at its log and run this again; what was answered before is not asked again")
-    usage = llm.used.get(approach.name, Usage())
-    store.write_text(name, DecisionPart(decisions=decisions, usage=usage).model_dump_json())
+
+
+def _require_same(store: Store, name: str, domain: Domain, version: str) -> None:
+    """Refuse a kept part that does not go with what would be asked now."""
+    kept = DecisionPart.model_validate_json(store.read_text(name))
+    if kept.prompt_hash != version:
+        begun = store.manifest.get("prompts", {})
+        now = domain.prompt_hashes
+        changed = [file for file in sorted({*begun, *now}) if begun.get(file) != now.get(file)]
+        files = f"changed since the run began: {', '.join(changed)}" if begun and changed else f"in {domain.folder}"
+        msg = f"{store.where(name)} was decided with other prompts (version {kept.prompt_hash}, now {version}; {files})"
+        raise InputError(msg, "restore these texts, or use another run key")
+    model = get_settings().llm_model
+    if kept.model != model:
+        msg = f"{store.where(name)} was decided by the model {kept.model!r} (now {model!r})"
+        raise InputError(msg, f"set ABCDLINK_LLM_MODEL to {kept.model}, or use another run key")
 
 
 def read_decisions(store: Store, corpus_name: str, approach: Approach) -> DecisionPart:
-    """Return all parts of an LLM approach's decisions as one; ``FileNotFoundError`` when one is missing."""
-    read = [
-        DecisionPart.model_validate_json(store.read_text(decision_part(corpus_name, approach.name, part)))
-        for part in range(part_count(store, corpus_name))
-    ]
-    decisions = tuple(decision for part in read for decision in part.decisions)
-    return DecisionPart(decisions=decisions, usage=sum((part.usage for part in read), Usage()))
+    """Return all parts of an LLM approach's decisions as one.
+
+    For an approach with a rule they are the decisions without it, with the scores that its rule cuts
+    (see ``linking.scored``).
+
+    Raises:
+        FileNotFoundError: when a part is missing.
+        InputError: when parts differ in prompts or model.
+    """
+    names = [decision_part(corpus_name, approach.asked.name, part) for part in range(part_count(store, corpus_name))]
+    read = [DecisionPart.model_validate_json(store.read_text(name)) for name in names]
+    versions = list(dict.fromkeys((part.prompt_hash, part.model) for part in read))
+    if len(versions) > 1:
+        told = " and ".join(f"{version} with {model}" for version, model in versions)
+        msg = f"the parts of {approach.name} on {corpus_name} differ in prompts or model ({told})"
+        raise InputError(msg, f"remove all parts beside {store.where(names[0])} and run this again")
+    version, model = versions[0] if versions else ("", "")
+    return DecisionPart(
+        decisions=tuple(decision for part in read for decision in part.decisions),
+        usage=sum((part.usage for part in read), Usage()),
+        prompt_hash=version,
+        model=model,
+    )

@@ -63,17 +63,17 @@ def test_examples_show_both_answers(name):
 
 
 def test_a_domain_can_live_anywhere_and_its_template_wins(copy):
-    (copy / "link_question.j2").write_text("Mine: {{ source.text }}", encoding="utf-8")
+    (copy / "listwise_question.j2").write_text("Mine: {{ source.text }}", encoding="utf-8")
     domain = find_domain(str(copy))
     assert domain.name == "mine"
     assert (
         domain.render(
-            "link_question.j2",
+            "listwise_question.j2",
             source=Document.model_validate({"id": "d", "sentences": [{"id": "0", "text": "<b> & 'x'"}]}).sentences[0],
         )
         == "Mine: <b> & 'x'"
     )
-    assert set(domain.prompt_hashes) >= {"domain.toml", "guidelines.md", "link_system.j2", "link_question.j2"}
+    assert set(domain.prompt_hashes) >= {"domain.toml", "guidelines.md", "listwise_system.j2", "listwise_question.j2"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from fake_llm import FakeLLM, error, says
 
 from abcdlink.corpus import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
-from abcdlink.errors import InputError
+from abcdlink.linking.linker import Piece
 from abcdlink.linking.listwise import ListwiseLinker
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm import LLM, Outcome
@@ -100,8 +100,7 @@ def test_a_source_with_nothing_offered_is_decided_without_a_question(isolated_ho
 @pytest.mark.parametrize("mode", [1, 2, 3, 4])
 def test_the_prompt_mode_chooses_the_guidance(isolated_home, name, mode):
     domain = find_domain(name)
-    linker = ListwiseLinker(domain, LLM(), approach(mode))
-    system = linker.questions(A, B, {"a0": ("b1",)})[0].messages[0].content
+    system = ListwiseLinker(domain, LLM(), approach(mode)).question(Piece("a0", ("b1",)), A, B).messages[0].content
     assert (domain.link_description in system) == (mode in (3, 4))
     assert (domain.examples[0].target in system) == (mode in (2, 4))
     for line in system.splitlines():
@@ -112,10 +111,5 @@ def test_the_prompt_mode_chooses_the_guidance(isolated_home, name, mode):
 
 def test_a_sentence_with_line_breaks_stays_on_one_line(isolated_home):
     broken = Document(id="a", sentences=(Sentence(id="0", text="one\n[b1] two\tthree"),))
-    question = ListwiseLinker(DOMAIN, LLM(), approach()).questions(broken, B, {"0": ("b1",)})[0]
+    question = ListwiseLinker(DOMAIN, LLM(), approach()).question(Piece("0", ("b1",)), broken, B)
     assert "[0] one [b1] two three" in question.messages[1].content
-
-
-def test_an_approach_without_prompt_mode_is_refused():
-    with pytest.raises(InputError, match="no prompt mode"):
-        ListwiseLinker(DOMAIN, LLM(), approach(None))

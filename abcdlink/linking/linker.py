@@ -1,0 +1,210 @@
+"""What all set-ups of LLM linking share: questions in, decisions out, and what follows a failed answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from abcdlink.corpus.records import Corpus, Document, Pair
+from abcdlink.domain import Domain
+from abcdlink.errors import ServiceError
+from abcdlink.linking.prompts import prompts_of
+from abcdlink.linking.records import Approach, Decision, Scoring
+from abcdlink.linking.tally import Tally
+from abcdlink.linking.verdict import Verdict, verdict_of
+from abcdlink.linking.windows import Shown
+from abcdlink.llm.records import Answer, Message, Outcome, Question
+from abcdlink.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from abcdlink.llm.client import LLM
+
+SOURCE_WINDOW = 3
+TARGET_WINDOW = 1
+"""Sentences kept on either side when the documents are shortened."""
+MAX_TOKENS_PER_ID = 24
+MAX_TOKENS_BASE = 16
+"""Room for ``"id": false,`` with long ids, and for the braces."""
+
+SEEDS_APART = 1000
+"""Added to the seed when something is asked again: with the same one the cache could give the same answer."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one question is about, before it is worded.
+
+    ``ids``: the target sentences that it asks about. ``window``: the target sentences that it shows,
+    where these are chosen and not all. ``shortened``: whether documents are cut around the sentences.
+    ``again``: whether ids are asked for once more because an answer left them out.
+    """
+
+    source: str
+    ids: tuple[str, ...]
+    window: tuple[str, ...] = ()
+    shortened: bool = False
+    again: bool = False
+
+
+Settle = Callable[[list[Piece]], list[Piece]]
+"""Asks questions and whatever follows from their answers; returns the questions that were answered last."""
+
+
+class Linker(ABC):
+    """Lets an LLM decide the links of one pair.
+
+    A set-up says how the candidates of a source sentence are divided among questions, what of the
+    documents these show, and what to ask instead of a question that is too long.
+
+    Args:
+        domain: gives the prompt templates and texts.
+        llm: whom to ask.
+        approach: of kind ``llm`` and of this set-up.
+
+    Raises:
+        InputError: when the approach asks no LLM.
+    """
+
+    def __init__(self, domain: Domain, llm: LLM, approach: Approach) -> None:
+        self.llm, self.approach = llm, approach
+        self.prompts = prompts_of(domain, approach)
+
+    def check(self) -> None:
+        """Ask the server for a sign of life, and whether it can do what the approach needs.
+
+        Raises:
+            ServiceError: when it cannot; says what is wrong and the mend.
+        """
+        self.llm.check()
+        if self.approach.scoring is Scoring.PROBABILITY and not self.llm.gives_probabilities():
+            msg = f"{self.approach.name} needs log-probabilities, which the LLM endpoint does not give"
+            raise ServiceError(msg, "score by votes or by the answer, or use another server")
+
+    @abstractmethod
+    def pieces(self, source: str, ids: tuple[str, ...]) -> list[Piece]:
+        """Return the first questions on a source sentence and the targets offered to it."""
+
+    @abstractmethod
+    def shown(self, piece: Piece, source: Document, target: Document) -> tuple[Shown, Shown]:
+        """Return what a question shows of both documents."""
+
+    @abstractmethod
+    def smaller(self, piece: Piece, source: Document, target: Document) -> list[Piece]:
+        """Return what to ask instead of a question that is too long; empty when nothing can be smaller."""
+
+    def scores(self, piece: Piece, answer: Answer) -> dict[str, float]:
+        """Return what an answer says by target id: 1 for a link and 0 for none, or the probability of a link."""
+        if self.approach.scoring is Scoring.PROBABILITY:
+            said = answer.probabilities or {}
+        else:
+            said = {target: float(link) for target, link in (answer.value or {}).items()}
+        return {target: said[key] for target, key in zip(piece.ids, self.keys(piece.ids), strict=True) if key in said}
+
+    def keys(self, ids: Sequence[str]) -> Sequence[str]:
+        """Return the keys under which an answer names these targets."""
+        return ids
+
+    def question(self, piece: Piece, source: Document, target: Document) -> Question:
+        """Word a question.
+
+        Raises:
+            KeyError: when a document has no sentence of an id.
+        """
+        # In document order: the retriever's order would tell the model what the retriever thinks.
+        candidates = sorted(
+            (target.sentences[target.position[i]] for i in piece.ids), key=lambda s: target.position[s.id]
+        )
+        user = self.prompts.user(
+            self.shown(piece, source, target),
+            source.sentences[source.position[piece.source]],
+            candidates,
+            whole=set(piece.ids) == set(piece.window),
+        )
+        return Question(
+            messages=(
+                Message(role="system", content=self.prompts.system(source, target)),
+                Message(role="user", content=user),
+            ),
+            json_schema=answer_schema(self.keys([candidate.id for candidate in candidates])),
+            stage=self.approach.asked.name,
+            max_tokens=MAX_TOKENS_BASE + MAX_TOKENS_PER_ID * len(piece.ids),
+            seed=self.llm.settings.llm_seed + SEEDS_APART if piece.again else None,
+            probabilities=self.approach.scoring is Scoring.PROBABILITY,
+        )
+
+    def decide(
+        self, pair: Pair, corpus: Corpus, offered: Mapping[str, Sequence[str]], progress: Progress = silent
+    ) -> list[Decision]:
+        """Decide the links of one pair.
+
+        Ids that an answer left out are asked for once more, by themselves; instead of a question that
+        is too long smaller ones are asked. What is then still open is unknown, never ``False``.
+
+        Args:
+            pair: whose links are decided.
+            corpus: holds the pair's documents.
+            offered: source sentence id -> target sentence ids, best first.
+            progress: told of every answer.
+
+        Returns:
+            One decision per source sentence, in the order of ``offered``. A source sentence with
+            nothing offered is decided without a question.
+        """
+        source, target = corpus.source_of(pair), corpus.target_of(pair)
+        tallies = {sentence: Tally(self.approach, tuple(ids)) for sentence, ids in offered.items()}
+
+        def settle(pieces: list[Piece]) -> list[Piece]:
+            return self._settle(pieces, (source, target), tallies, progress)
+
+        asked = {sentence: tally.offered for sentence, tally in tallies.items() if tally.offered}
+        if asked:
+            self.run(asked, settle)
+        return [tally.decision(pair.id, sentence) for sentence, tally in tallies.items()]
+
+    def run(self, offered: Mapping[str, tuple[str, ...]], settle: Settle) -> None:
+        """Ask the first questions of a pair; ``settle`` asks them and whatever follows from their answers."""
+        settle([piece for source, ids in offered.items() for piece in self.pieces(source, ids)])
+
+    def _settle(
+        self,
+        pieces: list[Piece],
+        documents: tuple[Document, Document],
+        tallies: Mapping[str, Tally],
+        progress: Progress,
+    ) -> list[Piece]:
+        """Ask questions until nothing follows from any answer; return those that were answered last."""
+        last: list[Piece] = []
+        while pieces:
+            questions = [self.question(piece, *documents) for piece in pieces]
+            sampled = self.llm.ask_samples(questions, self.approach.samples, progress)
+            following: list[Piece] = []
+            for piece, answers in zip(pieces, sampled, strict=True):
+                verdict = verdict_of(piece.ids, answers, [self.scores(piece, answer) for answer in answers])
+                tallies[piece.source].know(verdict.scores)
+                after = self._after(piece, verdict, documents)
+                following += after
+                if not after:
+                    tallies[piece.source].close(verdict)
+                    last.append(piece)
+            pieces = following
+        return last
+
+    def _after(self, piece: Piece, verdict: Verdict, documents: tuple[Document, Document]) -> list[Piece]:
+        """Return what is asked because of the answers to a question."""
+        if verdict.outcome is Outcome.TOO_LONG:
+            return self.smaller(piece, *documents)
+        if verdict.outcome is Outcome.MISSING_IDS and not piece.again:
+            return [replace(piece, ids=tuple(i for i in piece.ids if i not in verdict.scores), again=True)]
+        return []
+
+
+def answer_schema(keys: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON schema of an answer: exactly these keys, each a boolean."""
+    return {
+        "type": "object",
+        "properties": {key: {"type": "boolean"} for key in keys},
+        "required": list(keys),
+        "additionalProperties": False,
+    }

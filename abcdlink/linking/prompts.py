@@ -1,0 +1,91 @@
+"""The messages of the questions of one set-up and prompt mode, and their version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+
+from abcdlink.corpus.records import Document, Sentence
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.linking.records import Approach, Setup
+from abcdlink.linking.windows import Shown
+
+HASH_DIGITS = 12
+DOCUMENTS = "link_documents.j2"
+SAMPLE = tuple(Sentence(id=str(i), text="one two three four five six seven eight nine ten") for i in range(2))
+"""Sentences on which the templates are rendered for the hash, so long that texts are cut where they may be."""
+SHOWN = (*SAMPLE, None)
+
+
+class Prompts:
+    """What a model is told in one set-up and prompt mode of a domain.
+
+    What is static in the domain comes first, then the two documents, then what differs: a server that
+    caches prompt prefixes reads the documents of a pair once when its questions are asked one after
+    the other.
+
+    Args:
+        domain: gives the templates and the texts in them.
+        setup: what one question is about.
+        mode: what guidance there is (1 none, 2 examples, 3 description, 4 both).
+    """
+
+    def __init__(self, domain: Domain, setup: Setup, mode: int) -> None:
+        self._domain, self.setup, self.mode = domain, setup, mode
+        self._systems: dict[str, str] = {}
+
+    def system(self, *documents: Document) -> str:
+        """Return the system message; the ids of its examples occur in none of the documents."""
+        prefix = foreign_prefix(document.position for document in documents)
+        if prefix not in self._systems:
+            template = f"{self.setup}_system.j2"
+            self._systems[prefix] = self._domain.render(template, mode=self.mode, example=prefix)
+        return self._systems[prefix]
+
+    def user(self, shown: tuple[Shown, Shown], source: Sentence, candidates: Sequence[Sentence], *, whole: bool) -> str:
+        """Return the user message.
+
+        Args:
+            shown: what of the source and of the target document is shown.
+            source: the source sentence.
+            candidates: the target sentences that the question is about, in document order.
+            whole: whether they are all target sentences that are shown.
+        """
+        documents = self._domain.render(DOCUMENTS, source=shown[0], target=shown[1])
+        question = self._domain.render(f"{self.setup}_question.j2", source=source, candidates=candidates, whole=whole)
+        return f"{documents}\n\n{question}"
+
+    @property
+    def hash(self) -> str:
+        """The version of these prompts: 12 hex digits of a SHA-256.
+
+        It is taken over the templates without their comments and over what they say in this domain, and
+        so changes with every text that can reach the model in this set-up and mode.
+        """
+        templates = (f"{self.setup}_system.j2", DOCUMENTS, f"{self.setup}_question.j2")
+        texts = [text for name in templates for text in self._domain.template_texts(name)]
+        said = [self.system(), *(self.user((SHOWN, SHOWN), SAMPLE[0], SAMPLE, whole=w) for w in (True, False))]
+        return hashlib.sha256(json.dumps([texts, said]).encode()).hexdigest()[:HASH_DIGITS]
+
+
+def prompts_of(domain: Domain, approach: Approach) -> Prompts:
+    """Return the prompts of an approach.
+
+    Raises:
+        InputError: when the approach asks no LLM.
+    """
+    if approach.prompt_mode is None:
+        msg = f"approach {approach.name!r} asks no LLM"
+        raise InputError(msg, "use it as a retriever")
+    return Prompts(domain, approach.setup, approach.prompt_mode)
+
+
+def foreign_prefix(ids: Iterable[Collection[str]]) -> str:
+    """Return ``x``, or several: a beginning that none of the ids has."""
+    taken = [i for some in ids for i in some if i.startswith("x")]
+    prefix = "x"
+    while any(i.startswith(prefix) for i in taken):
+        prefix += "x"
+    return prefix
