@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -86,12 +86,16 @@ def benchmark(
     corpus: Annotated[Path, typer.Argument(help="Corpus folder with gold links, as `abcdlink import` writes it.")],
     retrievers: Annotated[str, typer.Option(help="Comma-separated names.")] = "bm25,all-minilm-l6-v2,hybrid",
     cutoffs: Annotated[str, typer.Option(help="Comma-separated values of k.")] = "1,3,5,7,10,20",
+    definition: Annotated[
+        Literal["paper", "common"],
+        typer.Option(help="Of precision at k: hits / min(k, target sentences), or hits / k (common)."),
+    ] = "paper",
     first_pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N pairs in file order.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Score retrievers on a corpus with gold links, by the paper's definitions.
+    """Score retrievers on a corpus with gold links.
 
-    Example: `abcdlink benchmark corpus --retrievers bm25,hybrid --cutoffs 1,3,5`
+    Example: `abcdlink benchmark corpus --retrievers bm25,hybrid --cutoffs 1,3,5 --definition common`
     """
     from abcdlink.corpus.io import read_corpus
     from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
@@ -104,7 +108,7 @@ def benchmark(
         raise InputError(msg, "benchmark a corpus with links, such as the synthetic one of a run")
     with terminal() as progress:
         scores = {
-            retriever.name: macro_by_cutoff(score_ranking(data, rank_corpus(data, retriever, progress), at))
+            retriever.name: macro_by_cutoff(score_ranking(data, rank_corpus(data, retriever, progress), at, definition))
             for retriever in chosen
         }
     if json:
@@ -113,6 +117,7 @@ def benchmark(
                 "dataset": data.name,
                 "pairs": len(data.pairs),
                 "sources": data.source_count,
+                "definition": definition,
                 "retrievers": {name: {str(k): measures(s) for k, s in by.items()} for name, by in scores.items()},
             }
         )
@@ -122,7 +127,9 @@ def benchmark(
         for name, by in scores.items()
         for k, s in by.items()
     ]
-    title = f"{data.name}: {len(data.pairs)} pairs, {data.source_count} sources with links; percent"
+    title = (
+        f"{data.name}: {len(data.pairs)} pairs, {data.source_count} sources with links; percent, P@k as {definition}"
+    )
     print_table(title, ("approach", "precision", "recall", "F1"), rows)
 
 

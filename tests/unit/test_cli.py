@@ -93,6 +93,21 @@ def test_benchmark_prints_one_json_object_in_fractions(run: Run, corpus: Path) -
     assert result["retrievers"]["bm25"]["3"]["precision"] == pytest.approx(1 / 3)
 
 
+def test_benchmark_takes_either_definition_of_precision(run: Run, corpus: Path) -> None:
+    """The target has 3 sentences: of 5 shown by the paper's definition there are 3, by the common one 5."""
+    precision = {}
+    for definition in ("paper", "common"):
+        code, out, _ = run(
+            *("benchmark", corpus, "--retrievers", "bm25", "--cutoffs", "5", "--definition", definition, "--json")
+        )
+        result = json.loads(out)
+        assert (code, result["definition"]) == (0, definition)
+        precision[definition] = result["retrievers"]["bm25"]["5"]["precision"]
+    assert precision == pytest.approx({"paper": 1 / 3, "common": 1 / 5})
+    assert run("benchmark", corpus, "--definition", "other")[0] == 2
+    assert "P@k as paper" in " ".join(run("benchmark", corpus, "--retrievers", "bm25")[1].split())
+
+
 def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
