@@ -32,6 +32,7 @@ class ApproachResult(Record):
     cut: int = Field(0, ge=0, description="sentences cut by the maximum length of a model")
     fitted: str = ""
     outcomes: dict[Outcome, int] = Field({}, description="source sentences by outcome, where an LLM decides")
+    prompt_hash: str = Field("", description="version of the prompts, where an LLM decides")
 
     @property
     def f1_of_all(self) -> float:

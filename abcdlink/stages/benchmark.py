@@ -107,6 +107,7 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: list[Approach]
             seconds=part.usage.seconds,
             pairs=len(corpus.pairs),
             outcomes=count_outcomes(part.decisions),
+            prompt_hash=part.prompt_hash,
         )
         results.append(result)
         tables.append(_named(table, approach))

@@ -1,0 +1,86 @@
+"""Many approaches at once: every combination of retrievers, cutoffs, set-ups, prompt modes and scorings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, product
+
+from abcdlink.corpus.records import Record
+from abcdlink.errors import InputError
+from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Scoring, Setup
+
+SAMPLES = 5
+"""Answers that vote: an odd number, so that none of two sides has half of the votes."""
+
+
+class HowToScore(Record):
+    """How an LLM's links are scored, and by which rule the scores are cut; see ``Approach``."""
+
+    scoring: Scoring = Scoring.ANSWER
+    samples: int = 1
+    rule: CutoffRule | None = None
+
+
+def llm_grid(
+    retrievers: Sequence[str],
+    cutoffs: Sequence[int],
+    setups: Sequence[Setup],
+    modes: Sequence[int],
+    scorings: Sequence[HowToScore] = (HowToScore(),),
+) -> list[Approach]:
+    """Return every combination once, in an order that keeps questions with the same beginning together.
+
+    Approaches with the same set-up and prompt mode show a model the same instructions and the same
+    documents, so they stand next to each other. An LLM alone has no retriever and no cutoff, and
+    comes once for each mode and scoring, however many of these there are.
+
+    Args:
+        retrievers: whose best targets are offered.
+        cutoffs: how many of them.
+        setups: what one question is about.
+        modes: prompt modes, 1 to 4.
+        scorings: what links come from.
+
+    Raises:
+        InputError: when a list is empty (an LLM alone needs no retrievers and cutoffs), or a combination
+            cannot be an approach.
+    """
+    offers = [setup for setup in setups if setup is not Setup.ALONE]
+    needed = {"set-up": setups, "prompt mode": modes, "scoring": scorings}
+    if offers:
+        needed |= {"retriever": retrievers, "cutoff": cutoffs}
+    for what, values in needed.items():
+        if not values:
+            msg = f"a grid of LLM approaches needs at least one {what}"
+            raise InputError(msg, f"name one {what} or more")
+    grid: dict[str, Approach] = {}
+    for setup, mode in product(setups, modes):
+        places = [("", None)] if setup is Setup.ALONE else list(product(retrievers, cutoffs))
+        for (retriever, cutoff), how in product(places, scorings):
+            approach = Approach(
+                kind=ApproachKind.LLM,
+                retriever=retriever,
+                cutoff=cutoff,
+                prompt_mode=mode,
+                setup=setup,
+                **how.model_dump(),
+            )
+            grid.setdefault(approach.name, approach)
+    return list(grid.values())
+
+
+def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach, int]]:
+    """Yield (approach that is asked, number of a part), each once, in the order in which to decide them.
+
+    Approaches that differ in their rule only ask the same and come once. Neighbours with the same
+    set-up and prompt mode take turns part by part, so that their questions on one pair follow each
+    other closely.
+
+    Args:
+        approaches: as ``llm_grid`` orders them.
+        parts: how many parts the pairs are cut into.
+    """
+    asked = {approach.asked.name: approach.asked for approach in approaches}
+    for _, same in groupby(asked.values(), key=lambda approach: (approach.setup, approach.prompt_mode)):
+        together = list(same)
+        yield from ((approach, part) for part in range(parts) for approach in together)
