@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from abcdlink.corpus.records import Document
 from abcdlink.errors import InputError
 from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.base import Retriever
-from abcdlink.retrieval.encoders import BATCH, Use, load, require
+from abcdlink.retrieval.base import Effort, Retriever
+from abcdlink.retrieval.cuts import max_length, watched
+from abcdlink.retrieval.encoders import BATCH, MODELS_LOCK, Use, load, require
 
 
 class CrossEncoder(Retriever):
@@ -31,10 +32,17 @@ class CrossEncoder(Retriever):
     def __init__(self, name: str, use: Use) -> None:
         self.name = name
         self._use = use
+        self._effort = Effort()
+
+    @property
+    def effort(self) -> Effort:
+        """What ``prepare`` and the scores since then needed; pairs of sentences are counted, repeated ones too."""
+        return self._effort
 
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
         """Load the model; replaces what was prepared before."""
         self._model = load(_cross, self._use)
+        self._effort = Effort(max_length=max_length(self._model))
         self._texts = {document.id: document.texts for document in progress(documents, f"prepare ({self.name})")}
 
     def score(self, source: Document, target: Document) -> NDArray[np.float64]:
@@ -43,11 +51,14 @@ class CrossEncoder(Retriever):
 
         sources, targets = self._texts[source.id], self._texts[target.id]
         position: dict[tuple[str, str], int] = {}
-        places = [[position.setdefault((one, other), len(position)) for other in targets] for one in sources]
-        logits = self._model.predict(
-            list(position), batch_size=BATCH, activation_fn=Identity(), show_progress_bar=False
-        )
-        scores: NDArray[np.float64] = np.asarray(logits, np.float64)[np.array(places)]
+        places = np.array([[position.setdefault((one, other), len(position)) for other in targets] for one in sources])
+        with MODELS_LOCK, watched(self._model) as cut:
+            logits = self._model.predict(
+                list(position), batch_size=BATCH, activation_fn=Identity(), show_progress_bar=False
+            )
+            pairs = self._effort.cut_pairs + int(np.array([pair in cut for pair in position])[places].sum())
+            self._effort = self._effort.model_copy(update={"cut": pairs, "cut_pairs": pairs})
+        scores: NDArray[np.float64] = np.asarray(logits, np.float64)[places]
         return scores
 
 

@@ -18,5 +18,6 @@ class Dense(Embedded):
         first = np.stack(sources)
         return first, first if targets is sources else np.stack(targets)
 
-    def _dense(self, product: Vector) -> NDArray[np.float64]:
-        return np.asarray(product, np.float64)
+    def _dense(self, sources: Vector, targets: Vector) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = sources.astype(np.float64) @ targets.astype(np.float64).T
+        return product

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdlink.errors import InputError
+from abcdlink.retrieval.cuts import max_length, watched
 from abcdlink.retrieval.models import fingerprint, first_line, keep_offline
 from abcdlink.settings import get_settings
 
 BATCH = 32
+
+MODELS_LOCK = threading.RLock()
+"""Held while a model is loaded or used: neither torch's settings nor tokenizers can be shared by threads."""
 
 TERM = np.dtype([("term", "<i4"), ("weight", "<f4")])
 """One component of a sparse vector: its place and its value."""
@@ -44,6 +49,20 @@ class Use(NamedTuple):
     unit: bool = True
 
 
+class Encoded(NamedTuple):
+    """What a model gave for some texts.
+
+    Attributes:
+        vectors: one for each text.
+        cut: the texts that were longer than its maximum length.
+        max_length: that length in tokens, ``None`` when there is none.
+    """
+
+    vectors: list[NDArray[Any]]
+    cut: set[str]
+    max_length: int | None
+
+
 class Encoder(ABC):
     """Gives one vector for each text.
 
@@ -62,13 +81,25 @@ class Encoder(ABC):
         said = (fingerprint(use.folder), *use[1:])
         self.identity = hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
-    @abstractmethod
-    def encode(self, texts: list[str]) -> list[NDArray[Any]]:
+    def encode(self, texts: list[str]) -> Encoded:
         """Return the vector of each text; loads the model.
 
         Raises:
             InputError: when it cannot be loaded.
         """
+        with MODELS_LOCK:
+            model = self._load()
+            with watched(model) as cut:
+                vectors = self._vectors(model, texts)
+            return Encoded(vectors, cut, max_length(model))
+
+    @abstractmethod
+    def _load(self) -> Any:  # noqa: ANN401 - sentence-transformers has no types
+        """Return the model."""
+
+    @abstractmethod
+    def _vectors(self, model: Any, texts: list[str]) -> list[NDArray[Any]]:  # noqa: ANN401
+        """Return the vector of each text."""
 
     def _call(self, model: Any) -> Callable[..., Any]:  # noqa: ANN401 - sentence-transformers has no types
         """Return the model's method for this side."""
@@ -82,9 +113,11 @@ class DenseEncoder(Encoder):
 
     dtype = np.dtype("<f4")
 
-    def encode(self, texts: list[str]) -> list[NDArray[Any]]:
-        """Return each text's vector."""
-        vectors: NDArray[np.float32] = self._call(load(_dense, self._use))(
+    def _load(self) -> Any:  # noqa: ANN401
+        return load(_dense, self._use)
+
+    def _vectors(self, model: Any, texts: list[str]) -> list[NDArray[Any]]:  # noqa: ANN401
+        vectors: NDArray[np.float32] = self._call(model)(
             texts,
             prompt=self._use.instruction or None,
             batch_size=BATCH,
@@ -96,13 +129,17 @@ class DenseEncoder(Encoder):
 
 
 class SparseEncoder(Encoder):
-    """A model of ``sentence_transformers.SparseEncoder``; vectors are arrays of ``TERM``, by place."""
+    """A model of ``sentence_transformers.SparseEncoder``; vectors are arrays of ``TERM``, by place.
+
+    A vector holds the components that are not 0.
+    """
 
     dtype = TERM
 
-    def encode(self, texts: list[str]) -> list[NDArray[Any]]:
-        """Return the components of each text's vector that are not 0."""
-        model = load(_sparse, self._use)
+    def _load(self) -> Any:  # noqa: ANN401
+        return load(_sparse, self._use)
+
+    def _vectors(self, model: Any, texts: list[str]) -> list[NDArray[Any]]:  # noqa: ANN401
         vectors = []
         # One batch at a time: a dense batch over a big vocabulary is tens of megabytes.
         for start in range(0, len(texts), BATCH):
@@ -161,7 +198,8 @@ def _json(path: Path) -> Any:  # noqa: ANN401 - a foreign file
 def load(make: Callable[[Use, str | None], Any], use: Use) -> Any:  # noqa: ANN401 - sentence-transformers has no types
     """Load a model once per process, from the disk only; the two used last are kept."""
     settings = get_settings()
-    return _load(make, use._replace(side="", instruction="", unit=True), settings.device, settings.threads)
+    with MODELS_LOCK:
+        return _load(make, use._replace(side="", instruction="", unit=True), settings.device, settings.threads)
 
 
 @lru_cache(maxsize=2)

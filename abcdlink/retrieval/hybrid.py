@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Document
 from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.base import Retriever
+from abcdlink.retrieval.base import Effort, Retriever
 from abcdlink.retrieval.terms import Presence, TermCounts, lucene_weights
 from abcdlink.retrieval.tokens import normalising_tokenizer
 
@@ -31,6 +31,11 @@ class Hybrid(Retriever):
     def __init__(self, dense: Retriever) -> None:
         self._dense = dense
         self.sentences_per_part = dense.sentences_per_part
+
+    @property
+    def effort(self) -> Effort:
+        """That of the dense part."""
+        return self._dense.effort
 
     def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
         """Embed sentences, those that were not embedded before."""

@@ -21,8 +21,8 @@ class Sparse(Embedded):
         first = _matrix(sources, width)
         return first, first if targets is sources else _matrix(targets, width)
 
-    def _dense(self, product: Any) -> NDArray[np.float64]:  # noqa: ANN401 - scipy has no types
-        dense: NDArray[np.float64] = product.toarray()
+    def _dense(self, sources: Any, targets: Any) -> NDArray[np.float64]:  # noqa: ANN401 - scipy has no types
+        dense: NDArray[np.float64] = (sources @ targets.T).toarray()
         return dense
 
 
