@@ -4,7 +4,9 @@ Percentile intervals at 95 %. The unit is a source sentence; as sources of one p
 independent, whole groups (pairs) can be drawn instead.
 
 Resample i draws the units of row i of ``default_rng(seed).integers(0, units, (resamples, units), int32)``.
-How often each unit was drawn is counted, and one matrix product gives the means of many columns.
+How often each unit was drawn is counted, and one matrix product gives the means of many columns. Where few
+units differ (scores of sources take few values: 9 to 18 over the differences of 5,172 sources), it is drawn at
+once how often each kind of unit comes up: the same distribution, other draws, 100 times as fast.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from abcdlink.errors import InputError
 RESAMPLES = 10_000
 DRAWS_AT_ONCE = 2_000_000
 """Bounds the memory: this many drawn unit numbers, and as many counts, are held at once."""
+UNITS_PER_KIND = 20
+"""From this many units for each kind of unit on, kinds are drawn."""
 DECIMALS = 12
 """Means are rounded to this, so that the noise of sums does not decide on which side of 0 a mean lies."""
 PERCENTILES = (2.5, 97.5)
@@ -114,10 +118,32 @@ def _means(
         raise InputError(msg, "give one label a value")
     number: dict[Hashable, int] = {}
     member = np.array([number.setdefault(label, len(number)) for label in labels])
-    totals, sizes = np.zeros((len(number), values.shape[1])), np.bincount(member).astype(np.float64)
+    sizes: NDArray[np.float64] = np.bincount(member).astype(np.float64)
+    totals: NDArray[np.float64] = np.zeros((len(number), values.shape[1]))
     np.add.at(totals, member, values)
-    draws = _draws(len(number), resamples, seed)
+    kinds, counts = _kinds(np.column_stack([totals, sizes]).round(DECIMALS))
+    if UNITS_PER_KIND * len(kinds) <= len(sizes):
+        totals, sizes, draws = kinds[:, :-1], kinds[:, -1], _draws_of_kinds(counts, resamples, seed)
+    else:
+        draws = _draws(len(sizes), resamples, seed)
     return np.concatenate([(drawn @ totals / (drawn @ sizes)[:, None]).round(DECIMALS) for drawn in draws])
+
+
+def _kinds(units: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the distinct rows, in the order in which they first come, and how many there are of each."""
+    kinds, first, counts = np.unique(units, axis=0, return_index=True, return_counts=True)
+    # A sorted order would turn round with the sign of a difference, and its draws with it.
+    order = np.argsort(first)
+    return kinds[order], counts[order]
+
+
+def _draws_of_kinds(counts: NDArray[np.intp], resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each kind of unit was drawn, shape (some resamples, kinds), until there are ``resamples``."""
+    random = np.random.default_rng(seed)
+    most = max(1, DRAWS_AT_ONCE // len(counts))
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
+        yield random.multinomial(counts.sum(), counts / counts.sum(), size=size).astype(np.float64)
 
 
 def _draws(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
