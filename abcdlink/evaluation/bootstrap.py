@@ -20,8 +20,8 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 
 RESAMPLES = 10_000
-DRAWS_AT_ONCE = 2_000_000
-"""Bounds the memory: this many drawn unit numbers, and as many counts, are held at once."""
+DRAWS_AT_ONCE = 200_000
+"""So many drawn unit numbers, with their counts, are held at once: as many as a processor cache takes."""
 UNITS_PER_KIND = 20
 """From this many units for each kind of unit on, kinds are drawn."""
 DECIMALS = 12

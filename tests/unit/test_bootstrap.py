@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
-from abcdlink.evaluation import bootstrap, bootstrap_difference, bootstrap_mean
+from abcdlink.evaluation import bootstrap, bootstrap_difference, bootstrap_differences, bootstrap_mean
 
 values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -63,6 +63,38 @@ def test_a_difference_turns_round_with_its_sides(sample):
     forth, back = bootstrap_difference(a, b, resamples=200), bootstrap_difference(b, a, resamples=200)
     assert (forth.mean, forth.p) == pytest.approx((-back.mean, back.p))
     assert forth.low == pytest.approx(-back.high, abs=1e-9)
+
+
+def plain(rows, resamples, seed, groups):
+    """Return the resampled means of each column, drawn as the module says, by plain loops."""
+    members = {}
+    for number, label in enumerate(groups):
+        members.setdefault(label, []).append(number)
+    units = list(members.values())
+    draws = np.random.default_rng(seed).integers(0, len(units), (resamples, len(units)), np.int32)
+    means = []
+    for drawn in draws.tolist():
+        taken = [rows[number] for unit in drawn for number in units[unit]]
+        means.append([sum(column) / len(taken) for column in zip(*taken, strict=True)])
+    return means
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.tuples(*[st.sampled_from([-1, -0.5, 0, 0.25, 1])] * 3, st.integers(0, 4)), min_size=1, max_size=12),
+    st.booleans(),
+    st.integers(0, 9),
+)
+def test_many_columns_at_once_equal_a_plain_loop_over_the_same_draws(sample, grouped, seed):
+    rows, labels = [row[:3] for row in sample], [row[3] for row in sample]
+    groups = labels if grouped else range(len(rows))
+    means = plain(rows, 50, seed, groups)
+    found = bootstrap_differences(np.array(rows, float), 50, seed, labels if grouped else None)
+    for difference, column, values in zip(found, zip(*means, strict=True), zip(*rows, strict=True), strict=True):
+        below, above = sum(round(m, 9) <= 0 for m in column), sum(round(m, 9) >= 0 for m in column)
+        low, high = np.percentile(column, (2.5, 97.5))
+        expected = (sum(values) / len(values), low, high, min(1, 2 * (min(below, above) + 1) / 51))
+        assert (difference.mean, difference.low, difference.high, difference.p) == pytest.approx(expected, abs=1e-9)
 
 
 def test_unusable_values_are_errors():

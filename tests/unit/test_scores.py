@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted import PROPERTY, Scripted, document, scripted_corpora
 
-from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
-from abcdlink.evaluation import all_sources, macro, macro_by_cutoff, score_decisions, score_ranking
+from abcdlink.evaluation import (
+    all_sources,
+    all_sources_by_cutoff,
+    all_sources_chosen,
+    count_outcomes,
+    macro,
+    macro_by_cutoff,
+    score_chosen,
+    score_decisions,
+    score_ranking,
+)
 from abcdlink.linking.records import Approach, ApproachKind, Decision
 from abcdlink.linking.top_k import decide_top_k
 from abcdlink.llm.records import Outcome
@@ -25,14 +36,21 @@ def measures(hits, shown, gold):
     return precision, recall, (2 * precision * recall / (precision + recall) if hits else 0.0)
 
 
+def sources_with_links(corpus):
+    """Yield (pair, source id, its gold targets) in document order."""
+    for pair in corpus.pairs:
+        for sentence in corpus.source_of(pair).sentences:
+            if pair.links.get(sentence.id):
+                yield pair, sentence.id, set(pair.links[sentence.id])
+
+
 def by_hand(corpus, scores, definition):
     for k in CUTOFFS:
-        for pair in corpus.pairs:
-            for source, gold in pair.sources_with_links.items():
-                row = scores[pair.source, pair.target][int(source[1:])]
-                top = [f"s{j}" for j in sorted(range(len(row)), key=lambda j: -round(row[j], 6))][:k]
-                shown = len(top) if definition == "paper" else k
-                yield (pair.id, source, k, *measures(len(set(top) & set(gold)), shown, len(gold)))
+        for pair, source, gold in sources_with_links(corpus):
+            row = scores[pair.source, pair.target][int(source[1:])]
+            top = [f"s{j}" for j in sorted(range(len(row)), key=lambda j: -round(row[j], 6))][:k]
+            shown = len(top) if definition == "paper" else k
+            yield (pair.id, source, k, *measures(len(set(top) & gold), shown, len(gold)))
 
 
 @PROPERTY
@@ -44,12 +62,84 @@ def test_ranking_scores_equal_plain_loops(example, definition):
     pd.testing.assert_frame_equal(table, expected.astype(table.dtypes.to_dict()))
 
 
+@st.composite
+def masked(draw):
+    """Draw a corpus, its rankings, and which of their rows are decided links, in any order of the rows."""
+    corpus, scores = draw(scripted_corpora())
+    rankings = rank_corpus(corpus, Scripted(scores))
+    chosen = np.array(draw(st.lists(st.booleans(), min_size=len(rankings), max_size=len(rankings))), bool)
+    order = np.array(draw(st.permutations(range(len(rankings)))), int)
+    return corpus, rankings.iloc[order], chosen[order]
+
+
+def triples(rows):
+    return set(rows[["pair", "source", "target"]].astype(str).itertuples(index=False, name=None))
+
+
+@PROPERTY
+@given(masked())
+def test_scores_of_a_mask_equal_plain_loops_over_sets(example):
+    corpus, rankings, chosen = example
+    decided = triples(rankings[chosen])
+    expected = []
+    for pair, source, gold in sources_with_links(corpus):
+        own = {target for p, s, target in decided if (p, s) == (pair.id, source)}
+        expected.append((pair.id, source, *measures(len(own & gold), len(own), len(gold))))
+    table = score_chosen(corpus, rankings, chosen)
+    expected = pd.DataFrame(expected, columns=["pair", "source", *MEASURES]).astype(table.dtypes.to_dict())
+    pd.testing.assert_frame_equal(table, expected)
+
+
+@PROPERTY
+@given(masked())
+def test_all_sources_of_a_mask_are_those_of_its_decisions(example):
+    corpus, rankings, chosen = example
+    decided = triples(rankings[chosen])
+    decisions = [
+        Decision(approach="a", pair=p, source=s, targets=tuple(t for q, r, t in decided if (q, r) == (p, s)))
+        for p, s in dict.fromkeys(zip(rankings["pair"], rankings["source"], strict=True))
+    ]
+    assert all_sources_chosen(corpus, rankings, chosen) == all_sources(corpus, decisions)
+
+
+@PROPERTY
+@given(scripted_corpora())
+def test_all_sources_by_cutoff_take_the_top_ranked_rows(example):
+    corpus, scores = example
+    rankings = rank_corpus(corpus, Scripted(scores))
+    for k, found in all_sources_by_cutoff(corpus, rankings, CUTOFFS).items():
+        assert found == all_sources_chosen(corpus, rankings, (rankings["rank"] <= k).to_numpy())
+
+
+@PROPERTY
+@given(scripted_corpora())
+def test_ids_that_no_other_document_has_change_no_score(example):
+    corpus, scores = example
+
+    def own(document_id, sentence_id):
+        return f"{document_id}/{sentence_id}"
+
+    documents = {
+        name: Document(id=name, sentences=[Sentence(id=own(name, s.id), text=s.text) for s in text.sentences])
+        for name, text in corpus.documents.items()
+    }
+    pairs = []
+    for pair in corpus.pairs:
+        links = {own(pair.source, s): [own(pair.target, t) for t in targets] for s, targets in pair.links.items()}
+        pairs.append(Pair(id=pair.id, source=pair.source, target=pair.target, links=links))
+    renamed = corpus.model_copy(update={"documents": documents, "pairs": pairs})
+    before, after = (score_ranking(c, rank_corpus(c, Scripted(scores)), CUTOFFS) for c in (corpus, renamed))
+    pd.testing.assert_frame_equal(before[MEASURES], after[MEASURES])
+
+
 @PROPERTY
 @given(scripted_corpora(), st.randoms(use_true_random=False))
-def test_the_order_of_pairs_and_of_rows_does_not_change_scores(example, random):
+def test_the_order_of_documents_of_pairs_and_of_rows_does_not_change_scores(example, random):
     corpus, scores = example
     before = macro_by_cutoff(score_ranking(corpus, rank_corpus(corpus, Scripted(scores)), CUTOFFS))
-    shuffled = corpus.model_copy(update={"pairs": random.sample(corpus.pairs, len(corpus.pairs))})
+    documents = dict(random.sample(list(corpus.documents.items()), len(corpus.documents)))
+    pairs = random.sample(corpus.pairs, len(corpus.pairs))
+    shuffled = corpus.model_copy(update={"pairs": pairs, "documents": documents})
     rows = rank_corpus(shuffled, Scripted(scores)).sample(frac=1, random_state=random.randrange(99))
     after = macro_by_cutoff(score_ranking(shuffled, rows, CUTOFFS))
     for k in before:
@@ -137,6 +227,27 @@ def test_a_source_with_links_that_was_not_ranked_is_an_error(corpus):
     rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
     with pytest.raises(InputError, match=r"lack the source 's1' of the pair 'p'"):
         score_ranking(corpus, rankings[rankings["source"] != "s1"], [1])
+
+
+def test_all_sources_want_every_source_in_the_rankings(corpus):
+    rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
+    part = rankings[rankings["source"] != "s2"]
+    assert len(score_chosen(corpus, part, np.ones(len(part), bool))) == 2
+    with pytest.raises(InputError, match=r"lack the source 's2' of the pair 'p'"):
+        all_sources_chosen(corpus, part, np.ones(len(part), bool))
+
+
+def test_a_cutoff_beyond_the_document_shows_the_whole_document(corpus):
+    rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
+    paper, common = (macro(score_ranking(corpus, rankings, [20], definition)) for definition in ("paper", "common"))
+    assert (paper.recall, common.recall) == (1, 1)
+    assert (paper.precision, common.precision) == ((1 / 2 + 1) / 2, (1 / 20 + 2 / 20) / 2)
+
+
+def test_outcomes_are_counted_by_source_sentence():
+    decisions = [decide("s0", ()), decide("s1", (), Outcome.FAILED), decide("s2", ())]
+    assert count_outcomes(decisions) == {Outcome.OK: 2, Outcome.FAILED: 1}
+    assert count_outcomes([]) == {}
 
 
 @pytest.mark.parametrize("cutoffs", [(), (0, 1)])
