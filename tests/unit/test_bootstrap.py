@@ -97,6 +97,20 @@ def test_many_columns_at_once_equal_a_plain_loop_over_the_same_draws(sample, gro
         assert (difference.mean, difference.low, difference.high, difference.p) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_drawing_kinds_of_units_gives_the_intervals_of_drawing_units(monkeypatch, grouped):
+    """Of 2,000 units only few differ; the two ways draw differently, so they agree within the noise of 20,000 draws."""
+    units = np.random.default_rng(4).choice([-0.5, 0.0, 1.0], 2000)
+    sample, groups = (np.repeat(units, 2), np.repeat(np.arange(2000), 2).tolist()) if grouped else (units, None)
+    kinds = bootstrap_difference(sample, 0 * sample, 20_000, groups=groups)
+    monkeypatch.setattr(bootstrap, "UNITS_PER_KIND", 10_000)
+    one_by_one = bootstrap_difference(sample, 0 * sample, 20_000, groups=groups)
+    width = one_by_one.high - one_by_one.low
+    assert kinds != one_by_one
+    assert kinds.mean == one_by_one.mean
+    assert (kinds.low, kinds.high) == pytest.approx((one_by_one.low, one_by_one.high), abs=0.02 * width)
+
+
 def test_unusable_values_are_errors():
     with pytest.raises(InputError, match="no value"):
         bootstrap_mean([])
