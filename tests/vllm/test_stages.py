@@ -1,0 +1,72 @@
+"""Stages of a run on the sample corpus, answered by a real vLLM server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abcdlink.corpus.io import read_corpus, write_corpus_to
+from abcdlink.domain import find_domain
+from abcdlink.generation import Strategy, generate_pair
+from abcdlink.layout import NATURAL
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.llm import LLM, Message, Outcome, Question
+from abcdlink.settings import get_settings
+from abcdlink.stages.decide import PART_SIZE, decide_part, read_decisions
+from abcdlink.stages.rank import rank
+from abcdlink.store import Store, open_run
+from tests.vllm.server import VllmServer
+
+# Reading a pair's documents takes some seconds on a free core, and the server may have to be started first.
+pytestmark = pytest.mark.timeout(1200)
+DOMAIN = find_domain("news")
+APPROACH = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=5, prompt_mode=4)
+
+
+@pytest.fixture(autouse=True)
+def served(vllm: VllmServer, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> VllmServer:
+    """Point the settings to the server, as a user does."""
+    monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", f"{vllm.url}/v1")
+    monkeypatch.setenv("ABCDLINK_LLM_MODEL", vllm.model)
+    monkeypatch.setenv("ABCDLINK_LLM_TIMEOUT", "600")
+    get_settings.cache_clear()
+    return vllm
+
+
+def begun_run() -> Store:
+    """Return a run with one part of the sample corpus, ranked."""
+    store = open_run("vllm")
+    write_corpus_to(store, NATURAL, read_corpus(DOMAIN.sample_folder).first_pairs(PART_SIZE))
+    rank(store, NATURAL, APPROACH.retriever)
+    return store
+
+
+def test_a_listwise_stage_is_answered_by_the_schema_and_reads_shared_prefixes_from_the_cache(
+    served: VllmServer,
+) -> None:
+    store, hits = begun_run(), served.prefix_cache_hits()
+    decide_part(store, NATURAL, DOMAIN, APPROACH, 0)
+    hits = served.prefix_cache_hits() - hits
+    part = read_decisions(store, NATURAL, APPROACH)
+    assert len({decision.pair for decision in part.decisions}) == PART_SIZE
+    assert {decision.outcome for decision in part.decisions} == {Outcome.OK}
+    assert all(decision.offered and not decision.unknown for decision in part.decisions)
+    assert part.usage.calls == len(part.decisions)
+    # The questions on a pair differ only after its documents, which are most of each prompt.
+    assert hits > part.usage.prompt_tokens / 2
+    assert part.usage.cached_tokens == hits
+
+
+def test_a_pair_is_generated_with_the_schemas_of_that_stage() -> None:
+    target = read_corpus(DOMAIN.sample_folder).documents["ellery-wire"]
+    generated = generate_pair(target, DOMAIN, LLM(), Strategy.SENTENCE, seed=1)
+    assert generated.pair is not None, generated.refusal
+    assert generated.pair.links
+
+
+def test_a_question_longer_than_its_context_is_too_long() -> None:
+    question = Question(
+        messages=(Message(role="user", content="word " * 5000),), json_schema={"type": "object"}, stage="link"
+    )
+    assert LLM().ask(question).outcome is Outcome.TOO_LONG
