@@ -35,9 +35,9 @@ class AloneLinker(Linker):
 
     def smaller(self, piece: Piece, source: Document, target: Document) -> list[Piece]:
         """Cut what is longer: the source document once around its sentence, or the window in two."""
-        context, window = self.shown(piece, source, target)
-        single = len(piece.window) == 1
-        if not piece.shortened and (single or letters(context) > letters(window)):
+        whole, near = letters(source.sentences), letters(around(source, [piece.source], SOURCE_WINDOW))
+        window, single = letters(around(target, piece.window, 0)), len(piece.window) == 1
+        if not piece.shortened and near < whole and (single or whole > window):
             return [replace(piece, shortened=True)]
         if single:
             return []
