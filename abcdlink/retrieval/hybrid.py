@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from abcdlink.corpus.records import Document
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Effort, Retriever
-from abcdlink.retrieval.terms import Presence, TermCounts, lucene_weights
-from abcdlink.retrieval.tokens import normalising_tokenizer
+from abcdlink.retrieval.products import Presence, Products
+from abcdlink.retrieval.terms import TermCounts, lucene_weights
+from abcdlink.retrieval.tokens import normalised_tokens
 
 LEXICAL_WEIGHT = 0.5
 """Weight of each of the two lexical parts; the dense part has 1."""
@@ -44,14 +45,14 @@ class Hybrid(Retriever):
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
         """Tokenise and embed all documents; replaces what was prepared before."""
         self._dense.prepare(documents, progress)
-        self._terms = TermCounts(documents, normalising_tokenizer(), progress)
-        self._weights = lucene_weights(self._terms)
-        self._presence = Presence(self._terms)
+        terms = TermCounts(documents, normalised_tokens(), progress)
+        self._products = Products(terms, terms.counts, lucene_weights(terms))
+        self._presence = Presence(terms)
 
     def score(self, source: Document, target: Document) -> NDArray[np.float64]:
         """Return fused z-scores."""
         lexical = z_scores(self._presence.jaccard(source, target))
-        lexical += z_scores(self._terms.product(source, target, self._weights))
+        lexical += z_scores(self._products(source, target))
         fused: NDArray[np.float64] = LEXICAL_WEIGHT * lexical + z_scores(self._dense.score(source, target))
         return fused
 

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
-
-from abcdlink.corpus.records import Document
-from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.base import Retriever
-from abcdlink.retrieval.terms import Presence, TermCounts
-from abcdlink.retrieval.tokens import normalising_tokenizer
+from abcdlink.retrieval.lexical import Lexical, Scorer
+from abcdlink.retrieval.products import Presence
+from abcdlink.retrieval.terms import TermCounts
+from abcdlink.retrieval.tokens import normalised_tokens
 
 
-class Jaccard(Retriever):
-    """Common terms / all terms of each two sentences, on normalised tokens."""
+class Jaccard(Lexical):
+    """Common terms / all terms of each two sentences, on normalised tokens; from 0 to 1."""
 
     name = "jaccard"
 
-    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
-        """Tokenise all documents; replaces what was prepared before."""
-        self._presence = Presence(TermCounts(documents, normalising_tokenizer(), progress))
+    def __init__(self) -> None:
+        super().__init__(normalised_tokens())
 
-    def score(self, source: Document, target: Document) -> NDArray[np.float64]:
-        """Return shares from 0 to 1."""
-        return self._presence.jaccard(source, target)
+    def _make_scorer(self, terms: TermCounts) -> Scorer:
+        return Presence(terms).jaccard

@@ -44,8 +44,11 @@ def rank_pairs(
     sentences = _Codes(corpus)
     source, target, rank = (np.empty(total, np.int32) for _ in range(3))
     score = np.empty(total)
-    for pair, (rows, columns), end in zip(progress(pairs, f"rank ({retriever.name})"), shapes, ends, strict=True):
-        block = slice(end - rows * columns, end)
+    # Pairs with the same target one after the other: retrievers keep what they made of the last target.
+    by_target = sorted(range(len(pairs)), key=lambda place: pairs[place].target)
+    for place in progress(by_target, f"rank ({retriever.name})"):
+        pair, (rows, columns) = pairs[place], shapes[place]
+        block = slice(ends[place] - rows * columns, ends[place])
         scores = retriever.score(corpus.source_of(pair), corpus.target_of(pair))
         order = ranked(scores)
         source[block] = np.repeat(sentences.of(pair.source), columns)

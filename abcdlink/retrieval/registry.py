@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DENSE_PART = "all-minilm-l6-v2"
 """The model in the hybrid retriever."""
 
-RETRIEVERS = ("bm25", "jaccard", *MODELS, "hybrid")
+RETRIEVERS = ("bm25", "bm25-stemmed", "jaccard", *MODELS, "hybrid")
 
 SIMILARITIES = {Family.DENSE: ("cosine", "dot"), Family.SPARSE: ("dot",)}
 """How vectors can be compared; the first is that of a model that does not say."""
@@ -34,6 +34,10 @@ def get_retriever(name: str) -> Retriever:
         from abcdlink.retrieval.bm25 import BM25
 
         return BM25()
+    if name == "bm25-stemmed":
+        from abcdlink.retrieval.bm25 import StemmedBM25
+
+        return StemmedBM25()
     if name == "jaccard":
         from abcdlink.retrieval.jaccard import Jaccard
 

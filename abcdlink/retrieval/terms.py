@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy import sparse
 
 from abcdlink.corpus.records import Document
 from abcdlink.progress import Progress
-from abcdlink.retrieval.tokens import Tokenizer
+from abcdlink.retrieval.tokens import KeptTokens
 
 Matrix = Any
 """A ``scipy.sparse.csr_matrix``; scipy has no types."""
@@ -21,7 +21,10 @@ Matrix = Any
 class TermCounts:
     """How often each term occurs in each sentence of a set of documents.
 
-    Each distinct sentence is tokenised once.
+    Args:
+        documents: the documents.
+        tokens: gives the tokens of sentences.
+        progress: told of sentences that are tokenised.
 
     Attributes:
         counts: CSR matrix (sentences of all documents one below the other, terms).
@@ -29,35 +32,23 @@ class TermCounts:
         document_of: row -> index of its document.
         lengths: row -> number of tokens.
         first: row numbers of the first occurrence of each distinct sentence.
+        kept_seconds: what the tokens that were found on disk had cost.
     """
 
-    def __init__(self, documents: Sequence[Document], tokenize: Tokenizer, progress: Progress) -> None:
-        vocabulary: dict[str, int] = {}
-        known: dict[str, array[int]] = {}
-        indices, ends, first = array("i"), array("q", [0]), array("q")
-        self.rows: dict[str, slice] = {}
-        for document in progress(documents, "tokenise", len(documents)):
-            start = len(ends) - 1
-            for text in document.texts:
-                if text not in known:
-                    known[text] = array("i", (vocabulary.setdefault(t, len(vocabulary)) for t in tokenize(text)))
-                    first.append(len(ends) - 1)
-                indices.extend(known[text])
-                ends.append(len(indices))
-            self.rows[document.id] = slice(start, len(ends) - 1)
-        indptr = np.asarray(ends)
-        shape = (len(indptr) - 1, len(vocabulary))
-        self.counts: Matrix = sparse.csr_matrix((np.ones(len(indices)), np.asarray(indices), indptr), shape=shape)
-        self.counts.sum_duplicates()
-        self.lengths = np.diff(indptr)
-        self.first = np.asarray(first)
-        sizes = [rows.stop - rows.start for rows in self.rows.values()]
+    def __init__(self, documents: Sequence[Document], tokens: KeptTokens, progress: Progress) -> None:
+        distinct: dict[str, int] = {}
+        sentence = np.array(
+            [distinct.setdefault(text, len(distinct)) for document in documents for text in document.texts], int
+        )
+        lists, self.kept_seconds = tokens.of(list(distinct), progress)
+        counts = _count(lists)
+        self.counts: Matrix = counts[sentence]
+        self.lengths = np.fromiter(map(len, lists), np.int64, len(lists))[sentence]
+        self.first = np.unique(sentence, return_index=True)[1]
+        sizes = [len(document.sentences) for document in documents]
         self.document_of = np.repeat(np.arange(len(sizes)), sizes)
-
-    def product(self, source: Document, target: Document, weights: Matrix) -> NDArray[np.float64]:
-        """Return the counts of the source times the target's weights: (source, target sentences)."""
-        dense: NDArray[np.float64] = (self.counts[self.rows[source.id]] @ weights[self.rows[target.id]].T).toarray()
-        return dense
+        ends = np.cumsum(sizes).tolist()
+        self.rows = {d.id: slice(end - size, end) for d, size, end in zip(documents, sizes, ends, strict=True)}
 
     def saturated(self, k1: float, b: float) -> NDArray[np.float64]:
         """Return BM25's weight of each stored count before idf: tf (k1 + 1) / (tf + k1 (1 - b + b len / mean len)).
@@ -77,24 +68,15 @@ class TermCounts:
         return sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape)
 
 
-class Presence:
-    """Which terms each sentence has, however often.
-
-    Args:
-        terms: the counts.
-    """
-
-    def __init__(self, terms: TermCounts) -> None:
-        self._rows = terms.rows
-        self._matrix = terms.with_values(np.ones_like(terms.counts.data))
-
-    def jaccard(self, source: Document, target: Document) -> NDArray[np.float64]:
-        """Return common terms / all terms of each two sentences; 0 when neither has a term."""
-        mine, other = (self._matrix[self._rows[document.id]] for document in (source, target))
-        common: NDArray[np.float64] = (mine @ other.T).toarray()
-        union = np.diff(mine.indptr)[:, None] + np.diff(other.indptr)[None, :] - common
-        share: NDArray[np.float64] = common / np.maximum(union, 1)
-        return share
+def _count(lists: list[list[str]]) -> Matrix:
+    """Return a CSR matrix (lists, terms) of how often each term is in each list."""
+    vocabulary: defaultdict[str, int] = defaultdict()
+    vocabulary.default_factory = vocabulary.__len__
+    indices = np.array([vocabulary[token] for tokens in lists for token in tokens], np.int32)
+    indptr = np.cumsum([0, *map(len, lists)])
+    counts = sparse.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(lists), len(vocabulary)))
+    counts.sum_duplicates()
+    return counts
 
 
 def okapi_weights(terms: TermCounts, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25) -> Matrix:
