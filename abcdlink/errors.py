@@ -31,3 +31,9 @@ class ServiceError(AbcdlinkError):
     """A service that is needed (the LLM, Label Studio, Prefect, S3) does not answer as it should."""
 
     exit_code = 3
+
+
+class BudgetError(AbcdlinkError):
+    """What a run may spend is used up; what was paid for is kept."""
+
+    exit_code = 4

@@ -43,11 +43,19 @@ class Settings(BaseSettings):
     llm_top_p: float = Field(0.9, gt=0, le=1)
     llm_seed: int = 13
     llm_max_tokens: int = Field(512, ge=1, description="limit of one answer")
+    llm_reasoning_effort: str = Field("", description="low, medium, high, ...: what the model knows; sent when set")
+    llm_answers: Literal["auto", "json_schema", "json_object", "text"] = Field(
+        "auto", description="how the form of answers is asked for; auto: the strictest way that the server knows"
+    )
+    llm_top_logprobs: int = Field(20, ge=1, le=20, description="alternatives at each token, for probabilities")
+    llm_extra: str = Field("", description="JSON object of more request parameters; null takes one of ours away")
     llm_concurrency: int = Field(4, ge=1, le=256)
     llm_timeout: float = Field(120.0, gt=0, description="seconds for one call")
     llm_price_prompt: float = Field(0.0, ge=0, description="price of 1 million prompt tokens")
     llm_price_cached: float = Field(0.0, ge=0, description="price of 1 million cached prompt tokens")
     llm_price_completion: float = Field(0.0, ge=0, description="price of 1 million completion tokens")
+    llm_budget: float = Field(0.0, ge=0, description="most that a run may spend on the LLM; 0: no limit")
+    llm_budget_tokens: int = Field(0, ge=0, description="most tokens that a run may use; 0: no limit")
 
     label_studio_url: str = "http://127.0.0.1:8080"
     label_studio_token: SecretStr = Field(SecretStr(""), description="legacy or personal access token")

@@ -27,7 +27,8 @@ def content_key(request: dict[str, Any]) -> str:
 class AnswerCache:
     """One JSON file an answer, ``<root>/aa/<key>.json``; a file is there whole or not at all.
 
-    ``FAILED`` is never kept: it says something about the server, not about the question.
+    ``FAILED`` and ``TOO_LONG`` are never kept: they say something about the server, which may be
+    another one tomorrow, or have a longer context, and they cost nothing.
     """
 
     def __init__(self, root: Path) -> None:
@@ -49,5 +50,5 @@ class AnswerCache:
 
     def put(self, key: str, answer: Answer) -> None:
         """Keep a final answer."""
-        if answer.outcome is not Outcome.FAILED:
+        if answer.outcome not in (Outcome.FAILED, Outcome.TOO_LONG):
             write_atomically(self._path(key), answer.model_dump_json().encode())

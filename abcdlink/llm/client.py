@@ -7,33 +7,23 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
+from abcdlink.errors import ServiceError
+from abcdlink.llm import abilities as server_abilities
+from abcdlink.llm.abilities import ABOUT_SCHEMA, PROBE, Abilities
 from abcdlink.llm.accounting import Ledger
 from abcdlink.llm.cache import AnswerCache, content_key
-from abcdlink.llm.endpoint import Endpoint, NoReplyError, Reply
-from abcdlink.llm.parsing import Parsed, parse
-from abcdlink.llm.probabilities import probabilities_of
-from abcdlink.llm.records import Answer, Message, Outcome, Question, Usage
+from abcdlink.llm.endpoint import Endpoint
+from abcdlink.llm.estimate import Estimate, estimate
+from abcdlink.llm.purse import Purse
+from abcdlink.llm.records import Answer, Form, Outcome, Question, Usage
+from abcdlink.llm.reply import Reply, answer_of
+from abcdlink.llm.troubles import REFUSING, NoReplyError
+from abcdlink.llm.wire import LIMIT, content_of, extra_of
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
 
-TOP_LOGPROBS = 20
-"""Alternatives asked for at each token: the most that OpenAI and vLLM give."""
 LARGER = 4
 """A truncated answer is asked for again with so many times the limit, once."""
-
-PROBE = Question(
-    messages=(Message(role="user", content="Is water wet?"),),
-    json_schema={
-        "type": "object",
-        "properties": {"yes": {"type": "boolean"}},
-        "required": ["yes"],
-        "additionalProperties": False,
-    },
-    stage="probe",
-    max_tokens=64,
-    probabilities=True,
-)
-"""Shows what a server is able to do."""
 
 
 class LLM:
@@ -44,16 +34,34 @@ class LLM:
     parameters, messages, schema) and not by server, so that nothing is paid twice, whatever stops.
     Missing ids are the caller's to ask again for: only it can word the shorter question.
 
+    Before the first call it finds out, by a small question, what the server is able to do; that is
+    kept for a day.
+
     Args:
         settings: default: those of this process.
+        account: names the run whose budget is spent; its other stages and processes on this machine
+            spend from the same one. Without a name the budget is this object's own.
         sleep: waits so many seconds between attempts; another one makes tests fast.
+
+    Raises:
+        InputError: a setting cannot be used.
     """
 
-    def __init__(self, settings: Settings | None = None, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, settings: Settings | None = None, *, account: str = "", sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.settings = settings or get_settings()
-        self._endpoint = Endpoint(self.settings, sleep)
-        self._cache = AnswerCache(self.settings.cache_root / "llm")
+        extra_of(self.settings)
+        self.purse = Purse(self.settings, account)
+        self.endpoint = Endpoint(self.settings, self.purse, sleep)
+        self.cache = AnswerCache(self.settings.cache_root / "llm")
+        self._shared = self.endpoint.shared
         self._spent, self._used = Ledger(), Ledger()
+        asked_for = self.settings.llm_answers
+        self._forms: tuple[Form, ...] = tuple(Form) if asked_for == "auto" else (Form(asked_for),)
+        probe = self._content(PROBE, self._forms[0], logprobs=True)
+        asked = {"server": self.endpoint.shown_url, "forms": self._forms, "probe": probe}
+        self._found = self.cache.root / "servers" / f"{content_key(asked)}.json"
 
     @property
     def spent(self) -> dict[str, Usage]:
@@ -66,40 +74,72 @@ class LLM:
         return self._used.totals()
 
     def describe(self) -> dict[str, Any]:
-        """Return what the manifest says about the model: name, address, parameters; never the key."""
+        """Return what the manifest says about the model: name, address, parameters; never the key.
+
+        ``answers``, ``probabilities`` and ``remarks`` are what was found out about the server, where
+        it was asked in the last day: the form of its answers, whether it gives log-probabilities,
+        and why it is not asked for more.
+        """
+        settings, known = self.settings, self._shared.abilities or server_abilities.load(self._found)
+        found = {"answers": known.form, "probabilities": known.probabilities, "remarks": known.remarks} if known else {}
         return {
-            "model": self.settings.llm_model,
-            "base_url": self._endpoint.shown_url,
-            "embedded": not self.settings.llm_base_url,
-            "temperature": self.settings.llm_temperature,
-            "top_p": self.settings.llm_top_p,
-            "seed": self.settings.llm_seed,
-            "max_tokens": self.settings.llm_max_tokens,
+            "model": settings.llm_model,
+            "base_url": self.endpoint.shown_url,
+            "embedded": not settings.llm_base_url,
+            "temperature": settings.llm_temperature,
+            "top_p": settings.llm_top_p,
+            "seed": settings.llm_seed,
+            "max_tokens": settings.llm_max_tokens,
+            "reasoning_effort": settings.llm_reasoning_effort,
+            "extra": self.endpoint.secrets.hide(settings.llm_extra),
+            **found,
         }
 
     def check(self) -> None:
         """Raise ``ServiceError`` (the address, what is wrong, the mend) when the server cannot be used."""
-        self._endpoint.check()
+        self.endpoint.check()
+
+    def require_probabilities(self) -> None:
+        """Raise ``ServiceError`` when the server gives no log-probabilities; asks it where that is not known."""
+        try:
+            known = self._know()
+        except NoReplyError as error:
+            msg = f"the LLM endpoint does not work: {error.detail}"
+            raise ServiceError(msg, "look at its log, and whether `abcdlink doctor` finds it ready") from None
+        if not known.probabilities:
+            msg = f"{self.endpoint.shown_url} gives no log-probabilities ({'; '.join(known.remarks)})"
+            raise ServiceError(msg, "score by votes or by the answer alone, or use another server or model")
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """Return what it would cost to ask these questions; sends none of them."""
+        return estimate(self, questions)
 
     def ask(self, question: Question) -> Answer:
-        """Answer one question, from the cache where it was answered before."""
-        request = self._request(question)
-        key = content_key(request)
-        answer = self._cache.get(key)
+        """Answer one question, from the cache where it was answered before.
+
+        Raises:
+            BudgetError: it could cost more than the budget leaves.
+        """
+        answer, mine = self.kept(question), False
         if answer is None:
-            answer = self._pay(request, question.json_schema)
+            answer, mine = self._shared.flights.once(self.key(question), lambda: self._find_answer(question))
+        if mine and not answer.from_cache:
             self._spent.add(question.stage, answer.usage)
-            self._cache.put(key, answer)
+        elif not mine:
+            answer = answer.model_copy(update={"from_cache": True})
         self._used.add(question.stage, answer.usage)
         return answer
 
     def ask_many(self, questions: Sequence[Question], progress: Progress = silent) -> list[Answer]:
-        """Answer questions in their order, ``settings.llm_concurrency`` at once.
+        """Answer questions in their order, at most ``settings.llm_concurrency`` at once.
 
         They are sent in the order given, so neighbours that share a prefix profit from the
         server's prefix cache. The same question twice is asked once.
+
+        Raises:
+            BudgetError: they could cost more than the budget leaves. What was answered until then is kept.
         """
-        keys = [content_key(self._request(question)) for question in questions]
+        keys = [self.key(question) for question in questions]
         distinct: dict[str, Question] = {}
         for key, question in zip(keys, questions, strict=True):
             distinct.setdefault(key, question)
@@ -119,69 +159,119 @@ class LLM:
 
         Each sample is a question of its own in the cache; the first one is the question as it stands.
         The samples of one question are sent next to each other.
+
+        Raises:
+            BudgetError: as ``ask_many``.
         """
-        every = [question for each in questions for question in self._samples(each, n)]
-        answers = self.ask_many(every, progress)
+        answers = self.ask_many([sample for question in questions for sample in self.samples(question, n)], progress)
         return [answers[start : start + n] for start in range(0, len(answers), n)]
 
-    def _samples(self, question: Question, n: int) -> list[Question]:
+    def samples(self, question: Question, n: int) -> list[Question]:
+        """Return the ``n`` questions of which each asks for one sample of the answer."""
         first = self.settings.llm_seed if question.seed is None else question.seed
         return [question.model_copy(update={"seed": first + number}) for number in range(n)]
 
-    def gives_probabilities(self) -> bool:
-        """Tell whether the server gives log-probabilities; asks it a small question when that is not known."""
-        return self.ask(PROBE).probabilities is not None
+    def key(self, question: Question) -> str:
+        """Return what tells a question from any other, however it is asked."""
+        return content_key(self._content(question, self._forms[0], logprobs=question.probabilities))
 
-    def _request(self, question: Question) -> dict[str, Any]:
-        """Return the body of the chat completion; its content is the key of the cache."""
-        settings = self.settings
-        wanted = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if question.probabilities else {}
-        return {
-            "model": settings.llm_model,
-            "messages": [message.model_dump() for message in question.messages],
-            "temperature": settings.llm_temperature,
-            "top_p": settings.llm_top_p,
-            "seed": settings.llm_seed if question.seed is None else question.seed,
-            "max_completion_tokens": question.max_tokens or settings.llm_max_tokens,
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": "answer", "schema": question.json_schema, "strict": True},
-            },
-            **wanted,
-        }
+    def kept(self, question: Question) -> Answer | None:
+        """Return the answer that was paid for earlier, if it was, in whatever form that was asked for.
 
-    def _pay(self, request: dict[str, Any], schema: dict[str, Any]) -> Answer:
-        answer = self._complete(request, schema)
+        A question for probabilities is the plain one where the server is known to give none.
+        """
+        known = self._shared.abilities
+        logprobs = question.probabilities and (known is None or known.probabilities)
+        for form in self._forms:
+            answer = self.cache.get(content_key(self._content(question, form, logprobs=logprobs)))
+            if answer is not None:
+                return answer
+        return self._shared.too_long.get(self.key(question))
+
+    def content(self, question: Question) -> dict[str, Any]:
+        """Return the body with which a question would be sent now, as far as the server is known."""
+        known = self._shared.abilities or server_abilities.load(self._found) or Abilities(form=self._forms[0])
+        return self._content(question, known.form, logprobs=question.probabilities and known.probabilities)
+
+    def _content(self, question: Question, form: Form, *, logprobs: bool) -> dict[str, Any]:
+        return content_of(question, self.settings, form, logprobs=logprobs)
+
+    def _find_answer(self, question: Question) -> Answer:
+        """Return the answer to a question that was not kept when this was called."""
+        try:
+            known = self._know()
+        except NoReplyError as error:
+            return Answer(outcome=Outcome.FAILED, detail=error.detail)
+        # Another thread may have paid meanwhile.
+        return self.kept(question) or self._pay(question, known)
+
+    def _know(self) -> Abilities:
+        """Return what the server is able to do; asks it where nobody has in the last day.
+
+        Raises:
+            NoReplyError: it does not answer.
+        """
+        with self._shared.lock:
+            known = self._shared.abilities = self._shared.abilities or server_abilities.load(self._found)
+            if known is None:
+                known = self._ask_server()
+                self._learn(known)
+            return known
+
+    def _ask_server(self) -> Abilities:
+        def send(tried: Abilities) -> Reply:
+            reply = self.endpoint.complete(self._content(PROBE, tried.form, logprobs=tried.probabilities), tried.limit)
+            self._spent.add(PROBE.stage, reply.usage)
+            return reply
+
+        try:
+            return server_abilities.find_out(send, self._forms)
+        except NoReplyError as error:
+            if error.status not in REFUSING:
+                raise
+            # It refuses the small question whatever we leave out: the real ones will tell.
+            return Abilities(form=self._forms[0])
+
+    def _learn(self, abilities: Abilities) -> None:
+        self._shared.abilities = abilities
+        server_abilities.save(self._found, abilities)
+
+    def _pay(self, question: Question, known: Abilities) -> Answer:
+        """Ask the server; what it refuses to understand is asked for in the way that is left."""
+        used, for_all = known, True
+        while True:
+            logprobs = question.probabilities and used.probabilities
+            content = self._content(question, used.form, logprobs=logprobs)
+            try:
+                answer = self._answer(content, question, used)
+            except NoReplyError as error:
+                less = server_abilities.after_refusal(used, error, self._forms)
+                if less is None:
+                    return self._without_reply(question, error)
+                for_all = for_all and not ABOUT_SCHEMA.search(error.said)
+                used = less
+                continue
+            if used != known and for_all:
+                self._learn(used)
+            self.cache.put(content_key(content), answer)
+            return answer
+
+    def _without_reply(self, question: Question, error: NoReplyError) -> Answer:
+        answer = Answer(outcome=error.outcome, detail=error.detail)
+        if answer.outcome is Outcome.TOO_LONG:
+            self._shared.too_long[self.key(question)] = answer.model_copy(update={"from_cache": True})
+        return answer
+
+    def _answer(self, content: dict[str, Any], question: Question, used: Abilities) -> Answer:
+        """Return the judged reply; a truncated one is asked for once more with a larger limit."""
+        answer = answer_of(self.endpoint.complete(content, used.limit), question.json_schema, used.form)
         if answer.outcome is not Outcome.TRUNCATED:
             return answer
-        limit = request["max_completion_tokens"] * LARGER
-        again = self._complete({**request, "max_completion_tokens": limit}, schema)
-        if again.outcome is Outcome.TOO_LONG:  # the question fits, only the larger answer does not
-            return answer.model_copy(update={"detail": f"{answer.detail}; no room for a larger answer"})
-        return again.model_copy(update={"usage": answer.usage + again.usage})
-
-    def _complete(self, request: dict[str, Any], schema: dict[str, Any]) -> Answer:
+        larger = {**content, LIMIT: content[LIMIT] * LARGER}
         try:
-            reply = self._endpoint.complete(request)
+            again = answer_of(self.endpoint.complete(larger, used.limit), question.json_schema, used.form)
         except NoReplyError as error:
-            return Answer(outcome=error.outcome, detail=error.detail)
-        outcome, value, detail = _judge(reply, schema)
-        probabilities = probabilities_of(reply.text, value or {}, reply.tokens)
-        return Answer(
-            outcome=outcome,
-            value=value,
-            probabilities=probabilities,
-            raw=reply.text,
-            detail=detail,
-            usage=reply.usage,
-        )
-
-
-def _judge(reply: Reply, schema: dict[str, Any]) -> Parsed:
-    if reply.refusal:
-        return Parsed(Outcome.REFUSED, detail=f"the model declined: {reply.refusal[:200]}")
-    if reply.finish == "content_filter":
-        return Parsed(Outcome.REFUSED, detail="the server's content filter stopped the answer")
-    if reply.finish == "length":
-        return Parsed(Outcome.TRUNCATED, detail="the answer reached its limit of tokens")
-    return parse(reply.text, schema)
+            if error.outcome is Outcome.TOO_LONG:  # the question fits, only the larger answer does not
+                return answer.model_copy(update={"detail": f"{answer.detail}; no room for a larger answer"})
+            return Answer(outcome=error.outcome, detail=error.detail, usage=answer.usage, form=used.form)
+        return again.model_copy(update={"usage": answer.usage + again.usage})

@@ -1,165 +1,182 @@
-"""The one place that talks to an OpenAI-compatible server: patience, and what its errors mean."""
+"""The one place that talks to an OpenAI-compatible server: with patience, at its pace, within the budget."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential_jitter
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.llm.accounting import usage_of
-from abcdlink.llm.probabilities import Token, tokens_of
-from abcdlink.llm.records import Outcome, Usage
+from abcdlink.llm.accounting import cost_of, usage_of
+from abcdlink.llm.purse import Hold, Purse, Sum
+from abcdlink.llm.records import Outcome
+from abcdlink.llm.reply import Reply, reply_of
+from abcdlink.llm.secrets import Secrets
+from abcdlink.llm.shared import Shared, shared_by
+from abcdlink.llm.troubles import (
+    OVERLOADED,
+    NoReplyError,
+    first_line,
+    is_too_long,
+    may_pass,
+    retry_after,
+    was_under_way,
+)
+from abcdlink.llm.wire import LIMIT, size_of
 from abcdlink.settings import Settings
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import APIStatusError, OpenAI
+    from openai.types.chat import ChatCompletion
 
 ATTEMPTS = 6
 """How often one request is sent at most: 5 waits of 1, 2, 4, 8 and 16 s, longer than a server's restart."""
-LONGEST_WAIT = 300.0
-"""Seconds; a server that asks for more patience than this is given up."""
+REFUSALS = 20
+"""How often it is sent at most to a server that has too much to do (HTTP 429), which says nothing about it."""
 CHECK_TIMEOUT = 10.0
 """Seconds for a sign of life."""
-PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
-"""Statuses below 500 that may go away by themselves."""
-KEY_LENGTH = 8
-"""Shorter keys are placeholders (`unused`, `EMPTY`), and words that occur in texts."""
-
-# One wording each for OpenAI, vLLM (three), llama.cpp, SGLang, TGI, Mistral, Anthropic and Gemini.
-CONTEXT_EXCEEDED = re.compile(
-    r"context_length_exceeded|maximum context length|exceed_context_size|available context size"
-    r"|longer than the (?:maximum model length|model['\u2019]s (?:maximum )?context length)"
-    r"|max_new_tokens` must be|prompt is too long|(?:max_model_len|maximum model length)"
-    r"|maximum number of tokens allowed",
-    re.IGNORECASE,
-)
 
 _backoff = wait_exponential_jitter(initial=1, max=30, jitter=1)
-
-
-class Reply(NamedTuple):
-    """A completion as it came: text, why the model stopped, its own words of refusal, what it used, its tokens.
-
-    There are no ``tokens`` where log-probabilities were not asked for or the server gives none.
-    """
-
-    text: str
-    finish: str
-    refusal: str
-    usage: Usage
-    tokens: tuple[Token, ...] = ()
-
-
-class NoReplyError(Exception):
-    """The request got no completion; ``outcome`` is ``too_long`` or ``failed``."""
-
-    def __init__(self, outcome: Outcome, detail: str) -> None:
-        super().__init__(detail)
-        self.outcome, self.detail = outcome, detail
 
 
 class Endpoint:
     """A server with the OpenAI API at ``settings.llm_base_url``, or the embedded one where that is empty.
 
     Args:
-        settings: address, key, model, time limit and prices.
+        settings: address, key, model, time limit, prices and budget.
+        purse: what may be spent.
         sleep: waits so many seconds; another one makes tests fast.
 
     Raises:
         InputError: the address is none.
     """
 
-    def __init__(self, settings: Settings, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, purse: Purse, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.settings, self._purse, self._sleep = settings, purse, sleep
         self.base_url = settings.llm_base_url or f"http://127.0.0.1:{settings.llm_port}/v1"
-        self._sleep = sleep
-        self._dead = False
-        self._client = self._make_client()
+        local = _host_of(self.base_url) in {"127.0.0.1", "localhost", "::1"}
+        self.secrets = Secrets(settings.llm_api_key.get_secret_value(), self.base_url)
+        self.shared: Shared = shared_by(settings, self.base_url)
+        self.client = self._make_client(local=local)
 
-    def _make_client(self) -> OpenAI:
+    def _make_client(self, *, local: bool) -> OpenAI:
         import openai
 
-        # A proxy of the environment must not come between this machine and itself.
-        local = _host_of(self.base_url) in {"127.0.0.1", "localhost", "::1"}
-        return openai.OpenAI(
+        client = openai.OpenAI(
             base_url=self.base_url,
             api_key=self.settings.llm_api_key.get_secret_value() or "unused",
             max_retries=0,
             timeout=self.settings.llm_timeout,
+            # A proxy of the environment must not come between this machine and itself.
             http_client=openai.DefaultHttpxClient(trust_env=False) if local else None,
         )
+        self.secrets.keep_out_of_logs()
+        return client
 
     @property
     def shown_url(self) -> str:
         """The address without a user name or password in it."""
         return _without_login(self.base_url)
 
-    def complete(self, request: dict[str, Any]) -> Reply:
+    def complete(self, content: dict[str, Any], limit: str = LIMIT) -> Reply:
         """Send one chat completion; wait and send again while the trouble may pass.
 
-        Once a server has not been reached for a whole round of attempts, later requests try once
-        each until one gets through: a dead server must not cost every question the full patience.
+        Once a server has not answered for a whole round of attempts, later requests try once each
+        until one gets through: a dead server must not cost every question the full patience.
+
+        Args:
+            content: the body.
+            limit: what the server calls the limit of tokens.
 
         Raises:
             NoReplyError: the request does not fit the model's context, or all attempts failed.
+            BudgetError: the call could exceed the budget.
         """
         import openai
 
         retrying = Retrying(
-            stop=self._is_enough, wait=_wait, retry=retry_if_exception(_may_pass), sleep=self._sleep, reraise=True
+            stop=self._is_enough, wait=_wait, retry=retry_if_exception(may_pass), sleep=self._pause, reraise=True
         )
         try:
-            reply = retrying(self._send, request)
+            reply = retrying(self._send, content, limit)
         except openai.APIConnectionError as error:
-            self._dead = True
-            raise NoReplyError(Outcome.FAILED, f"{self.shown_url} does not answer: {_first_line(error)}") from None
+            self.shared.given_up = True
+            detail = self.secrets.hide(f"{self.shown_url} does not answer: {first_line(error)}")
+            raise NoReplyError(Outcome.FAILED, detail) from None
         except openai.APIStatusError as error:
-            self._dead = False
-            outcome = Outcome.TOO_LONG if _is_too_long(error) else Outcome.FAILED
-            raise NoReplyError(outcome, self._explain(error)) from None
+            self.shared.given_up = error.status_code in OVERLOADED and may_pass(error)
+            outcome = Outcome.TOO_LONG if is_too_long(error) else Outcome.FAILED
+            said = self.secrets.hide(f"{error.body} {error}")
+            raise NoReplyError(outcome, self._explain(error), error.status_code, said) from None
         except (openai.OpenAIError, ValueError) as error:
-            raise NoReplyError(Outcome.FAILED, self.scrub(f"no chat completion: {_first_line(error)}")) from None
-        self._dead = False
+            detail = self.secrets.hide(f"no chat completion: {first_line(error)}")
+            raise NoReplyError(Outcome.FAILED, detail) from None
+        self.shared.given_up = False
         return reply
 
-    def _send(self, request: dict[str, Any]) -> Reply:
+    def _pause(self, seconds: float) -> None:
+        if seconds:
+            self._sleep(seconds)
+
+    def _send(self, content: dict[str, Any], limit: str) -> Reply:
+        """Send once, when the gate lets it through and the purse allows it."""
+        import openai
+
+        gate = self.shared.gate
+        entered = gate.enter(self._sleep)
+        try:
+            with self._purse.call(self.most(content)) as hold:
+                reply = self._reply(content, limit, hold)
+        except openai.APIStatusError as error:
+            if error.status_code in OVERLOADED and may_pass(error):
+                gate.refused(entered, retry_after(error) or 0)
+            raise
+        finally:
+            gate.leave()
+        gate.passed()
+        return reply
+
+    def _reply(self, content: dict[str, Any], limit: str, hold: Hold) -> Reply:
+        import openai
+
         start = time.perf_counter()
-        completion = self._client.chat.completions.create(**request)
-        seconds = time.perf_counter() - start
-        if not getattr(completion, "choices", None):
-            msg = "the reply holds no choices"
-            raise ValueError(msg)
-        choice = completion.choices[0]
-        return Reply(
-            text=self.scrub(choice.message.content or ""),
-            finish=choice.finish_reason or "",
-            refusal=self.scrub(choice.message.refusal or ""),
-            usage=usage_of(completion.usage, seconds, self.settings),
-            tokens=tokens_of(choice.logprobs),
-        )
+        try:
+            completion: ChatCompletion = self.client.chat.completions.create(
+                model=content["model"],
+                messages=content["messages"],
+                extra_body={limit if name == LIMIT else name: value for name, value in content.items()},
+            )
+        except openai.APITimeoutError as error:
+            hold.used = hold.most if was_under_way(error) else None
+            raise
+        usage = usage_of(getattr(completion, "usage", None), time.perf_counter() - start, self.settings)
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        hold.used = Sum(tokens, usage.cost) if tokens else hold.most
+        self.shared.ratio.note(size_of(content), usage.prompt_tokens)
+        return reply_of(completion, usage, self.secrets.hide)
+
+    def most(self, content: dict[str, Any]) -> Sum:
+        """Return what one call may cost at most."""
+        prompt, completion = self.shared.ratio.most(size_of(content)), content[LIMIT]
+        return Sum(prompt + completion, cost_of(self.settings, prompt, completion))
 
     def _is_enough(self, state: RetryCallState) -> bool:
         import openai
 
-        unreachable = isinstance(_error_of(state), openai.APIConnectionError)
-        return state.attempt_number >= (1 if self._dead and unreachable else ATTEMPTS)
+        error = _error_of(state)
+        overloaded = getattr(error, "status_code", 0) in OVERLOADED
+        if self.shared.given_up and (overloaded or isinstance(error, openai.APIConnectionError)):
+            return True
+        refused = getattr(error, "status_code", 0) == HTTPStatus.TOO_MANY_REQUESTS
+        return state.attempt_number >= (REFUSALS if refused else ATTEMPTS)
 
-    def scrub(self, text: str) -> str:
-        """Return storable text without the key, whoever wrote it into there."""
-        text = text.encode("utf-8", "replace").decode()
-        key = self.settings.llm_api_key.get_secret_value()
-        return text.replace(key, "***") if len(key) >= KEY_LENGTH else text
-
-    def _explain(self, error: Any) -> str:  # noqa: ANN401 - an openai.APIStatusError
-        return self.scrub(f"HTTP {error.status_code} from {self.shown_url}: {_first_line(error)}")
+    def _explain(self, error: APIStatusError) -> str:
+        return self.secrets.hide(f"HTTP {error.status_code} from {self.shown_url}: {first_line(error)}")
 
     def check(self) -> None:
         """Ask for the list of models, once.
@@ -173,9 +190,9 @@ class Endpoint:
         if self.settings.llm_base_url:
             start = "start the server, or mend ABCDLINK_LLM_BASE_URL"
         try:
-            models = [model.id for model in self._client.models.list(timeout=CHECK_TIMEOUT)]
+            models = [model.id for model in self.client.models.list(timeout=CHECK_TIMEOUT)]
         except openai.APIConnectionError as error:
-            msg = f"the LLM endpoint {self.shown_url} does not answer ({_first_line(error)})"
+            msg = f"the LLM endpoint {self.shown_url} does not answer ({first_line(error)})"
             raise ServiceError(msg, start) from None
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
             msg = f"the LLM endpoint {self.shown_url} refuses the key (HTTP {error.status_code})"
@@ -212,44 +229,7 @@ def _error_of(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome else None
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".")
-
-
-def _is_too_long(error: Any) -> bool:  # noqa: ANN401 - an openai.APIStatusError
-    if error.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-        return False
-    return error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or bool(
-        CONTEXT_EXCEEDED.search(f"{error.body} {error}")
-    )
-
-
-def _may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed later."""
-    import openai
-
-    if isinstance(error, openai.APIConnectionError):
-        return True
-    if not isinstance(error, openai.APIStatusError) or _is_too_long(error) or error.code == "insufficient_quota":
-        return False
-    passing = error.status_code in PASSING or error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return passing and (_retry_after(error) or 0) <= LONGEST_WAIT
-
-
 def _wait(state: RetryCallState) -> float:
-    asked = _retry_after(_error_of(state))
-    return _backoff(state) if asked is None else asked
-
-
-def _retry_after(error: BaseException | None) -> float | None:
-    """Return the seconds that the server asks to wait (RFC 9110: seconds or a date), if it does."""
-    response = getattr(error, "response", None)
-    value = response.headers.get("retry-after", "") if response is not None else ""
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
+    # Where the server says how long, the gate waits, for all.
+    asked = retry_after(_error_of(state))
+    return _backoff(state) if asked is None else 0.0

@@ -166,7 +166,7 @@ def _checked(value: dict[str, Any], schema: dict[str, Any], outcome: Outcome) ->
     if faults:
         path = "/".join(str(step) for step in faults[0].absolute_path)
         return Parsed(Outcome.INVALID, detail=f"{path or 'the object'}: {faults[0].message[:200]}")
-    listwise = all(kind.get("type") == "boolean" for kind in offered.values())
+    listwise = is_listwise(schema)
     if foreign:
         detail = f"{len(foreign)} not offered: {', '.join(map(repr, foreign))[:200]}"
         return Parsed(Outcome.INVALID, known if listwise else None, detail)
@@ -174,3 +174,8 @@ def _checked(value: dict[str, Any], schema: dict[str, Any], outcome: Outcome) ->
         detail = f"{len(missing)} not answered: {', '.join(map(repr, missing))[:200]}"
         return Parsed(Outcome.MISSING_IDS, known, detail) if listwise else Parsed(Outcome.INVALID, detail=detail)
     return Parsed(outcome, value)
+
+
+def is_listwise(schema: dict[str, Any]) -> bool:
+    """Tell whether an answer is an object of booleans."""
+    return all(kind.get("type") == "boolean" for kind in schema.get("properties", {}).values())

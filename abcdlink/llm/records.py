@@ -34,6 +34,17 @@ class Outcome(StrEnum):
         return self in (Outcome.OK, Outcome.REPAIRED)
 
 
+class Form(StrEnum):
+    """How the form of an answer is asked for, the strictest way first."""
+
+    JSON_SCHEMA = "json_schema"
+    """The server holds the model to the schema."""
+    JSON_OBJECT = "json_object"
+    """The server holds the model to JSON; the prompt says the schema."""
+    TEXT = "text"
+    """Only the prompt says what is wanted."""
+
+
 class Message(Record):
     """One chat message."""
 
@@ -85,6 +96,7 @@ class Answer(Record):
     ``probabilities``: P(true) of each key whose log-probabilities tell it (see ``llm.probabilities``);
     ``None`` when they were not asked for or the server gives none.
     ``raw``: the model's text as it came. ``detail``: why the outcome is what it is, for a person.
+    ``form``: how its form was asked for.
     ``from_cache``: whether it was paid for earlier; then ``usage`` is what it had cost then.
     """
 
@@ -94,4 +106,5 @@ class Answer(Record):
     raw: str = ""
     detail: str = ""
     usage: Usage = Usage()
+    form: Form = Form.JSON_SCHEMA
     from_cache: bool = False

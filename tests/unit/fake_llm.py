@@ -5,12 +5,15 @@
     with FakeLLM(error(429, retry_after="0"), says("{}")):      # one after the other; the last one stays
     with FakeLLM(lambda request: says(...)) as server:          # computed from the request's body
 
-``server.settings(home)`` gives the settings that point to it; ``server.requests`` is all it was asked.
+``server.settings(home)`` gives the settings that point to it; ``server.requests`` is all it was asked,
+``server.questions`` and ``server.probes`` are parts of it. The small question by which a client finds out what
+a server is able to do is answered by ``forms`` and ``probabilities``, or by ``shows``, never by the script.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
+from abcdlink.llm.abilities import PROBE
 from abcdlink.settings import Settings
 
 MODEL = "fake-model"
@@ -50,6 +54,16 @@ class Request:
         return "\n".join(message["content"] for message in self.body.get("messages", []))
 
     @property
+    def form(self) -> str:
+        """How the form of the answer is asked for."""
+        return self.body.get("response_format", {}).get("type", "text")
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it is the small question."""
+        return self.prompt.startswith(PROBE.messages[0].content)
+
+    @property
     def schema(self) -> dict[str, Any]:
         """The schema that the answer has to fit."""
         return self.body["response_format"]["json_schema"]["schema"]
@@ -66,8 +80,13 @@ def says(
     tokens: tuple[int, int] = (100, 10),
     cached: int | None = None,
     delay: float = 0.0,
+    written: list[tuple[str, dict[str, float]]] | None = None,
 ) -> Response:
-    """Return a chat completion; ``tokens`` are (prompt, completion), ``cached`` a part of the prompt's."""
+    """Return a chat completion.
+
+    ``tokens`` are (prompt, completion), ``cached`` a part of the prompt's; ``written`` are the answer's
+    tokens with the probabilities of their alternatives.
+    """
     usage: dict[str, Any] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
     if cached is not None:
         usage["prompt_tokens_details"] = {"cached_tokens": cached}
@@ -77,10 +96,24 @@ def says(
         "object": "chat.completion",
         "created": 0,
         "model": MODEL,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": _logprobs(written)}],
         "usage": usage,
     }
     return Response(200, json.dumps(completion).encode(), delay=delay)
+
+
+def _logprobs(written: list[tuple[str, dict[str, float]]] | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    content = []
+    for token, alternatives in written:
+        top = [_token(other, p) for other, p in sorted(alternatives.items(), key=lambda item: -item[1])]
+        content.append({**_token(token, alternatives.get(token, 1.0)), "top_logprobs": top})
+    return {"content": content, "refusal": None}
+
+
+def _token(text: str, probability: float) -> dict[str, Any]:
+    return {"token": text, "bytes": list(text.encode()), "logprob": math.log(probability)}
 
 
 def error(status: int, message: str = "no", code: str | None = None, retry_after: str | None = None) -> Response:
@@ -115,7 +148,16 @@ def _example(schema: dict[str, Any], definitions: dict[str, Any]) -> Any:
 class FakeLLM:
     """Serves while the ``with`` block is open; thread-safe."""
 
-    def __init__(self, *script: Script, models: tuple[str, ...] = (MODEL,), key: str | None = None) -> None:
+    def __init__(
+        self,
+        *script: Script,
+        models: tuple[str, ...] = (MODEL,),
+        key: str | None = None,
+        forms: tuple[str, ...] = ("json_schema", "json_object", "text"),
+        probabilities: bool = True,
+    ) -> None:
+        self.forms, self.probabilities = forms, probabilities
+        self.shows: Script = self._show
         self._script = list(script) or [fits]
         self._lock = threading.Lock()
         self._at_once = 0
@@ -136,8 +178,14 @@ class FakeLLM:
 
     @property
     def questions(self) -> list[Request]:
-        """The chat completions among the requests."""
-        return [request for request in self.requests if request.path.endswith("/chat/completions")]
+        """The chat completions among the requests, but for the small question."""
+        chats = [request for request in self.requests if request.path.endswith("/chat/completions")]
+        return [request for request in chats if not request.is_probe]
+
+    @property
+    def probes(self) -> list[Request]:
+        """The small questions among the requests."""
+        return [request for request in self.requests if request.is_probe]
 
     def settings(self, home: Path, **changed: Any) -> Settings:
         """Return settings that point to this server."""
@@ -154,6 +202,10 @@ class FakeLLM:
                 listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
                 found = request.path.endswith("/models")
                 return Response(200, json.dumps({"object": "list", "data": listed}).encode()) if found else error(404)
+            if request.form not in self.forms:
+                return error(400, f"This response_format type {request.form} is unavailable now")
+            if request.is_probe:
+                return self.shows if isinstance(self.shows, Response) else self.shows(request)
             step = self._script.pop(0) if len(self._script) > 1 else self._script[0]
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
@@ -164,6 +216,12 @@ class FakeLLM:
         finally:
             with self._lock:
                 self._at_once -= 1
+
+    def _show(self, request: Request) -> Response:
+        if "logprobs" in request.body and not self.probabilities:
+            return error(400, "logprobs are not supported with this model")
+        answer = '{"wet": true}' if request.form != "text" else "Yes."
+        return says(answer, written=[(answer, {answer: 1.0})] if "logprobs" in request.body else None)
 
 
 def _handler_for(fake: FakeLLM) -> type[BaseHTTPRequestHandler]:

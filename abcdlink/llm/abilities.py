@@ -1,0 +1,133 @@
+"""What a server is able to do: found out once by a small question, kept for a day, mended when it refuses."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from abcdlink.corpus.records import Record
+from abcdlink.folders import write_atomically
+from abcdlink.llm.parsing import parse
+from abcdlink.llm.records import Form, Message, Outcome, Question
+from abcdlink.llm.reply import Reply
+from abcdlink.llm.troubles import REFUSING, NoReplyError
+from abcdlink.llm.wire import LIMIT, OLD_LIMIT
+
+KEPT = 24 * 3600.0
+"""Seconds for which another process believes what one found out; a server may be replaced by a better one."""
+PROBE = Question(
+    messages=(Message(role="user", content="Is water wet? Answer with one word."),),
+    json_schema={
+        "type": "object",
+        "properties": {"wet": {"type": "boolean"}},
+        "required": ["wet"],
+        "additionalProperties": False,
+    },
+    stage="probe",
+    max_tokens=64,
+    probabilities=True,
+)
+"""No model answers this by the schema unless it is held to it."""
+
+ABOUT_FORM = re.compile(r"response_?format|json_schema|json_object|structured.?output|guided", re.IGNORECASE)
+ABOUT_SCHEMA = re.compile(r"invalid_json_schema|invalid schema", re.IGNORECASE)
+"""The server knows schemas but not this one."""
+
+
+class Abilities(Record):
+    """How a server is spoken to.
+
+    ``form``: the strictest form of answers that it knows. ``probabilities``: whether it gives
+    log-probabilities. ``limit``: its name for the limit of tokens. ``remarks``: why it is not asked
+    for more, in words.
+    """
+
+    form: Form = Form.JSON_SCHEMA
+    probabilities: bool = True
+    limit: str = LIMIT
+    remarks: tuple[str, ...] = ()
+
+    def less(self, remark: str, **changed: object) -> Abilities:
+        """Return the same with one ability less and the reason."""
+        return self.model_copy(update={**changed, "remarks": (*self.remarks, remark)})
+
+
+def find_out(send: Callable[[Abilities], Reply], forms: Sequence[Form]) -> Abilities:
+    """Try a server with the small question, from the most to the least that it might know.
+
+    Args:
+        send: sends the small question in the way that it is told.
+        forms: the forms that may be tried, the strictest first.
+
+    Raises:
+        NoReplyError: from ``send``, when the server does not answer at all.
+    """
+    tried = Abilities(form=forms[0])
+    while True:
+        try:
+            reply = send(tried)
+        except NoReplyError as error:
+            less = after_refusal(tried, error, forms) or _guess(tried, error, forms)
+            if less is None:
+                raise
+            tried = less
+            continue
+        if tried.probabilities and not reply.tokens:
+            tried = tried.less("it sends no log-probabilities", probabilities=False)
+        weaker = _weaker(tried.form, forms)
+        if tried.form is not Form.JSON_SCHEMA or weaker is None or _keeps_to_schema(reply):
+            return tried
+        tried = tried.less("it does not keep its answers to a JSON schema", form=weaker)
+
+
+def after_refusal(used: Abilities, error: NoReplyError, forms: Sequence[Form]) -> Abilities | None:
+    """Return how to ask again after a request was refused, if the refusal names something that can be left out."""
+    if error.status not in REFUSING or error.outcome is Outcome.TOO_LONG:
+        return None
+    if LIMIT in error.said and used.limit == LIMIT:
+        return used.less(f"it refuses {LIMIT}: {error.detail}", limit=OLD_LIMIT)
+    if "logprobs" in error.said and used.probabilities:
+        return used.less(f"it refuses logprobs: {error.detail}", probabilities=False)
+    weaker = _weaker(used.form, forms)
+    if weaker is not None and ABOUT_FORM.search(error.said):
+        return used.less(f"it refuses {used.form}: {error.detail}", form=weaker)
+    return None
+
+
+def _guess(used: Abilities, error: NoReplyError, forms: Sequence[Form]) -> Abilities | None:
+    """Return what to try next where the server does not say what it dislikes."""
+    if error.status not in REFUSING:
+        return None
+    if used.probabilities:
+        return used.less(f"it refuses logprobs or {used.form}: {error.detail}", probabilities=False)
+    weaker = _weaker(used.form, forms)
+    return used.less(f"it refuses {used.form}: {error.detail}", form=weaker) if weaker else None
+
+
+def _weaker(form: Form, forms: Sequence[Form]) -> Form | None:
+    return next(iter(forms[forms.index(form) + 1 :]), None)
+
+
+def _keeps_to_schema(reply: Reply) -> bool:
+    # A model that spends all of the limit on thinking shows nothing; the server took the schema.
+    silent = not reply.text.strip() or reply.finish == "length"
+    return silent or parse(reply.text, PROBE.json_schema).outcome.answered
+
+
+def load(path: Path) -> Abilities | None:
+    """Return what was found out less than a day ago."""
+    try:
+        if time.time() - path.stat().st_mtime > KEPT:
+            return None
+        return Abilities.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def save(path: Path, abilities: Abilities) -> None:
+    """Keep what was found out."""
+    write_atomically(path, abilities.model_dump_json(indent=2).encode())

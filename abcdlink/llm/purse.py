@@ -1,0 +1,160 @@
+"""What a run may spend: held back before each call, so that the limit is never exceeded."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from abcdlink.errors import BudgetError, InputError
+from abcdlink.settings import Settings
+
+WAIT = 60.0
+"""Seconds to wait for another process that writes to the file."""
+TABLES = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS spent (account TEXT PRIMARY KEY, tokens INTEGER NOT NULL, cost REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS held (
+    id TEXT PRIMARY KEY, account TEXT NOT NULL, tokens INTEGER NOT NULL, cost REAL NOT NULL
+);
+"""
+
+
+class Sum(NamedTuple):
+    """Tokens (prompt and completion) and money."""
+
+    tokens: int
+    cost: float
+
+
+class Hold:
+    """What one call under way may cost at most; ``used`` says what it did cost."""
+
+    def __init__(self, most: Sum) -> None:
+        self.most = most
+        self.used: Sum | None = None
+        """``None`` while nothing is known: then the call is taken to have cost nothing."""
+
+
+class Purse:
+    """The account of one run, shared by its stages, threads and processes on this machine.
+
+    Before a call its highest possible cost is held back; after it, what it did cost is booked. What
+    a killed process had under way stays held back for good: the server may have billed it.
+
+    Args:
+        settings: the limits and where the file lies.
+        account: names the run; without a name the account lives as long as this object.
+
+    Raises:
+        InputError: a limit in money without prices.
+    """
+
+    def __init__(self, settings: Settings, account: str = "") -> None:
+        self._settings, self._account = settings, account
+        self._path = settings.home.resolve() / "spending.sqlite" if account else None
+        self._changed = threading.Condition()
+        self._under_way = 0
+        if settings.llm_budget and not settings.llm_price_prompt + settings.llm_price_completion:
+            msg = "ABCDLINK_LLM_BUDGET limits the money but the prices of tokens are not set"
+            raise InputError(msg, "set ABCDLINK_LLM_PRICE_PROMPT and ABCDLINK_LLM_PRICE_COMPLETION")
+        if self._path:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._memory = None if self._path else self._connect(":memory:")
+
+    @staticmethod
+    def _connect(path: Path | str) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        connection.executescript(TABLES)
+        return connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        # A connection of its own each time: one must not be carried into a forked process.
+        connection = self._memory or self._connect(self._path or ":memory:")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                yield connection
+        finally:
+            if connection is not self._memory:
+                connection.close()
+
+    @contextmanager
+    def call(self, most: Sum) -> Iterator[Hold]:
+        """Hold back what a call may cost at most while the ``with`` block is open.
+
+        Where what is held back by other calls of this process stands in the way, those are waited for.
+
+        Raises:
+            BudgetError: the call could exceed the limit.
+        """
+        name, hold = uuid.uuid4().hex, Hold(most)
+        with self._changed:
+            while not self.hold(name, most):
+                if not self._under_way:
+                    raise self._error(most)
+                self._changed.wait()
+            self._under_way += 1
+        try:
+            yield hold
+        finally:
+            with self._changed:
+                self.settle(name, hold.used or Sum(0, 0.0))
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def hold(self, name: str, most: Sum) -> bool:
+        """Hold an amount back under a name until ``settle``; tell whether the limits allow it."""
+        with self._transaction() as connection:
+            spent, held = self._sums(connection)
+            limits = Sum(self._settings.llm_budget_tokens, self._settings.llm_budget)
+            needed = Sum(spent.tokens + held.tokens + most.tokens, spent.cost + held.cost + most.cost)
+            if any(limit and amount > limit for limit, amount in zip(limits, needed, strict=True)):
+                return False
+            connection.execute("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", (name, self._account, *most))
+            return True
+
+    def settle(self, name: str, used: Sum) -> None:
+        """Book what was used in place of what was held back; a name that holds nothing any more books nothing."""
+        with self._transaction() as connection:
+            if connection.execute("DELETE FROM held WHERE id = ?", (name,)).rowcount and any(used):
+                connection.execute(
+                    "INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT(account) DO UPDATE SET "
+                    "tokens = tokens + excluded.tokens, cost = cost + excluded.cost",
+                    (self._account, *used),
+                )
+
+    def sums(self) -> tuple[Sum, Sum]:
+        """Return what the run has spent and what is held back for calls under way."""
+        with self._transaction() as connection:
+            return self._sums(connection)
+
+    def _sums(self, connection: sqlite3.Connection) -> tuple[Sum, Sum]:
+        rows = [
+            connection.execute(
+                f"SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0.0) FROM {table} WHERE account = ?",  # noqa: S608
+                (self._account,),
+            ).fetchone()
+            for table in ("spent", "held")
+        ]
+        return Sum(*rows[0]), Sum(*rows[1])
+
+    def _error(self, most: Sum) -> BudgetError:
+        spent, held = self.sums()
+        said, names = [], []
+        if limit := self._settings.llm_budget:
+            said.append(
+                f"{spent.cost:.6g} of {limit:.6g} spent, {held.cost:.6g} held back, {most.cost:.6g} for this one"
+            )
+            names.append("ABCDLINK_LLM_BUDGET")
+        if tokens := self._settings.llm_budget_tokens:
+            said.append(f"{spent.tokens} of {tokens} tokens used, {held.tokens} held back, {most.tokens} for this one")
+            names.append("ABCDLINK_LLM_BUDGET_TOKENS")
+        msg = f"the next LLM call could exceed the budget ({'; '.join(said)})"
+        return BudgetError(msg, f"raise {' or '.join(names)} and run this again; what was answered is kept")

@@ -1,0 +1,89 @@
+"""The body of a chat completion: what a question and the settings become on the wire."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from abcdlink.errors import InputError
+from abcdlink.llm.parsing import is_listwise
+from abcdlink.llm.records import Form, Question
+from abcdlink.settings import Settings
+
+LIMIT = "max_completion_tokens"
+OLD_LIMIT = "max_tokens"
+"""What the limit is called by servers that do not know the newer name."""
+OURS = {"model", "messages", "stream", "n", "response_format", "logprobs", "top_logprobs", LIMIT, OLD_LIMIT}
+"""Parameters that have a setting of their own or that the client depends on."""
+
+
+def extra_of(settings: Settings) -> dict[str, Any]:
+    """Return the parameters of ``llm_extra``.
+
+    Raises:
+        InputError: it is no JSON object, or sets what is not to be set there.
+    """
+    if not settings.llm_extra.strip():
+        return {}
+    mend = """write a JSON object such as '{"top_k": 20}'"""
+    try:
+        extra = json.loads(settings.llm_extra)
+    except ValueError as error:
+        msg = f"ABCDLINK_LLM_EXTRA is no JSON ({error})"
+        raise InputError(msg, mend) from None
+    if not isinstance(extra, dict):
+        msg = f"ABCDLINK_LLM_EXTRA is no JSON object but {settings.llm_extra[:50]!r}"
+        raise InputError(msg, mend)
+    if taken := sorted(OURS & set(extra)):
+        msg = f"ABCDLINK_LLM_EXTRA may not hold {', '.join(taken)}"
+        raise InputError(msg, "take it out; the other ABCDLINK_LLM_ settings and the program set it")
+    return extra
+
+
+def content_of(question: Question, settings: Settings, form: Form, *, logprobs: bool) -> dict[str, Any]:
+    """Return the body of the chat completion; its content is the key of the cache.
+
+    Args:
+        question: what is asked.
+        settings: model and parameters.
+        form: how the form of the answer is asked for.
+        logprobs: whether to ask for log-probabilities.
+    """
+    body: dict[str, Any] = {
+        "model": settings.llm_model,
+        "messages": [message.model_dump() for message in question.messages],
+        "temperature": settings.llm_temperature,
+        "top_p": settings.llm_top_p,
+        "seed": settings.llm_seed if question.seed is None else question.seed,
+        LIMIT: question.max_tokens or settings.llm_max_tokens,
+    }
+    if form is Form.JSON_SCHEMA:
+        answer = {"name": "answer", "schema": question.json_schema, "strict": True}
+        body["response_format"] = {"type": form.value, "json_schema": answer}
+    else:
+        # At the end: what questions have in common stays one prefix.
+        body["messages"][-1]["content"] += f"\n\n{in_words(question.json_schema)}"
+        if form is Form.JSON_OBJECT:
+            body["response_format"] = {"type": form.value}
+    if settings.llm_reasoning_effort:
+        body["reasoning_effort"] = settings.llm_reasoning_effort
+    if logprobs:
+        body |= {"logprobs": True, "top_logprobs": settings.llm_top_logprobs}
+    body |= extra_of(settings)
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def in_words(schema: dict[str, Any]) -> str:
+    """Say what an answer must look like, for servers that cannot be given the schema."""
+    properties = schema.get("properties", {})
+    if is_listwise(schema):
+        example = ", ".join(f"{json.dumps(key, ensure_ascii=False)}: true or false" for key in properties)
+        return f"Answer with one JSON object that has exactly these keys, and with nothing else: {{{example}}}"
+    written = json.dumps(schema, ensure_ascii=False)
+    return f"Answer with one JSON object that fits this JSON schema, and with nothing else: {written}"
+
+
+def size_of(content: dict[str, Any]) -> int:
+    """Return the UTF-8 bytes of all that may be counted as prompt: messages and schema."""
+    prompt = sum(len(message["content"].encode()) for message in content["messages"])
+    return prompt + len(json.dumps(content.get("response_format", {}), ensure_ascii=False).encode())
