@@ -25,6 +25,7 @@ class RetrieverName(StrEnum):
     """The retrievers that can be chosen in the form."""
 
     BM25 = "bm25"
+    BM25_STEMMED = "bm25-stemmed"
     JACCARD = "jaccard"
     MINILM = "all-minilm-l6-v2"
     MPNET = "all-mpnet-base-v2"

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from abcdlink.errors import InputError
 from abcdlink.retrieval.base import Retriever
+from abcdlink.retrieval.fusion import FUSIONS, HYBRID, Fusion, read_parts
 from abcdlink.retrieval.models import MODELS, Family, Model, locate
 
 if TYPE_CHECKING:
     from abcdlink.retrieval.encoders import Encoder, Use
-
-DENSE_PART = "all-minilm-l6-v2"
-"""The model in the hybrid retriever."""
 
 RETRIEVERS = ("bm25", "bm25-stemmed", "jaccard", *MODELS, "hybrid")
 
@@ -25,7 +23,8 @@ def get_retriever(name: str) -> Retriever:
 
     Args:
         name: one of ``RETRIEVERS``; or a model on the Hugging Face hub or in a local folder, after
-            ``st:`` (dense), ``sparse:`` or ``ce:`` (cross encoder).
+            ``st:`` (dense), ``sparse:`` or ``ce:`` (cross encoder); or a fusion of these, of z-scores as
+            ``hybrid:0.5*jaccard+bm25`` or of reciprocal ranks as ``rrf:jaccard+bm25``.
 
     Raises:
         InputError: when there is none of this name, or its model is not on this machine.
@@ -42,10 +41,11 @@ def get_retriever(name: str) -> Retriever:
         from abcdlink.retrieval.jaccard import Jaccard
 
         return Jaccard()
-    if name == "hybrid":
-        from abcdlink.retrieval.hybrid import Hybrid
-
-        return Hybrid(get_retriever(DENSE_PART))
+    kind = name.partition(":")[0]
+    if kind in FUSIONS:
+        parts = read_parts(name)
+        retrievers = [get_retriever(part.name) for part in parts]
+        return Fusion(name, [part.weight for part in parts], retrievers, FUSIONS[kind])
     model = MODELS.get(name) or _named(name)
     return _cross_encoder(name, model) if model.family is Family.CROSS else _embedded(name, model)
 
@@ -56,7 +56,8 @@ def _named(name: str) -> Model:
     if not hub or prefix not in set(Family):
         msg = f"there is no retriever {name!r}"
         any_model = ", ".join(f"{family}:MODEL" for family in Family)
-        raise InputError(msg, f"choose one of {', '.join(RETRIEVERS)}, or any model as {any_model}")
+        choose = f"choose one of {', '.join(RETRIEVERS)}, any model as {any_model}, or a fusion as hybrid:{HYBRID}"
+        raise InputError(msg, choose)
     return Model(Family(prefix), hub)
 
 

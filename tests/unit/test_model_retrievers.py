@@ -393,6 +393,29 @@ def test_threads_can_share_a_model(sentence_model, tmp_path):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+def test_a_fusion_loads_a_dense_model_once_though_two_parts_use_it(sentence_model, as_hub, monkeypatch):
+    as_hub("all-minilm-l6-v2", hub=sentence_model)
+    as_hub("bge-m3", hub=sentence_model)
+    loads, make = [], encoders._dense
+    monkeypatch.setattr(encoders, "_dense", lambda *use: loads.append(use) or make(*use))
+    encoders._load.cache_clear()
+    fusion = get_retriever("rrf:hybrid+bge-m3+2*all-minilm-l6-v2")
+    assert fusion.sentences_per_part == 1000
+    scores(fusion)
+    assert len(loads) == 1
+
+
+def test_the_hybrid_is_half_jaccard_half_bm25_and_minilm(sentence_model, as_hub):
+    as_hub("all-minilm-l6-v2", hub=sentence_model)
+    expected = np.zeros((len(SOURCE.texts), len(TARGET.texts)))
+    for weight, name in ((0.5, "jaccard"), (0.5, "bm25-stemmed"), (1, "all-minilm-l6-v2")):
+        part = scores(get_retriever(name))
+        expected += weight * (part - part.mean()) / part.std()
+    hybrid = get_retriever("hybrid")
+    close(scores(hybrid), expected)
+    assert hybrid.name == "hybrid"
+
+
 def test_identical_sentences_have_identical_scores(sentence_model):
     retriever = get_retriever(f"st:{sentence_model}")
     scores_of = document("a", SENTENCES * 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
-from scripted import Scripted, document
+from scripted import document
 
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.retrieval import get_retriever, products, ranked, tokens
-from abcdlink.retrieval.hybrid import Hybrid, z_scores
+from abcdlink.linking.top_k import top_k
+from abcdlink.retrieval import get_retriever, products, rank_corpus, ranked, tokens
 from abcdlink.retrieval.tokens import normalised_tokens, normalising_tokenizer, paper_tokenizer, paper_tokens
 from abcdlink.settings import get_settings
 
@@ -32,6 +34,7 @@ WORDS = [
     "\N{LATIN SMALL LETTER E WITH ACUTE}t\N{LATIN SMALL LETTER E WITH ACUTE}",
     ".",
 ]
+LEXICAL = ("bm25", "bm25-stemmed", "jaccard", "hybrid:0.5*jaccard+bm25", "rrf:bm25+2*jaccard")
 PAPER, NORMALISING = paper_tokenizer(), normalising_tokenizer()
 
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -154,20 +157,57 @@ def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
         np.testing.assert_allclose(retriever.score(source, target), expected, atol=1e-9)
 
 
-def test_z_scores_have_mean_zero_and_deviation_one_and_alike_scores_say_nothing():
-    z = z_scores(np.array([[1.0, 2.0], [3.0, 7.0]]))
-    assert (z.mean(), z.std()) == pytest.approx((0, 1))
-    assert not z_scores(np.full((2, 3), 0.3)).any()
+@settings(max_examples=25, deadline=None)
+@given(documents, st.sampled_from(LEXICAL), st.randoms())
+def test_the_order_of_documents_and_sentences_changes_no_score(contents, name, random):
+    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    order = [random.sample(range(len(content)), len(content)) for content in contents]
+    mixed = [document(f"d{n}", [contents[n][place] for place in order[n]]) for n in range(len(contents))]
+    one, other = get_retriever(name), get_retriever(name)
+    one.prepare(several)
+    other.prepare(random.sample(mixed, len(mixed)))
+    for a, b in itertools.product(range(len(several)), repeat=2):
+        expected = one.score(several[a], several[b])[np.ix_(order[a], order[b])]
+        np.testing.assert_allclose(other.score(mixed[a], mixed[b]), expected, atol=1e-9)
 
 
-def test_the_hybrid_follows_words_where_the_dense_part_is_silent_and_the_dense_part_where_words_are():
-    source = document("a", ["A fire burned the warehouse.", "Nothing alike."])
-    target = document("b", ["Prices rose.", "Warehouse fires were burning.", "*"])
-    silent, loud = np.zeros((2, 3)), [[0.0, 0.0, 0.0], [0.1, 0.2, 0.9]]
-    for dense, best in ((silent, [1, 0]), (loud, [1, 2])):
-        hybrid = Hybrid(Scripted({("a", "b"): dense}))
-        hybrid.prepare([source, target])
-        assert [ranked(row)[0] for row in hybrid.score(source, target)] == best
+@settings(max_examples=25, deadline=None)
+@given(documents, st.sampled_from([name for name in LEXICAL if "stemmed" not in name]))
+def test_without_statistics_over_documents_other_documents_change_no_score(contents, name):
+    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    all_there, two_there = get_retriever(name), get_retriever(name)
+    all_there.prepare(several)
+    two_there.prepare(several[:2])
+    for source, target in itertools.product(several[:2], repeat=2):
+        np.testing.assert_allclose(two_there.score(source, target), all_there.score(source, target), atol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents, st.sampled_from(LEXICAL), st.integers(1, 30))
+def test_identical_sentences_have_identical_scores_and_keep_document_order(contents, name, cutoff):
+    a, b = document("a", contents[0]), document("b", contents[1] * 3)
+    corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
+    retriever = get_retriever(name)
+    table = rank_corpus(corpus, retriever).astype({"source": str, "target": str})
+    scores = retriever.score(a, b)
+    for text in set(contents[1]):
+        places = [place for place, other in enumerate(b.texts) if other == text]
+        assert (scores[:, places] == scores[:, places[:1]]).all()
+        for _, of_source in table.groupby("source"):
+            order = [int(target[1:]) for target in of_source["target"] if int(target[1:]) in places]
+            assert order == places
+    (links,) = top_k(table.assign(pair="p"), cutoff).values()
+    assert {len(targets) for targets in links.values()} == {min(cutoff, len(b.sentences))}
+
+
+def test_what_is_not_prepared_has_no_scores():
+    one, other = document("a", ["x"]), document("b", ["y"])
+    for name in LEXICAL:
+        retriever = get_retriever(name)
+        retriever.prepare([one, other])
+        retriever.prepare([one])
+        with pytest.raises(KeyError):
+            retriever.score(one, other)
 
 
 def test_an_unknown_retriever_is_named_with_those_there_are():
