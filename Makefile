@@ -19,13 +19,15 @@ SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
 WORKERS_unit := -n 2
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
 ANNOTATORS ?= simulated
+# The real data of the paper, for `make bench`, which skips what is not there.
+DATA ?= ../shared/data
 
 PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
 # Compiling on all cores, without tests and model zoos, takes a third of pip's time for it. A few files that
 # are written for a newer Python do not compile: what is broken shows when it is imported.
 COMPILE := -m compileall -qq -j 0 -x '/tests?/|/torch/testing/|/transformers/models/(?!auto|bert/|mpnet/)'
 
-.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm check lock chromium
+.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm bench check lock chromium
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -99,6 +101,9 @@ browser: chromium
 
 chromium: setup
 	@command -v chromium > /dev/null || $(BIN)/playwright install chromium
+
+bench: setup  ## speed and scale as ratios to named baselines (DATA=folder, BENCH=one of them)
+	@$(BIN)/python -m benchmarks $(DATA) $(if $(BENCH),--only $(BENCH))
 
 check: setup  ## ruff, mypy and the check of the documentation
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest -q tests/unit/test_docs.py

@@ -1,0 +1,1 @@
+"""Speed and scale, as ratios to named baselines measured in the same run: ``make bench``."""
