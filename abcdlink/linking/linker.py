@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain
-from abcdlink.errors import ServiceError
 from abcdlink.linking.prompts import prompts_of
 from abcdlink.linking.records import Approach, Decision, Scoring
 from abcdlink.linking.tally import Tally
@@ -78,9 +77,8 @@ class Linker(ABC):
             ServiceError: when it cannot; says what is wrong and the mend.
         """
         self.llm.check()
-        if self.approach.scoring is Scoring.PROBABILITY and not self.llm.gives_probabilities():
-            msg = f"{self.approach.name} needs log-probabilities, which the LLM endpoint does not give"
-            raise ServiceError(msg, "score by votes or by the answer, or use another server")
+        if self.approach.scoring is Scoring.PROBABILITY:
+            self.llm.require_probabilities()
 
     @abstractmethod
     def pieces(self, source: str, ids: tuple[str, ...]) -> list[Piece]:
@@ -162,6 +160,24 @@ class Linker(ABC):
         if asked:
             self.run(asked, settle)
         return [tally.decision(pair.id, sentence) for sentence, tally in tallies.items()]
+
+    def first_questions(self, pair: Pair, corpus: Corpus, offered: Mapping[str, Sequence[str]]) -> list[Question]:
+        """Return what ``decide`` asks first, in its order and every sample of it: what a dry run counts.
+
+        What follows from answers (ids that are missing, windows of what is too long) is not known before.
+        """
+        documents = corpus.source_of(pair), corpus.target_of(pair)
+        pieces: list[Piece] = []
+
+        def note(some: list[Piece]) -> list[Piece]:
+            pieces.extend(some)
+            return some
+
+        asked = {source: tuple(ids) for source, ids in offered.items() if ids}
+        if asked:
+            self.run(asked, note)
+        questions = [self.question(piece, *documents) for piece in pieces]
+        return [sample for question in questions for sample in self.llm.samples(question, self.approach.samples)]
 
     def run(self, offered: Mapping[str, tuple[str, ...]], settle: Settle) -> None:
         """Ask the first questions of a pair; ``settle`` asks them and whatever follows from their answers."""

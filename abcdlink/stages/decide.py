@@ -15,7 +15,7 @@ from abcdlink.linking.prompts import prompts_of
 from abcdlink.linking.records import Approach, Decision, Setup
 from abcdlink.linking.top_k import top_k
 from abcdlink.llm.client import LLM
-from abcdlink.llm.records import Outcome, Usage
+from abcdlink.llm.records import Outcome, Question, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import get_settings
 from abcdlink.stages.once import parts_of
@@ -53,6 +53,7 @@ def decide_part(
     cache before that, so that a part which is begun again asks only what is open.
 
     Raises:
+        BudgetError: when the questions could cost more than the budget leaves.
         InputError: when the run holds the part, but decided with other prompts or by another model;
             or when the prompt shows a sentence of the corpus as an example.
         ServiceError: when the LLM answered nothing at all.
@@ -68,7 +69,7 @@ def decide_part(
     parts = parts_of(corpus.pairs, PART_SIZE)
     pairs = parts[part]
     offered = _offered(store, corpus, corpus_name, approach, pairs)
-    llm = LLM()
+    llm = LLM(account=store.key)
     linker = linker_for(domain, llm, approach)
     linker.check()
     label = f"{approach.name} on {corpus_name}, part {part + 1} of {len(parts)}"
@@ -83,6 +84,23 @@ def decide_part(
         model=llm.settings.llm_model,
     )
     store.write_text(name, kept.model_dump_json())
+
+
+def questions_left(store: Store, corpus_name: str, domain: Domain, approach: Approach) -> list[Question]:
+    """Return what is still to be asked, as far as it is known before, in the order of asking: for ``LLM.estimate``.
+
+    The rankings of the approach's retriever must be there. Parts that the run holds ask nothing more.
+    """
+    approach = approach.asked
+    corpus = read_corpus_from(store, corpus_name)
+    parts = parts_of(corpus.pairs, PART_SIZE)
+    names = [decision_part(corpus_name, approach.name, part) for part in range(len(parts))]
+    pairs = [pair for name, part in zip(names, parts, strict=True) if not store.exists(name) for pair in part]
+    if not pairs:
+        return []
+    linker = linker_for(domain, LLM(account=store.key), approach)
+    offered = _offered(store, corpus, corpus_name, approach, pairs)
+    return [question for pair in pairs for question in linker.first_questions(pair, corpus, offered[pair.id])]
 
 
 def _offered(
