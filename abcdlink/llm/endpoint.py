@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 6
 """How often one request is sent at most: 5 waits of 1, 2, 4, 8 and 16 s, longer than a server's restart."""
 REFUSALS = 20
-"""How often it is sent at most to a server that has too much to do (HTTP 429), which says nothing about it."""
+"""How often it is sent at most to a server that only has too much to do (HTTP 429, or it says when to come back)."""
 CHECK_TIMEOUT = 10.0
 """Seconds for a sign of life."""
 
@@ -169,11 +169,11 @@ class Endpoint:
         import openai
 
         error = _error_of(state)
-        overloaded = getattr(error, "status_code", 0) in OVERLOADED
-        if self.shared.given_up and (overloaded or isinstance(error, openai.APIConnectionError)):
+        status = getattr(error, "status_code", 0)
+        if self.shared.given_up and (status in OVERLOADED or isinstance(error, openai.APIConnectionError)):
             return True
-        refused = getattr(error, "status_code", 0) == HTTPStatus.TOO_MANY_REQUESTS
-        return state.attempt_number >= (REFUSALS if refused else ATTEMPTS)
+        busy = status == HTTPStatus.TOO_MANY_REQUESTS or (status in OVERLOADED and retry_after(error) is not None)
+        return state.attempt_number >= (REFUSALS if busy else ATTEMPTS)
 
     def _explain(self, error: APIStatusError) -> str:
         return self.secrets.hide(f"HTTP {error.status_code} from {self.shown_url}: {first_line(error)}")
