@@ -9,7 +9,8 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.decide import part_count
 from abcdlink.stages.rank import Ranker
 from abcdlink.store import open_run
-from tasks.approaches import decide_part, forget_ranker, rank_part, warm_part
+from tasks import rankers
+from tasks.approaches import decide_part, rank_part, warm_part
 from tasks.progress import prefect_progress
 from tasks.runner import Runner, run_parts, task_runner
 
@@ -21,18 +22,20 @@ def rank(run: str, corpus: str, retrievers: Iterable[str]) -> None:
         AbcdlinkError: the error of the first part that fails; what is done by then is kept.
     """
     store = open_run(run)
-    rankers = {name: Ranker(store, corpus, name) for name in retrievers}
-    to_do = {name: open_parts for name, ranker in rankers.items() if (open_parts := ranker.open_parts())}
+    to_do = {}
+    for name in retrievers:
+        ranker = Ranker(store, corpus, name)
+        if open_parts := ranker.open_parts():
+            to_do[name] = ranker.plan.warm_parts, open_parts
     if not to_do:
         return
     with task_runner() as runner:
-        for retriever, open_parts in to_do.items():
-            warm_parts = rankers[retriever].plan.warm_parts
+        for retriever, (warm_parts, open_parts) in to_do.items():
             done = _rank(runner, {"run": run, "corpus": corpus, "retriever": retriever}, warm_parts, open_parts)
             total = len(warm_parts) + len(open_parts)
             for _ in prefect_progress(done, f"rank {corpus} with {retriever}", total):
                 pass
-    forget_ranker()
+    rankers.forget()
 
 
 def _rank(

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from threading import Lock
-
 from prefect import task
-from prefect.runtime import flow_run
 
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
@@ -14,39 +10,23 @@ from abcdlink.linking.records import Approach
 from abcdlink.stages import benchmark as stage
 from abcdlink.stages.candidates import PoolCounts, make_pools
 from abcdlink.stages.decide import decide_part as decide_one_part
-from abcdlink.stages.rank import Ranker
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import open_run
+from tasks import rankers
 from tasks.progress import prefect_progress
 from tasks.retrying import SERVICE_RETRIES
-
-ONE_AT_A_TIME = Lock()
-"""Of warming and ranking in one process: models and tokenizers are not made for several threads."""
 
 
 @task(task_run_name="prepare {retriever} on {corpus}, part {part}")
 def warm_part(run: str, corpus: str, retriever: str, part: int) -> None:
     """Compute what one retriever needs to know of one part of the sentences of a corpus."""
-    with ONE_AT_A_TIME:
-        _ranker(str(flow_run.id), run, corpus, retriever).warm(part)
+    rankers.warm(run, corpus, retriever, part)
 
 
 @task(task_run_name="rank {corpus} with {retriever}, part {part}")
 def rank_part(run: str, corpus: str, retriever: str, part: int) -> None:
     """Rank one part of a corpus with one retriever."""
-    with ONE_AT_A_TIME:
-        _ranker(str(flow_run.id), run, corpus, retriever).rank(part)
-
-
-@lru_cache(maxsize=1)
-def _ranker(flow_run_id: str, run: str, corpus: str, retriever: str) -> Ranker:  # noqa: ARG001
-    """Return what this process has loaded; another flow run looks anew at what the run holds."""
-    return Ranker(open_run(run), corpus, retriever)
-
-
-def forget_ranker() -> None:
-    """Let go of what ranking in this process has loaded."""
-    _ranker.cache_clear()
+    rankers.rank(run, corpus, retriever, part)
 
 
 @task(task_run_name="{approach.name} on {corpus}, part {part}", **SERVICE_RETRIES)

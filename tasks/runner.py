@@ -70,7 +70,7 @@ def run_parts(runner: Runner, task: Task[Any, None], parts: Sequence[dict[str, A
         try:
             future.result()
         except BrokenProcessPool:
-            msg = f"a process that ran {task.name!r} died; was it killed, or out of memory?"
+            msg = f"a process that ran {task.name!r} died (killed, or out of memory)"
             raise ServiceError(msg, "run this again: parts that are done are kept") from None
         yield
 
