@@ -1,0 +1,42 @@
+"""Tiny models on disk, made once; imports are made in them, since most tests need no model."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_models import tiny_bert
+
+from abcdlink.retrieval import models
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory):
+    return tiny_bert(tmp_path_factory.mktemp("bert") / "model", "BertModel")
+
+
+@pytest.fixture(scope="session")
+def sentence_model(bert, tmp_path_factory):
+    """A sentence encoder with mean pooling, saved as sentence-transformers does."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    folder = tmp_path_factory.mktemp("st") / "model"
+    SentenceTransformer(modules=[Transformer(str(bert)), Pooling(16, "mean")], device="cpu").save(str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def masked_model(tmp_path_factory):
+    return tiny_bert(tmp_path_factory.mktemp("mlm") / "model", "BertForMaskedLM")
+
+
+@pytest.fixture
+def as_hub(monkeypatch):
+    """Give the models of the table local folders, and nothing else."""
+
+    def put(name, **folders):
+        monkeypatch.setitem(
+            models.MODELS, name, models.MODELS[name]._replace(**{k: str(v) for k, v in folders.items()}, package="")
+        )
+
+    return put
