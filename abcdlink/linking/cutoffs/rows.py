@@ -1,0 +1,138 @@
+"""A rankings table as arrays of numbers, for rules that look at all targets of a source, or all sources of a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdlink.evaluation.gold import ABSENT, Match
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Values = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+GRID = 100
+"""Values that are tried for a threshold."""
+
+
+class Rows:
+    """The rows of a rankings table, the targets of one source together and best first.
+
+    All arrays have shape (rows,).
+
+    Attributes:
+        order: place of each row in the table.
+        score: as in the table.
+        rank: place among the targets of the source, from 1.
+        source: number of the (pair, source sentence).
+        target: number of the (pair, target sentence).
+        pair: number of the pair.
+        size: how many targets the source has.
+    """
+
+    def __init__(self, rankings: pd.DataFrame) -> None:
+        import pandas as pd
+
+        pair, source, target = (
+            pd.Categorical(rankings[name]).codes.astype(np.int64) for name in ("pair", "source", "target")
+        )
+        wide, deep = source.max(initial=0) + 1, target.max(initial=0) + 1
+        owner = pair * wide + source
+        self.order = np.lexsort((rankings["rank"].to_numpy(), owner))
+        self.score = rankings["score"].to_numpy(np.float64)[self.order]
+        self.source, sizes = _numbered(owner[self.order])
+        self.target, _ = _numbered((pair * deep + target)[self.order])
+        self.pair, _ = _numbered(pair[self.order])
+        self.size = sizes[self.source]
+        self._starts = np.cumsum(sizes) - sizes
+        self.rank = np.arange(len(owner)) - self._starts[self.source] + 1
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def best(self, values: Values) -> Values:
+        """Return, in each row, the highest value of its source."""
+        return self.over_source(np.maximum, values)
+
+    def best_of_target(self, values: Values) -> Values:
+        """Return, in each row, the highest value of its target over all sources of the pair."""
+        highest = np.full(self.target.max(initial=-1) + 1, -np.inf)
+        np.maximum.at(highest, self.target, values)
+        best: Values = highest[self.target]
+        return best
+
+    def over_source(self, reduce: np.ufunc, values: Values) -> Values:
+        """Return, in each row, what ``reduce`` (such as ``np.add``) gives over the rows of its source."""
+        reduced: Values = reduce.reduceat(values, self._starts)[self.source] if len(self) else values
+        return reduced
+
+    def running_total(self, values: Values) -> Values:
+        """Return the sum of the values of this row and of those ranked above it for the same source."""
+        total = np.cumsum(values)
+        before = (total - values)[self._starts]
+        return total - before[self.source] if len(self) else total
+
+    def in_table(self, chosen: Mask) -> Mask:
+        """Return a mask over these rows as one over the rows of the table."""
+        mask = np.empty(len(self), bool)
+        mask[self.order] = chosen
+        return mask
+
+
+class Truth:
+    """Which rows are gold links, and how good a choice of rows is.
+
+    Args:
+        rows: of a rankings table.
+        match: the gold links laid over the same table.
+    """
+
+    def __init__(self, rows: Rows, match: Match) -> None:
+        owner = match.owner[rows.order]
+        counts = np.append(match.gold.link_counts, 0)
+        self.linked: Mask = (owner != ABSENT) & (counts[owner] > 0)
+        """Whether the row's source has links, shape (rows,)."""
+        self.hit: Mask = match.hit[rows.order]
+        self._first = (rows.rank == 1)[self.linked]
+        # Sources with links, renumbered: what is fitted is counted over them a hundred times.
+        numbers, self._owner = np.unique(owner[self.linked], return_inverse=True)
+        self._links = counts[numbers]
+        self._hit = self.hit[self.linked]
+
+    @property
+    def sources(self) -> int:
+        """How many sources with links there are in the rows."""
+        return len(self._links)
+
+    def f1(self, chosen: Mask) -> float:
+        """Return the macro F1 over the sources with links, by the paper's definition, of a mask over the rows."""
+        return self._f1(chosen[self.linked])
+
+    def best_threshold(self, values: Values, *, at_least_one: bool) -> tuple[float, float]:
+        """Return the threshold t for which choosing all rows of value t or more gives the highest F1, and this F1.
+
+        Tried are the quantiles of the values that gold links have; of equally good ones the highest is taken.
+
+        Args:
+            values: one per row.
+            at_least_one: whether the top-ranked target of a source is chosen whatever its value.
+        """
+        mine = values[self.linked]
+        tried = np.unique(np.quantile(mine[self._hit], np.linspace(0, 1, GRID)))[::-1]
+        scores = [self._f1((mine >= value) | (self._first & at_least_one)) for value in tried]
+        best = int(np.argmax(scores))
+        return float(tried[best]), scores[best]
+
+    def _f1(self, chosen: Mask) -> float:
+        hits = np.bincount(self._owner[chosen & self._hit], minlength=len(self._links))
+        decided = np.bincount(self._owner[chosen], minlength=len(self._links))
+        return float((2 * hits / (decided + self._links)).mean())
+
+
+def _numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of each key, from 0, in increasing order of keys, and how often each key occurs."""
+    _, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return numbers, counts
