@@ -102,7 +102,7 @@ class LLM:
     def require_probabilities(self) -> None:
         """Raise ``ServiceError`` when the server gives no log-probabilities; asks it where that is not known."""
         try:
-            known = self._know()
+            known = self.know()
         except NoReplyError as error:
             msg = f"the LLM endpoint does not work: {error.detail}"
             raise ServiceError(msg, "look at its log, and whether `abcdlink doctor` finds it ready") from None
@@ -199,13 +199,13 @@ class LLM:
     def _find_answer(self, question: Question) -> Answer:
         """Return the answer to a question that was not kept when this was called."""
         try:
-            known = self._know()
+            known = self.know()
         except NoReplyError as error:
             return Answer(outcome=Outcome.FAILED, detail=error.detail)
         # Another thread may have paid meanwhile.
         return self.kept(question) or self._pay(question, known)
 
-    def _know(self) -> Abilities:
+    def know(self) -> Abilities:
         """Return what the server is able to do; asks it where nobody has in the last day.
 
         Raises:

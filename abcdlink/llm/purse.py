@@ -56,7 +56,7 @@ class Purse:
     """
 
     def __init__(self, settings: Settings, account: str = "") -> None:
-        self._settings, self._account = settings, account
+        self._settings, self.account = settings, account
         self._path = settings.home.resolve() / "spending.sqlite" if account else None
         self._changed = threading.Condition()
         self._under_way = 0
@@ -98,7 +98,7 @@ class Purse:
         with self._changed:
             while not self.hold(name, most):
                 if not self._under_way:
-                    raise self._error(most)
+                    raise self.error(most)
                 self._changed.wait()
             self._under_way += 1
         try:
@@ -117,7 +117,7 @@ class Purse:
             needed = Sum(spent.tokens + held.tokens + most.tokens, spent.cost + held.cost + most.cost)
             if any(limit and amount > limit for limit, amount in zip(limits, needed, strict=True)):
                 return False
-            connection.execute("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", (name, self._account, *most))
+            connection.execute("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", (name, self.account, *most))
             return True
 
     def settle(self, name: str, used: Sum) -> None:
@@ -127,7 +127,7 @@ class Purse:
                 connection.execute(
                     "INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT(account) DO UPDATE SET "
                     "tokens = tokens + excluded.tokens, cost = cost + excluded.cost",
-                    (self._account, *used),
+                    (self.account, *used),
                 )
 
     def sums(self) -> tuple[Sum, Sum]:
@@ -139,13 +139,14 @@ class Purse:
         rows = [
             connection.execute(
                 f"SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0.0) FROM {table} WHERE account = ?",  # noqa: S608
-                (self._account,),
+                (self.account,),
             ).fetchone()
             for table in ("spent", "held")
         ]
         return Sum(*rows[0]), Sum(*rows[1])
 
-    def _error(self, most: Sum) -> BudgetError:
+    def error(self, most: Sum) -> BudgetError:
+        """Return the error that says why a call that costs ``most`` is not allowed."""
         spent, held = self.sums()
         said, names = [], []
         if limit := self._settings.llm_budget:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from fake_llm import FakeLLM
 
 from abcdlink.llm import LLM, Message, Question
@@ -29,3 +31,9 @@ class Waits(list):
 
 def ask(server: FakeLLM, home, waits=None, **settings):
     return LLM(server.settings(home, **settings), sleep=Waits() if waits is None else waits).ask(question())
+
+
+def dead_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

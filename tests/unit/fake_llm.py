@@ -158,6 +158,8 @@ class FakeLLM:
     ) -> None:
         self.forms, self.probabilities = forms, probabilities
         self.shows: Script = self._show
+        self.posts: dict[str, Script] = {}
+        """What is answered at other addresses than that of chat completions."""
         self._script = list(script) or [fits]
         self._lock = threading.Lock()
         self._at_once = 0
@@ -202,6 +204,9 @@ class FakeLLM:
                 listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
                 found = request.path.endswith("/models")
                 return Response(200, json.dumps({"object": "list", "data": listed}).encode()) if found else error(404)
+            if not request.path.endswith("/chat/completions"):
+                step = self.posts.get(request.path, error(404))
+                return step if isinstance(step, Response) else step(request)
             if request.form not in self.forms:
                 return error(400, f"This response_format type {request.form} is unavailable now")
             if request.is_probe:
@@ -230,8 +235,10 @@ def _handler_for(fake: FakeLLM) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self) -> None:
             length = int(self.headers.get("content-length", 0))
-            body = json.loads(self.rfile.read(length)) if length else {}
+            raw = self.rfile.read(length)
             headers = {name.lower(): value for name, value in self.headers.items()}
+            form = headers.get("content-type", "").startswith("multipart/")
+            body = {"raw": raw.decode()} if form else json.loads(raw or b"{}")
             response = fake.respond(Request(self.command, self.path, headers, body))
             if response.status == 0:
                 self.close_connection = True

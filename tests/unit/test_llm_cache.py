@@ -58,6 +58,47 @@ def run(server: FakeLLM, home: Path, count: int) -> subprocess.Popen:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+ASK_IN_PAIRS = """
+import sys
+from pathlib import Path
+from abcdlink.llm import LLM, Message, Question
+from abcdlink.settings import Settings
+url, model, home, stop = sys.argv[1:]
+schema = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
+llm = LLM(Settings(_env_file=None, llm_base_url=url, llm_model=model, home=Path(home), llm_concurrency=2))
+for pair in range(5):
+    texts = [f"{pair}-{n}" for n in range(4)]
+    questions = [Question(messages=(Message(role="user", content=t),), json_schema=schema, stage="s") for t in texts]
+    print([(answer.outcome.value, answer.value) for answer in llm.ask_many(questions)], flush=True)
+    if pair == int(stop):
+        sys.stdin.readline()
+"""
+
+
+def ask_in_pairs(server: FakeLLM, home: Path, stop: int = -1) -> subprocess.Popen:
+    command = [sys.executable, "-c", ASK_IN_PAIRS, server.base_url, MODEL, str(home), str(stop)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_stage_killed_in_its_middle_asks_nothing_twice_and_ends_as_an_undisturbed_one(tmp_path):
+    def respond(request):
+        return says('{"related": true}' if request.prompt.endswith(("1", "2")) else '{"related": false,}')
+
+    with FakeLLM(respond) as server:
+        process = ask_in_pairs(server, tmp_path / "killed", stop=2)
+        before = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert len(server.questions) == 12
+        resumed = ask_in_pairs(server, tmp_path / "killed").communicate()[0]
+        log = Counter(request.prompt for request in server.requests if request.method == "POST")
+        undisturbed = ask_in_pairs(server, tmp_path / "other").communicate()[0]
+    assert set(log.values()) == {1}, "some question was asked twice"
+    assert len(log) == 20 + 1, "the questions, and the small one about the server's abilities"
+    assert resumed == undisturbed
+    assert resumed.startswith("".join(before))
+
+
 def wait_until(condition, seconds=30.0):
     end = time.monotonic() + seconds
     while not condition():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
-from asking import KEY, YES_NO, ask
+from asking import KEY, YES_NO, ask, dead_port
 from fake_llm import FakeLLM, says
 
 from abcdlink.errors import InputError, ServiceError
@@ -20,12 +18,6 @@ def test_no_proxy_comes_between_this_machine_and_itself(isolated_home, monkeypat
     monkeypatch.delenv("no_proxy", raising=False)
     with FakeLLM(says(YES_NO)) as server:
         assert ask(server, isolated_home).outcome is Outcome.OK
-
-
-def dead_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_check_passes_where_the_model_is_served(isolated_home):

@@ -1,0 +1,245 @@
+"""OpenAI's Batch API: questions as a file, answers within a day, at half the price.
+
+``submit`` sends what is not answered yet, ``collect`` puts the answers that came into the cache of
+answers, where whoever asks the same questions later finds them.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from filelock import FileLock
+
+from abcdlink.corpus.records import Record
+from abcdlink.errors import ServiceError
+from abcdlink.llm.batch_results import PRICE, read_results
+from abcdlink.llm.batch_store import Batch, BatchStore, Item
+from abcdlink.llm.cache import content_key
+from abcdlink.llm.purse import Purse, Sum
+from abcdlink.llm.records import Question, Usage
+from abcdlink.llm.troubles import NoReplyError, first_line
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+    from openai.types import Batch as Job
+
+    from abcdlink.llm.client import LLM
+
+ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+WINDOW: Literal["24h"] = "24h"
+"""The only one that there is."""
+MOST_QUESTIONS, MOST_BYTES = 50_000, 100_000_000
+"""Of one file; OpenAI allows 50,000 requests and 200 MB."""
+RETRIES = 4
+"""How often the package sends a request again."""
+OVER = {"completed", "failed", "expired", "cancelled"}
+"""Statuses of batches from which no more answers will come."""
+REFUSED_BELOW = 500
+"""HTTP statuses from 400 to here say that the server did not take what was sent."""
+
+
+class BatchTicket(Record):
+    """What to ``collect``: names of batches."""
+
+    batches: tuple[str, ...]
+
+
+class BatchState(Record):
+    """How far batches are.
+
+    ``waiting``: questions in batches under way. ``answered``: those whose answers are in the cache.
+    ``open``: those that ended batches left without a final answer (truncated, refused by the server,
+    expired); whoever needs them asks as usual. ``statuses``: batches by their status at the server.
+    ``reasons``: why questions are open, with their numbers. ``usage``: what was paid.
+    """
+
+    waiting: int
+    answered: int
+    open: int
+    statuses: dict[str, int]
+    reasons: dict[str, int]
+    usage: Usage
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is waited for any more."""
+        return not self.waiting
+
+
+def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
+    """Send the questions that have no answer and are in no batch yet; returns all batches that hold some of them.
+
+    What is sent is written down before and after, under a name that the server is told too: a
+    process that is killed, wherever, sends nothing twice when this is called again.
+
+    Raises:
+        BudgetError: the answers could cost more than the budget leaves; those questions are not sent.
+        ServiceError: the server does not take the batch.
+    """
+    store = _store(llm)
+    with FileLock(store.root / ".lock"), _trouble(llm, "submit a batch"):
+        llm.know()
+        waiting = {item.question: batch.name for batch in _under_way(llm, store) for item in store.items(batch)}
+        distinct = {llm.key(question): question for question in questions}
+        still_open = {key: question for key, question in distinct.items() if llm.kept(question) is None}
+        names = {waiting[key] for key in still_open if key in waiting}
+        new = [question for key, question in still_open.items() if key not in waiting]
+        names |= {_create(llm, store, file).name for file in _files(llm, new)}
+    return BatchTicket(batches=tuple(sorted(names)))
+
+
+def pending(llm: LLM) -> BatchTicket:
+    """Return all batches at the server of ``llm`` whose answers have not been read yet."""
+    return BatchTicket(batches=tuple(batch.name for batch in _store(llm).batches() if not batch.ended))
+
+
+def collect(llm: LLM, ticket: BatchTicket) -> BatchState:
+    """Look after batches and keep the answers of those that are over; may be called as often as one likes.
+
+    Raises:
+        InputError: the ticket names an unknown batch.
+        ServiceError: the server does not answer.
+    """
+    store = _store(llm)
+    with FileLock(store.root / ".lock"), _trouble(llm, "collect a batch"):
+        batches = [_look_after(llm, store, store.read(name)) for name in ticket.batches]
+    ended = [batch for batch in batches if batch.ended]
+    answered = sum(batch.answered for batch in ended)
+    return BatchState(
+        waiting=sum(batch.size for batch in batches if not batch.ended),
+        answered=answered,
+        open=sum(batch.size for batch in ended) - answered,
+        statuses=Counter(batch.status for batch in batches),
+        reasons=sum((Counter(batch.reasons) for batch in ended), Counter()),
+        usage=sum((batch.usage for batch in ended), Usage()),
+    )
+
+
+class _File(NamedTuple):
+    """What is sent as one batch."""
+
+    lines: list[str]
+    items: list[Item]
+    most: Sum
+
+
+def _store(llm: LLM) -> BatchStore:
+    return BatchStore(llm.cache.root / "batches", llm.endpoint.shown_url)
+
+
+def _client(llm: LLM) -> OpenAI:
+    return llm.endpoint.client.with_options(max_retries=RETRIES)
+
+
+@contextmanager
+def _trouble(llm: LLM, deed: str) -> Iterator[None]:
+    import openai
+
+    try:
+        yield
+    except (openai.OpenAIError, NoReplyError) as error:
+        why = llm.endpoint.secrets.hide(first_line(error))
+        msg = f"cannot {deed} at {llm.endpoint.shown_url} ({why})"
+        mend = "run this again later, or without a batch: few servers but OpenAI's have a Batch API"
+        raise ServiceError(msg, mend) from None
+
+
+def _files(llm: LLM, questions: Sequence[Question]) -> Iterator[_File]:
+    form = llm.know().form
+    lines: list[str] = []
+    items: list[Item] = []
+    tokens, cost, size = 0, 0.0, 0
+    for question in questions:
+        content = llm.content(question)
+        item = Item(key=content_key(content), question=llm.key(question), form=form, json_schema=question.json_schema)
+        line = json.dumps({"custom_id": item.key, "method": "POST", "url": ENDPOINT, "body": content})
+        if lines and (len(lines) == MOST_QUESTIONS or size + len(line) >= MOST_BYTES):
+            yield _File(lines, items, Sum(tokens, cost))
+            lines, items, tokens, cost, size = [], [], 0, 0.0, 0
+        most = llm.endpoint.most(content)
+        lines.append(line)
+        items.append(item)
+        tokens, cost, size = tokens + most.tokens, cost + most.cost * PRICE, size + len(line) + 1
+    if lines:
+        yield _File(lines, items, Sum(tokens, cost))
+
+
+def _create(llm: LLM, store: BatchStore, file: _File) -> Batch:
+    batch = Batch(
+        name=uuid.uuid4().hex,
+        server=llm.endpoint.shown_url,
+        size=len(file.items),
+        account=llm.purse.account,
+        most=file.most,
+    )
+    store.add(batch, file.items, file.lines)
+    if not llm.purse.hold(batch.name, file.most):
+        store.forget(batch)
+        raise llm.purse.error(file.most)
+    return _send(llm, store, batch)
+
+
+def _under_way(llm: LLM, store: BatchStore) -> list[Batch]:
+    """Return the batches under way; one that was being sent when its process stopped is sent first."""
+    return [batch if batch.id else _resume(llm, store, batch) for batch in store.batches() if not batch.ended]
+
+
+def _resume(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
+    """Go on with a batch that may have been sent: the server knows its name then."""
+    Purse(llm.settings, batch.account).hold(batch.name, Sum(*batch.most))
+    for job in _client(llm).batches.list(limit=100):
+        if (job.metadata or {}).get("abcdlink") == batch.name:
+            return _sent(store, batch, job)
+    return _send(llm, store, batch)
+
+
+def _send(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
+    import openai
+
+    try:
+        file = _client(llm).files.create(file=(f"{batch.name}.jsonl", store.lines(batch)), purpose="batch")
+        # Sent once: where no answer comes, the server is asked for the name before it is sent again.
+        job = llm.endpoint.client.batches.create(
+            input_file_id=file.id,
+            endpoint=ENDPOINT,
+            completion_window=WINDOW,
+            metadata={"abcdlink": batch.name},
+        )
+    except openai.APIStatusError as error:
+        if error.status_code < REFUSED_BELOW:  # else it may have been taken
+            store.forget(batch)
+            Purse(llm.settings, batch.account).settle(batch.name, Sum(0, 0.0))
+        raise
+    return _sent(store, batch, job)
+
+
+def _sent(store: BatchStore, batch: Batch, job: Job) -> Batch:
+    batch = batch.model_copy(update={"id": job.id, "status": job.status})
+    store.write(batch)
+    return batch
+
+
+def _look_after(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
+    if batch.ended:
+        return batch
+    if not batch.id:
+        batch = _resume(llm, store, batch)
+    job = _client(llm).batches.retrieve(batch.id)
+    found: dict[str, Any] = {"status": job.status}
+    if job.status in OVER:
+        results = read_results(llm, _client(llm), store.items(batch), job)
+        for key, answer in results.answers.items():
+            llm.cache.put(key, answer)
+        used = results.usage
+        Purse(llm.settings, batch.account).settle(
+            batch.name, Sum(used.prompt_tokens + used.completion_tokens, used.cost)
+        )
+        found |= {"ended": True, "answered": len(results.answers), "reasons": results.reasons, "usage": used}
+    batch = batch.model_copy(update=found)
+    store.write(batch)
+    return batch
