@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from linking import PAIR, SETUPS, GivenLLM, approach, said
+from linking import PAIR, SETUPS, GivenLLM, approach, document, said
 
+from abcdlink.corpus import Corpus, Pair
 from abcdlink.errors import InputError
+from abcdlink.evaluation.scores import macro, score_decisions
+from abcdlink.linking.cutoffs import cross_fitted
 from abcdlink.linking.records import CutoffRule, Decision, Scoring, Setup
 from abcdlink.linking.scored import decide_scored, scored_rankings
 from abcdlink.linking.verdict import VALID, WORST_FIRST, verdict_of
@@ -217,3 +220,38 @@ def test_a_rule_changes_the_links_and_nothing_else():
     same = {"approach": rule.name, "targets": ()}
     assert [d.model_copy(update=same) for d in again] == [d.model_copy(update=same) for d in DECISIONS]
     assert {d.approach for d in again} == {"bm25@3+llm-listwise-4-votes5@threshold"}
+
+
+def test_a_rule_is_fitted_on_scores_as_on_any_ranking_also_where_sources_are_unknown():
+    size = range(8)
+    documents = {f"{end}{i}": document(f"{end}{i}-", 3) for end in "ab" for i in size}
+    documents = {name: one.model_copy(update={"id": name}) for name, one in documents.items()}
+    pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in size]
+    corpus = Corpus(name="c", documents=documents, pairs=pairs)
+    failed = {(i, 2) for i in size} | {(7, 0)}  # the last one is a source with links
+    # The LLM is too shy: links score 0.4 and all else 0.2, so that the plain half finds nothing.
+    decisions = [
+        Decision(
+            approach="bm25@3+llm-listwise-4-votes5",
+            pair=f"p{i}",
+            source=f"a{i}-{source}",
+            targets=(),
+            offered=(f"b{i}-0", f"b{i}-1"),
+            unknown=(f"b{i}-0", f"b{i}-1") if (i, source) in failed else (),
+            scores={} if (i, source) in failed else {f"b{i}-0": 0.2, f"b{i}-1": 0.4 if source == 0 else 0.2},
+            outcome=Outcome.FAILED if (i, source) in failed else Outcome.OK,
+        )
+        for i in size
+        for source in range(3)
+    ]
+    rule = approach(rule=CutoffRule.THRESHOLD, **VOTES)
+    table = scored_rankings(decisions)
+    folds = {f"p{i}": i % 2 for i in size}
+    again = decide_scored(rule, decisions, table, cross_fitted(CutoffRule.THRESHOLD, table, corpus, folds).chosen)
+    scores = macro(score_decisions(corpus, again))
+    assert (scores.f1, scores.answered) == (1.0, 7)
+    assert macro(score_decisions(corpus, decisions)).f1 == 0
+    assert not any(d.targets for d in again if not d.source.endswith("-0"))
+    assert all(
+        d.unknown and d.outcome is Outcome.FAILED for d in again if (d.source.endswith("-2") or d.source == "a7-0")
+    )
