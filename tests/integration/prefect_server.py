@@ -83,10 +83,11 @@ class PrefectServer:
             time.sleep(1)
         return answer.raise_for_status().json()
 
-    def start(self, deployment: str, parameters: dict[str, Any]) -> str:
-        """Start a run of a deployment (``flow/deployment``) and return its id."""
+    def start(self, deployment: str, parameters: dict[str, Any], environment: dict[str, str] | None = None) -> str:
+        """Start a run of a deployment (``flow/deployment``), with settings of its own, and return its id."""
         found = httpx.get(f"{self.api}/deployments/name/{deployment}", timeout=30).raise_for_status().json()
-        return self.post(f"/deployments/{found['id']}/create_flow_run", {"parameters": parameters})["id"]
+        body = {"parameters": parameters, "job_variables": {"env": environment or {}}}
+        return self.post(f"/deployments/{found['id']}/create_flow_run", body)["id"]
 
     def runs(self, flow: str) -> list[dict[str, Any]]:
         """Return all runs of a flow, oldest first."""
@@ -96,6 +97,10 @@ class PrefectServer:
     def task_runs(self, flow_run: str) -> list[dict[str, Any]]:
         """Return the task runs of a flow run."""
         return self.post("/task_runs/filter", {"flow_runs": {"id": {"any_": [flow_run]}}})
+
+    def artifacts(self, flow_run: str) -> list[dict[str, Any]]:
+        """Return what the run page of a flow run shows."""
+        return self.post("/artifacts/filter", {"flow_runs": {"id": {"any_": [flow_run]}}})
 
     def state(self, flow_run: str) -> str:
         """Return the name of a run's state."""
