@@ -144,6 +144,22 @@ def test_one_question_given_twice_is_asked_once(isolated_home):
     assert sorted(request.prompt for request in server.questions) == ["a", "b"]
 
 
+def test_samples_are_questions_of_their_own_next_to_each_other(isolated_home):
+    with FakeLLM(lambda request: says(YES_NO, tokens=(request.body["seed"], 1))) as server:
+        llm = LLM(server.settings(isolated_home, llm_seed=5, llm_concurrency=1))
+        plain = llm.ask(question("a"))
+        samples = llm.ask_samples([question("a"), question("b", seed=50)], 3)
+        fewer = llm.ask_samples([question("a")], 2)
+    assert [[answer.usage.prompt_tokens for answer in each] for each in samples] == [[5, 6, 7], [50, 51, 52]]
+    assert samples[0][0] == plain.model_copy(update={"from_cache": True})
+    assert [answer.from_cache for answer in fewer[0]] == [True, True]
+    assert [request.prompt for request in server.questions] == list("aaabbb")
+
+
+def test_no_questions_have_no_samples(isolated_home):
+    assert LLM(Settings(_env_file=None, home=isolated_home)).ask_samples([], 3) == []
+
+
 def test_one_failed_question_does_not_take_the_others_along(isolated_home):
     with FakeLLM(lambda request: error(400) if request.prompt == "b" else says(YES_NO)) as server:
         answers = LLM(server.settings(isolated_home)).ask_many([question(text) for text in "abc"])
