@@ -1,5 +1,6 @@
 # Environments: .venv (the project), .venv-label-studio (Label Studio pins other versions) and, where it is asked
-# for, .venv-vllm (vLLM on CPU, for a slow tier of the tests). All are plain venv + pip; exact versions are in deployments/constraints, renewed by `make lock`.
+# for, .venv-vllm (vLLM on CPU, for a slow tier of the tests). All are plain venv + pip; exact versions are in
+# deployments/constraints, renewed by `make lock`.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 BIN := .venv/bin

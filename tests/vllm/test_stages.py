@@ -10,7 +10,7 @@ from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.domain import find_domain
 from abcdlink.generation import Strategy, generate_pair
 from abcdlink.layout import NATURAL
-from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.llm import LLM, Message, Outcome, Question
 from abcdlink.settings import get_settings
 from abcdlink.stages.decide import PART_SIZE, decide_part, read_decisions
@@ -34,10 +34,10 @@ def served(vllm: VllmServer, isolated_home: Path, monkeypatch: pytest.MonkeyPatc
     return vllm
 
 
-def begun_run() -> Store:
-    """Return a run with one part of the sample corpus, ranked."""
+def begun_run(pairs: int) -> Store:
+    """Return a run with the first pairs of the sample corpus, ranked."""
     store = open_run("vllm")
-    write_corpus_to(store, NATURAL, read_corpus(DOMAIN.sample_folder).first_pairs(PART_SIZE))
+    write_corpus_to(store, NATURAL, read_corpus(DOMAIN.sample_folder).first_pairs(pairs))
     rank(store, NATURAL, APPROACH.retriever)
     return store
 
@@ -45,7 +45,7 @@ def begun_run() -> Store:
 def test_a_listwise_stage_is_answered_by_the_schema_and_reads_shared_prefixes_from_the_cache(
     served: VllmServer,
 ) -> None:
-    store, hits = begun_run(), served.prefix_cache_hits()
+    store, hits = begun_run(PART_SIZE), served.prefix_cache_hits()
     decide_part(store, NATURAL, DOMAIN, APPROACH, 0)
     hits = served.prefix_cache_hits() - hits
     part = read_decisions(store, NATURAL, APPROACH)
@@ -56,6 +56,18 @@ def test_a_listwise_stage_is_answered_by_the_schema_and_reads_shared_prefixes_fr
     # The questions on a pair differ only after its documents, which are most of each prompt.
     assert hits > part.usage.prompt_tokens / 2
     assert part.usage.cached_tokens == hits
+
+
+def test_links_are_scored_by_the_probabilities_that_the_server_gives() -> None:
+    store, approach = begun_run(1), APPROACH.model_copy(update={"scoring": Scoring.PROBABILITY})
+    decide_part(store, NATURAL, DOMAIN, approach, 0)
+    decisions = read_decisions(store, NATURAL, approach).decisions
+    assert {decision.outcome for decision in decisions} == {Outcome.OK}
+    for decision in decisions:
+        assert set(decision.scores) == set(decision.offered)
+    scores = [score for decision in decisions for score in decision.scores.values()]
+    assert len(set(scores)) > len(decisions), "probabilities, not answers"
+    assert all(0 < score < 1 for score in scores)
 
 
 def test_a_pair_is_generated_with_the_schemas_of_that_stage() -> None:
