@@ -23,6 +23,9 @@ class Folder(Protocol):
     def write(self, name: str, data: bytes) -> None:
         """Put the content in place whole."""
 
+    def remove(self, name: str) -> None:
+        """Remove the name and its content; nothing happens when it is not there."""
+
     def exists(self, name: str) -> bool:
         """Tell whether the name holds content."""
 
@@ -75,6 +78,14 @@ class LocalFolder:
             msg = f"cannot write {self.where(name)}: {error.strerror}"
             raise InputError(msg, "check the path, its permissions and the free space") from None
 
+    def remove(self, name: str) -> None:
+        """Remove the file; ``InputError`` when the folder does not allow it."""
+        try:
+            (self.root / name).unlink(missing_ok=True)
+        except OSError as error:
+            msg = f"cannot remove {self.where(name)}: {error.strerror}"
+            raise InputError(msg, "check the path and its permissions") from None
+
     def exists(self, name: str) -> bool:
         """Tell whether the file is there."""
         return (self.root / name).is_file()
@@ -120,6 +131,11 @@ class S3Folder:
         """Put the object."""
         with s3_errors(self.where(name)):
             self.client.put_object(Bucket=self.bucket, Key=self.key(name), Body=data)
+
+    def remove(self, name: str) -> None:
+        """Delete the object."""
+        with s3_errors(self.where(name)):
+            self.client.delete_object(Bucket=self.bucket, Key=self.key(name))
 
     def exists(self, name: str) -> bool:
         """Tell whether the object is there."""

@@ -113,7 +113,7 @@ def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     store.write_records(JUDGMENTS, judgments)
     store.write_text(AGREEMENT, agreement(judgments, overlap).model_dump_json(indent=2))
     dataset = export_dataset(store, "jsonl")
-    return {"judgments": len(judgments), "dataset": dataset, "report": write_report(store)}
+    return {"judgments": len(judgments), "dataset": list(dataset.files), "report": write_report(store)}
 
 
 def wait_for(store: Store, flow_run: str, kind: str, batch: int, overlap: int) -> None:

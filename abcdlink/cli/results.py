@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
-from abcdlink.export import ExportFormat
+from abcdlink.export import ExportFormat, LabelRule
 
 if TYPE_CHECKING:
     from abcdlink.agreement import Agreement
+
+MOST_LISTED = 3
+"""Of more files than this, which then lie in one folder, only the folder is named."""
 
 
 def register(app: typer.Typer) -> None:
@@ -88,6 +91,12 @@ def report(
 def export(
     run: RunArgument,
     layout: Annotated[ExportFormat, typer.Option("--format", help="Layout of the data set.")] = ExportFormat.JSONL,
+    rule: Annotated[
+        LabelRule, typer.Option("--rule", help="What makes a candidate a link: all who judged it say so, or most.")
+    ] = LabelRule.BOTH,
+    licence: Annotated[
+        str, typer.Option("--licence", help="Licence of the data set, for the data card of huggingface: cc-by-4.0, ...")
+    ] = "",
 ) -> None:
     """Write the run's judged candidates as a data set.
 
@@ -96,5 +105,12 @@ def export(
     from abcdlink.export import export_dataset
     from abcdlink.store import existing_run
 
-    for path in export_dataset(existing_run(run), layout):
-        out.print(path, soft_wrap=True)
+    store = existing_run(run)
+    exported = export_dataset(store, layout, rule, licence)
+    for name in exported.files if len(exported.files) <= MOST_LISTED else {str(Path(exported.files[-1]).parent)}:
+        out.print(store.where(name), soft_wrap=True, markup=False, highlight=False)
+    say(f"{exported.candidates} candidates, {exported.links} links, {exported.unlabelled} without a label.")
+    for reason, texts in exported.changes.items():
+        say(f"Changed texts: {texts} ({reason}).")
+    if layout is ExportFormat.HUGGINGFACE and not licence:
+        say("The data card names no licence: give one with --licence.")

@@ -74,6 +74,9 @@ def test_a_folder_on_s3_behaves_like_a_local_one(bucket):
     assert (folder.exists("a"), folder.exists("ab"), folder.exists("b")) == (True, False, False)
     assert (folder.names(), folder.names("ab/")) == (["a", "ab/ü 1"], ["ab/ü 1"])
     assert open_folder(bucket).names() == ["elsewhere", "runs/a", "runs/ab/ü 1"]
+    folder.remove("a")
+    folder.remove("a")
+    assert open_folder(bucket).names() == ["elsewhere", "runs/ab/ü 1"]
 
 
 def test_folder_marks_of_graphical_clients_are_no_files(bucket):

@@ -1,17 +1,27 @@
+"""The data set: its labels, its tables, and what holds for every layout."""
+
 from __future__ import annotations
 
-import json
+import csv
+import io
+from itertools import product
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from example_run import example_run
+from hostile_run import ACCOUNTS, PAIRS, TEXTS, hostile_corpus, hostile_run
+from typer.testing import CliRunner
 
 from abcdlink.agreement import agreement, read_judgment_file
+from abcdlink.cli.app import make_app
+from abcdlink.corpus.formats.abcd_link import read_abcd_link
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
-from abcdlink.export import ExportFormat, LabelledCandidate, export_dataset, labelled_candidates
+from abcdlink.export import ExportFormat, LabelledCandidate, LabelRule, Provenance, export_dataset, labelled_candidates
+from abcdlink.export.rules import verdict
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Judgment, Label
+from abcdlink.judgments import Judgment, Label, by_candidate
 from abcdlink.store import Store
 
 
@@ -20,13 +30,44 @@ def store(tmp_path: Path) -> Store:
     return example_run(tmp_path)
 
 
+@pytest.fixture
+def hostile(tmp_path: Path) -> Store:
+    return hostile_run(tmp_path)
+
+
+def rows_of(store: Store, rule: str = "both") -> list[LabelledCandidate]:
+    export_dataset(store, "jsonl", rule)
+    return store.read_records("dataset/links.jsonl", LabelledCandidate)
+
+
+@pytest.mark.parametrize("votes", [v for n in (1, 2, 3, 4) for v in product("LN", repeat=n)], ids="".join)
+def test_rules_agree_with_counting(votes: tuple[str, ...]):
+    labels = [Label.LINK if vote == "L" else Label.NO_LINK for vote in votes]
+    links, size = votes.count("L"), len(votes)
+    both, majority = (verdict(labels, rule, needed=2) for rule in LabelRule)
+    if size < 2:
+        assert both == majority == (None, Provenance.INCOMPLETE)
+        return
+    assert both.link is (links == size)
+    assert majority.link is (None if links * 2 == size else links * 2 > size)
+    assert (
+        (both.provenance is Provenance.UNANIMOUS)
+        == (majority.provenance is Provenance.UNANIMOUS)
+        == (links in (0, size))
+    )
+    assert (majority.provenance is Provenance.TIE) == (majority.link is None)
+
+
 def test_jsonl_holds_every_candidate_with_all_judgments(store: Store):
-    assert export_dataset(store) == ["dataset/links.jsonl"]
+    exported = export_dataset(store)
+    assert exported.files == ("dataset/links.jsonl",)
     rows = store.read_records("dataset/links.jsonl", LabelledCandidate)
     judgments = store.read_records("judgments.jsonl", Judgment)
     assert sum(len(row.judgments) for row in rows) == len(judgments)
     assert all(row.link == (set(row.judgments.values()) == {Label.LINK}) for row in rows)
-    assert sum(bool(row.link) for row in rows) == sum(a.accepted for a in agreement(judgments).acceptance.values())
+    accepted = sum(a.accepted for a in agreement(judgments).acceptance.values())
+    assert sum(bool(row.link) for row in rows) == accepted == exported.links
+    assert all(row.simulated for row in rows)
 
 
 def test_rows_follow_the_order_of_the_corpus(store: Store):
@@ -37,8 +78,25 @@ def test_rows_follow_the_order_of_the_corpus(store: Store):
     assert [row.pair for row in forward] == sorted(row.pair for row in forward)
 
 
-def test_csv_is_read_back_with_the_same_agreement(store: Store, tmp_path: Path):
-    (name,) = export_dataset(store, "csv")
+def test_hostile_texts_and_ids_survive_in_jsonl_and_parquet(hostile: Store):
+    rows = rows_of(hostile)
+    assert {row.source_text for row in rows} == set(TEXTS)
+    assert {row.pair for row in rows} == set(PAIRS)
+    assert len(rows) == len(by_candidate(hostile.read_records("judgments.jsonl", Judgment)))
+    assert export_dataset(hostile, "parquet").files == ("dataset/links.parquet",)
+    table = pq.read_table(hostile.where("dataset/links.parquet")).to_pylist()
+    read = [{**row, "judgments": {j["annotator"]: j["label"] for j in row["judgments"]}} for row in table]
+    assert [LabelledCandidate.model_validate(row) for row in read] == rows
+
+
+def test_rows_say_where_a_program_judged(hostile: Store):
+    rows = rows_of(hostile)
+    assert {row.simulated for row in rows} == {True, False}
+    assert all(row.simulated == ("annotator-9" in row.judgments) for row in rows)
+
+
+def test_csv_is_read_back_with_the_same_agreement(store: Store):
+    (name,) = export_dataset(store, "csv").files
     file = read_judgment_file(store.where(name))
     original, again = agreement(store.read_records("judgments.jsonl", Judgment)), agreement(file.judgments)
     assert file.refused == ()
@@ -50,35 +108,130 @@ def test_csv_is_read_back_with_the_same_agreement(store: Store, tmp_path: Path):
     )
 
 
-def test_abcd_link_holds_the_accepted_links_and_their_documents(store: Store):
-    assert export_dataset(store, ExportFormat.ABCD_LINK) == ["dataset/docs.json", "dataset/dataset_links.json"]
-    documents, pairs = store.read_json("dataset/docs.json"), store.read_json("dataset/dataset_links.json")
-    links = [
-        (pair["doc1"], source, pair["doc2"], target)
-        for pair in pairs.values()
-        for source, targets in pair["links"].items()
-        for target in targets
+def test_csv_keeps_hostile_texts_and_the_order_of_annotators(hostile: Store):
+    rows = rows_of(hostile)
+    export_dataset(hostile, "csv")
+    text = hostile.folder.read("dataset/annotations.csv").decode()
+    table = list(csv.DictReader(io.StringIO(text, newline="")))
+    names = {"annotator-2": "annotator_1", "annotator-9": "annotator_2", "annotator-10": "annotator_3"}
+    assert [
+        (r["document_id"], r["source_id"], r["target_id"], r["source_sentence"], r["target_sentence"]) for r in table
+    ] == [(row.pair, row.source, row.target, row.source_text, row.target_text) for row in rows]
+    for read, row in zip(table, rows, strict=True):
+        assert {names[annotator]: label for annotator, label in row.judgments.items()} == {
+            column: read[column] for column in names.values() if read[column]
+        }
+        assert read["both_link"] == ("" if row.link is None else str(row.link))
+    complete = [row for row in rows if len(row.judgments) >= 2]
+    judged = by_candidate(read_judgment_file(hostile.where("dataset/annotations.csv")).judgments)
+    assert list(judged) == [(row.pair, row.source, row.target) for row in complete]
+
+
+def test_csv_by_another_rule_keeps_the_released_columns_and_adds_one(hostile: Store):
+    export_dataset(hostile, "csv")
+    both = list(csv.reader(io.StringIO(hostile.folder.read("dataset/annotations.csv").decode(), newline="")))
+    export_dataset(hostile, "csv", "majority")
+    majority = list(csv.reader(io.StringIO(hostile.folder.read("dataset/annotations.csv").decode(), newline="")))
+    assert [row[:-1] for row in majority] == both
+    labels = [{True: "True", False: "False", None: ""}[row.link] for row in rows_of(hostile, "majority")]
+    assert [row[-1] for row in majority] == ["majority_link", *labels]
+    assert set(labels) == {"True", "False", ""}
+
+
+@pytest.mark.parametrize("rule", LabelRule)
+def test_abcd_link_is_read_back_with_the_same_documents_and_links(hostile: Store, rule: LabelRule):
+    rows = rows_of(hostile, rule)
+    exported = export_dataset(hostile, "abcd-link", rule)
+    assert exported.files == ("dataset/abcd-link/docs.json", "dataset/abcd-link/dataset_links.json")
+    corpus = read_abcd_link(Path(hostile.where("dataset/abcd-link")), None)
+    assert corpus.refused == []
+    assert corpus.documents == hostile_corpus().documents
+    assert [(pair.id, pair.source, pair.target) for pair in corpus.pairs] == [
+        (pair.id, pair.source, pair.target) for pair in hostile_corpus().pairs if pair.id in PAIRS
     ]
-    export_dataset(store)
-    rows = [row for row in store.read_records("dataset/links.jsonl", LabelledCandidate) if row.link]
-    assert sorted(links) == sorted((r.source_document, r.source, r.target_document, r.target) for r in rows)
-    assert all(source in documents[a] and target in documents[b] for a, source, b, target in links)
+    links = [(p.id, s, t) for p in corpus.pairs for s, targets in (p.links or {}).items() for t in targets]
+    assert links == [(row.pair, row.source, row.target) for row in rows if row.link]
 
 
 def test_candidate_with_a_missing_judgment_has_no_label(store: Store):
     judgments = store.read_records("judgments.jsonl", Judgment)
     store.write_records("judgments.jsonl", judgments[1:])
-    rows = labelled_candidates(judgments[1:], read_corpus_from(store, "natural"))
-    assert [row.link for row in rows].count(None) == 1
-    export_dataset(store, "csv")
+    rows = rows_of(store)
+    assert [row.provenance for row in rows if row.link is None] == [Provenance.INCOMPLETE]
+    assert export_dataset(store, "csv").unlabelled == 1
     assert len(read_judgment_file(store.where("dataset/annotations.csv")).refused) == 1
-    export_dataset(store, "jsonl")
-    first = json.loads(store.read_text("dataset/links.jsonl").splitlines()[0])
-    assert set(first) == set(LabelledCandidate.model_fields)
 
 
-def test_unknown_format_and_missing_judgments_are_clear_errors(store: Store, tmp_path: Path):
-    with pytest.raises(InputError, match="abcd-link"):
+def test_as_many_judgments_are_needed_as_were_asked_for(hostile: Store):
+    hostile.write_json("waiting.json", {"flow_run": "f", "for": "nothing", "batch": 2, "overlap": 3})
+    rows = rows_of(hostile)
+    assert all((row.link is None) == (len(row.judgments) < 3) for row in rows)
+
+
+@pytest.mark.parametrize("layout", ExportFormat)
+def test_no_layout_says_who_the_annotators_are(hostile: Store, layout: ExportFormat):
+    exported = export_dataset(hostile, layout, licence="cc-by-4.0")
+    assert exported.candidates == len(rows_of(hostile))
+    for name in exported.files:
+        content = hostile.folder.read(name)
+        for word in (*ACCOUNTS, "luchs", "dachs", "marder", "@example", "3.25", "unsure", str(hostile.where())):
+            assert word.encode() not in content.replace(b"**Unsure**", b""), name
+
+
+@pytest.mark.parametrize("name", [ACCOUNTS[0], "someone@else.org"])
+def test_judgments_that_name_an_account_are_not_exported(hostile: Store, name: str):
+    judgments = hostile.read_records("judgments.jsonl", Judgment)
+    judgments[1] = judgments[1].model_copy(update={"annotator": name})
+    hostile.write_records("judgments.jsonl", judgments)
+    with pytest.raises(InputError, match=r"judgments\.jsonl, judgment 2, names an account") as refused:
+        export_dataset(hostile)
+    assert name not in str(refused.value)
+    assert hostile.folder.names("dataset/") == []
+
+
+@pytest.mark.parametrize("layout", ExportFormat)
+def test_what_an_earlier_export_left_goes_and_nothing_else(hostile: Store, layout: ExportFormat):
+    before = export_dataset(hostile, layout)
+    hostile.write_text("dataset/notes.txt", "mine")
+    judgments = hostile.read_records("judgments.jsonl", Judgment)
+    hostile.write_records("judgments.jsonl", [j for j in judgments if j.pair == PAIRS[1]])
+    after = export_dataset(hostile, layout)
+    assert hostile.folder.names("dataset/") == sorted((*after.files, "dataset/notes.txt"))
+    assert after.candidates < before.candidates
+    assert hostile.manifest["exports"][layout] == after.model_dump(mode="json")
+
+
+def test_a_failing_layout_writes_nothing(hostile: Store, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("abcdlink.export.brat.said", fail)
+    with pytest.raises(RuntimeError):
+        export_dataset(hostile, "brat")
+    assert hostile.folder.names("dataset/") == []
+    assert "exports" not in hostile.manifest
+
+
+def test_what_cannot_be_exported_is_a_clear_error(store: Store, tmp_path: Path):
+    with pytest.raises(InputError, match=r"no export format 'xml'.*abcd-link"):
         export_dataset(store, "xml")
+    with pytest.raises(InputError, match=r"no label rule 'most'.*majority"):
+        export_dataset(store, "csv", "most")
     with pytest.raises(InputError, match="annotate"):
         export_dataset(Store(LocalFolder(tmp_path / "empty"), "empty"))
+    judgments = store.read_records("judgments.jsonl", Judgment)
+    for change in ({"pair": "gone"}, {"source": "gone"}, {"target": "gone"}):
+        store.write_records("judgments.jsonl", [judgments[0].model_copy(update=change)])
+        with pytest.raises(InputError, match=r"'gone'.*does not hold"):
+            export_dataset(store)
+
+
+def test_the_command_says_what_it_wrote_and_changed(isolated_home: Path):
+    store = hostile_run(isolated_home / "runs")
+    done = CliRunner().invoke(make_app(), ["export", "hostile", "--format", "brat", "--rule", "majority"])
+    assert done.exit_code == 0, done.output
+    assert store.where("dataset/brat") in done.stdout.replace("\n", "")
+    assert "line breaks or tabs: replaced by spaces" in done.stderr
+    done = CliRunner().invoke(make_app(), ["export", "hostile", "--format", "huggingface"])
+    assert "--licence" in done.stderr
+    assert store.manifest["exports"]["brat"]["rule"] == "majority"

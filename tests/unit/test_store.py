@@ -34,6 +34,16 @@ def test_every_kind_of_file_is_read_back_the_same(store):
     assert (store.exists("a.md"), store.exists("deep"), store.exists("e")) == (True, False, False)
 
 
+def test_a_removed_file_is_gone_and_removing_it_again_does_no_harm(store):
+    store.write_text("deep/a.md", "a")
+    store.folder.remove("deep/a.md")
+    store.folder.remove("deep/a.md")
+    assert not store.exists("deep/a.md")
+    (store.folder.root / "deep" / "b").mkdir()
+    with pytest.raises(InputError, match=r"cannot remove .*deep/b"):
+        store.folder.remove("deep/b")
+
+
 def test_a_missing_file_names_the_stage_that_makes_it(store):
     with pytest.raises(FileNotFoundError):
         store.read_text("scores.parquet")

@@ -1,0 +1,134 @@
+"""The data card: what a data set holds, how it was made, how far its annotators agree, and its limits."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from abcdlink import __version__
+from abcdlink.agreement import agreement
+from abcdlink.domain import Domain
+from abcdlink.export.dataset import Dataset
+from abcdlink.export.rules import MEANINGS
+from abcdlink.judgments import BOTH, RANDOM
+from abcdlink.layout import SHORTLIST
+from abcdlink.stages.intake import domain_of
+
+CONFIGURATIONS = {"links": "data/links.parquet", "sentences": "data/sentences.parquet"}
+"""Name -> file, as ``load_dataset(folder, name)`` finds it; the first is loaded when no name is given."""
+
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+LICENCE_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.-]*")
+HEADING = re.compile(r"^(?=#{1,4} )", re.MULTILINE)
+
+
+def card(dataset: Dataset) -> str:
+    """Return the data card in Markdown with its head in YAML.
+
+    Raises:
+        InputError: when the run's domain is not found.
+    """
+    import yaml
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    domain = domain_of(dataset.store)
+    environment = Environment(  # noqa: S701 - Markdown, in which our filter escapes what comes from the run
+        loader=PackageLoader("abcdlink.export"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "cell": _cell,
+        "figure": partial(_number, form=".3f"),
+        "percent": partial(_number, form=".1%"),
+    }
+    return environment.get_template("card.md.j2").render(
+        head=yaml.safe_dump(_head(dataset, domain), allow_unicode=True, sort_keys=False, width=1_000),
+        domain=domain.settings,
+        guidelines=_demoted(domain.guidelines),
+        dataset=dataset,
+        statistics=_statistics(dataset),
+        agreement=agreement(dataset.judgments, dataset.needed),
+        methods=_methods(dataset),
+        provenance=Counter((c.provenance.value, _said(c.link)) for c in dataset.candidates),
+        meaning=MEANINGS[dataset.rule],
+        version=__version__,
+    )
+
+
+def _head(dataset: Dataset, domain: Domain) -> dict[str, Any]:
+    """Return the head that the Hugging Face hub and ``datasets`` read."""
+    rows = len(dataset.candidates)
+    simulated = {"annotations_creators": ["machine-generated"]} if dataset.simulated else {}
+    return {
+        **_licence(dataset.licence),
+        "language": [domain.settings.language],
+        "pretty_name": domain.settings.title,
+        **simulated,
+        "task_categories": ["sentence-similarity"],
+        "size_categories": [next((name for size, name in SIZES if rows < size), "n>1M")],
+        "tags": ["cross-document", "sentence-linking", *(["simulated-annotators"] if dataset.simulated else [])],
+        "configs": [
+            {"config_name": name, "data_files": [{"split": "train", "path": path}], "default": index == 0}
+            for index, (name, path) in enumerate(CONFIGURATIONS.items())
+        ],
+    }
+
+
+def _licence(licence: str) -> dict[str, str]:
+    """Return the head's words for a licence; anything but an identifier is ``other`` with a name."""
+    if not licence:
+        return {}
+    if LICENCE_IDENTIFIER.fullmatch(licence):
+        return {"license": licence}
+    return {"license": "other", "license_name": re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")}
+
+
+def _statistics(dataset: Dataset) -> dict[str, int]:
+    """Return what is counted, in words."""
+    candidates = dataset.candidates
+    return {
+        "pairs of documents": len(dataset.judged.pairs),
+        "documents": len(dataset.judged.documents),
+        "sentences": sum(len(document.sentences) for document in dataset.judged.documents.values()),
+        "source sentences with candidates": len({(c.pair, c.source) for c in candidates}),
+        "judged candidates": len(candidates),
+        "links": sum(c.link is True for c in candidates),
+        "source sentences with a link": len({(c.pair, c.source) for c in candidates if c.link}),
+        "candidates without a label": sum(c.link is None for c in candidates),
+        "judgments": sum(len(c.judgments) for c in candidates),
+        "annotators": len(dataset.annotators),
+    }
+
+
+def _methods(dataset: Dataset) -> dict[str, str]:
+    """Return method -> which approach it stands for, as far as the run's shortlist tells."""
+    named = {BOTH: "both approaches", RANDOM: "drawn at random from the rest of the target document"}
+    if dataset.store.exists(SHORTLIST):
+        from abcdlink.evaluation.shortlist import Shortlist
+
+        shortlist = Shortlist.model_validate_json(dataset.store.read_text(SHORTLIST))
+        named |= {approach.kind.value: approach.name for approach in (shortlist.first, shortlist.second)}
+    return {method: named.get(method, "") for method in dict.fromkeys(c.method for c in dataset.candidates)}
+
+
+def _said(link: bool | None) -> str:
+    return {True: "link", False: "no link", None: "no label"}[link]
+
+
+def _demoted(markdown: str) -> str:
+    """Return the guidelines with their headings two levels lower, below the card's own."""
+    return HEADING.sub("##", markdown)
+
+
+def _cell(text: object) -> str:
+    """Return a text as one cell of a Markdown table."""
+    return " ".join(str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+
+
+def _number(value: float | None, form: str) -> str:
+    return "\N{EN DASH}" if value is None else format(value, form)

@@ -1,0 +1,108 @@
+"""What is exported, put together once for all layouts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
+
+from abcdlink.agreement import required_judgments
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.errors import InputError
+from abcdlink.export.candidates import LabelledCandidate, labelled_candidates, natural_order
+from abcdlink.export.rules import LabelRule
+from abcdlink.judgments import Annotator, Judgment
+from abcdlink.layout import ANNOTATORS, JUDGMENTS, NATURAL, WAITING
+from abcdlink.store import Store
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one layout by name, and how many texts had to be changed for it, by reason."""
+
+    contents: dict[str, bytes]
+    changes: Counter[str] = field(default_factory=Counter)
+
+
+class JudgedPair(NamedTuple):
+    """A pair with its judged candidates, and a name for its files; ``number`` counts from 1."""
+
+    number: int
+    pair: Pair
+    candidates: list[LabelledCandidate]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A run's judged candidates with what belongs to them.
+
+    ``needed``: judgments that a candidate needs to be labelled; ``simulated``: annotators behind whom
+    a program stands; ``licence``: as the coordinator gave it, empty when none was given.
+    """
+
+    store: Store
+    corpus: Corpus
+    judgments: list[Judgment]
+    rule: LabelRule
+    needed: int
+    simulated: frozenset[str]
+    licence: str = ""
+
+    @cached_property
+    def candidates(self) -> list[LabelledCandidate]:
+        """The judged candidates in the order of the corpus."""
+        return labelled_candidates(self.judgments, self.corpus, self.rule, self.needed, self.simulated)
+
+    @cached_property
+    def annotators(self) -> list[str]:
+        """The pseudonyms of those who judged."""
+        return sorted({judgment.annotator for judgment in self.judgments}, key=natural_order)
+
+    @cached_property
+    def judged(self) -> Corpus:
+        """The corpus cut to the pairs in which something was judged, and to their documents."""
+        names = {candidate.pair for candidate in self.candidates}
+        cut = self.corpus.model_copy(update={"pairs": [pair for pair in self.corpus.pairs if pair.id in names]})
+        return cut.model_copy(update={"documents": {document.id: document for document in cut.used_documents()}})
+
+    def by_pair(self) -> Iterator[JudgedPair]:
+        """Yield the judged pairs in the order of the corpus."""
+        pairs = {pair.id: pair for pair in self.corpus.pairs}
+        groups = groupby(self.candidates, key=lambda candidate: candidate.pair)
+        for number, (pair_id, candidates) in enumerate(groups, start=1):
+            yield JudgedPair(number, pairs[pair_id], list(candidates))
+
+
+def gather(store: Store, rule: LabelRule, licence: str) -> Dataset:
+    """Read a run's judgments and corpus.
+
+    Raises:
+        InputError: when the run has no judgments yet, or they name accounts instead of pseudonyms.
+    """
+    store.require(JUDGMENTS, "annotate")
+    judgments = store.read_records(JUDGMENTS, Judgment)
+    people = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
+    _refuse_accounts(store, judgments, people)
+    asked_for = store.read_json(WAITING).get("overlap") if store.exists(WAITING) else None
+    return Dataset(
+        store=store,
+        corpus=read_corpus_from(store, NATURAL),
+        judgments=judgments,
+        rule=rule,
+        needed=asked_for or required_judgments(judgments),
+        simulated=frozenset(person.annotator for person in people if person.simulated),
+        licence=licence.strip(),
+    )
+
+
+def _refuse_accounts(store: Store, judgments: list[Judgment], people: list[Annotator]) -> None:
+    """Raise ``InputError`` when a judgment tells who gave it: personal data never leave the run."""
+    accounts = {person.account for person in people}
+    for number, judgment in enumerate(judgments, start=1):
+        if judgment.annotator in accounts or "@" in judgment.annotator:
+            msg = f"{store.where(JUDGMENTS)}, judgment {number}, names an account where a pseudonym belongs"
+            raise InputError(msg, "write a pseudonym such as annotator-1 in its place")

@@ -1,0 +1,67 @@
+"""How the judgments on one candidate become one label, and where the label comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from abcdlink.judgments import Label
+
+
+class LabelRule(StrEnum):
+    """What makes a judged candidate a link."""
+
+    BOTH = "both"
+    """All who judged it said Link: the paper's rule."""
+    MAJORITY = "majority"
+    """More than half of those who judged it said Link; no label when as many said No Link."""
+
+
+class Provenance(StrEnum):
+    """Where a label comes from, or why there is none."""
+
+    UNANIMOUS = "unanimous"
+    """All who judged it said this."""
+    MAJORITY = "majority"
+    """More than half said this, not all."""
+    NOT_UNANIMOUS = "not unanimous"
+    """Some said Link, not all: No Link by the rule ``both``."""
+    TIE = "tie"
+    """As many said Link as No Link: no label by the rule ``majority``."""
+    INCOMPLETE = "incomplete"
+    """Fewer judged it than were asked for: no label by any rule."""
+
+
+MEANINGS = {
+    LabelRule.BOTH: "a candidate is a link when all who judged it said Link",
+    LabelRule.MAJORITY: "a candidate is a link when more than half of those who judged it said Link",
+}
+"""The rules in the words of a data card."""
+
+
+class Verdict(NamedTuple):
+    """A label (``None``: there is none) and where it comes from."""
+
+    link: bool | None
+    provenance: Provenance
+
+
+def verdict(labels: Sequence[Label], rule: LabelRule, needed: int) -> Verdict:
+    """Return the label of one candidate.
+
+    Args:
+        labels: what those who judged it said; at least one.
+        rule: which rule makes it a link.
+        needed: judgments that a candidate needs to be labelled at all.
+    """
+    links = sum(label is Label.LINK for label in labels)
+    if len(labels) < needed:
+        return Verdict(None, Provenance.INCOMPLETE)
+    if links in (0, len(labels)):
+        return Verdict(links > 0, Provenance.UNANIMOUS)
+    if rule is LabelRule.BOTH:
+        return Verdict(False, Provenance.NOT_UNANIMOUS)  # noqa: FBT003 - the label itself
+    if 2 * links == len(labels):
+        return Verdict(None, Provenance.TIE)
+    return Verdict(2 * links > len(labels), Provenance.MAJORITY)

@@ -1,0 +1,100 @@
+"""Writes a run's data set in one layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from importlib import import_module
+from typing import TypeVar
+
+from abcdlink.corpus.records import Record
+from abcdlink.errors import InputError
+from abcdlink.export.dataset import Dataset, Files, gather
+from abcdlink.export.layouts import ExportFormat
+from abcdlink.export.rules import LabelRule
+from abcdlink.store import Store
+
+E = TypeVar("E", bound=StrEnum)
+
+FOLDER = "dataset"
+MODULES = {
+    ExportFormat.JSONL: "jsonl",
+    ExportFormat.PARQUET: "parquet",
+    ExportFormat.CSV: "table",
+    ExportFormat.ABCD_LINK: "abcd_link",
+    ExportFormat.HUGGINGFACE: "huggingface",
+    ExportFormat.UIMA: "uima",
+    ExportFormat.BRAT: "brat",
+}
+"""The module of each layout in this package; it has a function ``files``."""
+
+
+class Exported(Record):
+    """What was written, as the run's manifest keeps it under ``exports``.
+
+    ``files``: their names in the run; ``unlabelled``: candidates without a label; ``changes``: reason ->
+    how many texts had to be changed because the layout cannot hold them as they are.
+    """
+
+    layout: ExportFormat
+    rule: LabelRule
+    files: tuple[str, ...]
+    candidates: int
+    links: int
+    unlabelled: int
+    changes: dict[str, int]
+
+
+def export_dataset(
+    store: Store,
+    layout: ExportFormat | str = ExportFormat.JSONL,
+    rule: LabelRule | str = LabelRule.BOTH,
+    licence: str = "",
+) -> Exported:
+    """Write the run's data set below ``dataset/``; files of an earlier export that are no longer part of it go.
+
+    Every file is made before the first is written, and each is written whole or not at all.
+
+    Args:
+        store: the run.
+        layout: which files are written.
+        rule: what makes a judged candidate a link.
+        licence: of the data set, for its data card: an identifier such as ``cc-by-4.0``, or words.
+
+    Raises:
+        InputError: when the layout or the rule is unknown, a package for it is missing, or the run has no
+            judgments that can be exported.
+    """
+    kind, by = _one_of(ExportFormat, layout, "export format"), _one_of(LabelRule, rule, "label rule")
+    dataset = gather(store, by, licence)
+    made = _writer(kind)(dataset)
+    exported = Exported(
+        layout=kind,
+        rule=by,
+        files=tuple(f"{FOLDER}/{name}" for name in made.contents),
+        candidates=len(dataset.candidates),
+        links=sum(candidate.link is True for candidate in dataset.candidates),
+        unlabelled=sum(candidate.link is None for candidate in dataset.candidates),
+        changes=dict(made.changes),
+    )
+    for name, content in made.contents.items():
+        store.folder.write(f"{FOLDER}/{name}", content)
+    earlier = store.manifest.get("exports", {})
+    for name in set(earlier.get(kind, {}).get("files", ())) - set(exported.files):
+        store.folder.remove(name)
+    store.note("exports", {**earlier, kind.value: exported.model_dump(mode="json")})
+    return exported
+
+
+def _one_of(kind: type[E], value: str, what: str) -> E:
+    try:
+        return kind(value)
+    except ValueError:
+        msg = f"there is no {what} {value!r}"
+        raise InputError(msg, f"use one of {', '.join(kind)}") from None
+
+
+def _writer(layout: ExportFormat) -> Callable[[Dataset], Files]:
+    """Return the function of a layout's module, which is loaded when it is used: some need heavy packages."""
+    writer: Callable[[Dataset], Files] = import_module(f"abcdlink.export.{MODULES[layout]}").files
+    return writer
