@@ -211,10 +211,18 @@ class LLM:
         Raises:
             NoReplyError: it does not answer.
         """
-        with self._shared.lock:
-            known = self._shared.abilities = self._shared.abilities or server_abilities.load(self._found)
+        shared, failures = self._shared, self._shared.failures
+        with shared.lock:
+            if shared.failure is not None and shared.failures > failures:
+                # Another thread found out while this one waited; a dead server must not be waited for in turn.
+                raise shared.failure
+            known = shared.abilities = shared.abilities or server_abilities.load(self._found)
             if known is None:
-                known = self._ask_server()
+                try:
+                    known = self._ask_server()
+                except NoReplyError as error:
+                    shared.failure, shared.failures = error, shared.failures + 1
+                    raise
                 self._learn(known)
             return known
 

@@ -10,6 +10,7 @@ from abcdlink.llm.flights import Flights
 from abcdlink.llm.gate import Gate
 from abcdlink.llm.records import Answer
 from abcdlink.llm.tokens import Ratio
+from abcdlink.llm.troubles import NoReplyError
 from abcdlink.settings import Settings
 
 
@@ -17,6 +18,7 @@ from abcdlink.settings import Settings
 class Shared:
     """The state of one server, as far as this process knows it.
 
+    ``failure``, ``failures``: why it was last not possible to find out its abilities, and how often.
     ``given_up``: it did not answer for a whole round of attempts. ``too_long``: questions that do not
     fit its context, which another start of the server may enlarge: so no other process hears of them.
     """
@@ -26,6 +28,8 @@ class Shared:
     ratio: Ratio = field(default_factory=Ratio)
     lock: threading.Lock = field(default_factory=threading.Lock)
     abilities: Abilities | None = None
+    failure: NoReplyError | None = None
+    failures: int = 0
     given_up: bool = False
     too_long: dict[str, Answer] = field(default_factory=dict)
 

@@ -49,13 +49,16 @@ def content_of(question: Question, settings: Settings, form: Form, *, logprobs: 
         form: how the form of the answer is asked for.
         logprobs: whether to ask for log-probabilities.
     """
+    limit = question.max_tokens or settings.llm_max_tokens
+    if settings.llm_reasoning_effort and question.max_tokens:
+        limit += settings.llm_max_tokens  # the thinking counts too
     body: dict[str, Any] = {
         "model": settings.llm_model,
         "messages": [message.model_dump() for message in question.messages],
         "temperature": settings.llm_temperature,
         "top_p": settings.llm_top_p,
         "seed": settings.llm_seed if question.seed is None else question.seed,
-        LIMIT: question.max_tokens or settings.llm_max_tokens,
+        LIMIT: limit,
     }
     if form is Form.JSON_SCHEMA:
         answer = {"name": "answer", "schema": question.json_schema, "strict": True}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.llm import LLM, Message, Outcome, Question
+from abcdlink.llm import LLM, Message, Outcome, Question, Usage
 from abcdlink.llm.embedded import find_weights
 from abcdlink.settings import Settings
 
@@ -73,6 +73,31 @@ def test_it_answers_by_the_schema_and_keeps_the_shared_prefix(llm: LLM) -> None:
         assert set(answer.value or {}) == {"11", "4"}
     assert first.usage.prompt_tokens > 60
     assert second.usage.cached_tokens > 40
+
+
+def test_prompts_are_counted_as_the_server_counts_them(llm: LLM) -> None:
+    asked = [question(f"Source: It rained {n} times. Targets: 11: It was wet. 4: It was dry.") for n in range(3)]
+    estimate = llm.estimate(asked)
+    usage = sum((answer.usage for answer in llm.ask_many(asked)), Usage())
+    assert estimate.prompt_tokens == usage.prompt_tokens
+    assert estimate.shared_tokens > estimate.prompt_tokens / 2
+    assert usage.completion_tokens <= estimate.completion_tokens
+
+
+def test_it_gives_probabilities_and_is_known_to(llm: LLM) -> None:
+    llm.require_probabilities()
+    asked = question("Source: It rained. Targets: 11: It was wet. 4: It was dry.")
+    answer = llm.ask(asked.model_copy(update={"probabilities": True}))
+    # The tiny model often means neither word where the grammar makes it write one.
+    assert answer.probabilities is not None
+    assert all(0 <= probability <= 1 for probability in answer.probabilities.values())
+    assert llm.describe()["answers"] == "json_schema"
+
+
+@pytest.mark.parametrize("form", ["json_object", "text"])
+def test_it_can_be_asked_in_words(llm: LLM, form: str) -> None:
+    settings = llm.settings.model_copy(update={"llm_answers": form})
+    assert LLM(settings).ask(question("Source: It rained. Targets: 11: It was wet. 4: It was dry.")).form == form
 
 
 def test_a_question_longer_than_its_context_is_too_long(llm: LLM) -> None:

@@ -204,14 +204,7 @@ class FakeLLM:
                 listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
                 found = request.path.endswith("/models")
                 return Response(200, json.dumps({"object": "list", "data": listed}).encode()) if found else error(404)
-            if not request.path.endswith("/chat/completions"):
-                step = self.posts.get(request.path, error(404))
-                return step if isinstance(step, Response) else step(request)
-            if request.form not in self.forms:
-                return error(400, f"This response_format type {request.form} is unavailable now")
-            if request.is_probe:
-                return self.shows if isinstance(self.shows, Response) else self.shows(request)
-            step = self._script.pop(0) if len(self._script) > 1 else self._script[0]
+            step = self._step(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -221,6 +214,15 @@ class FakeLLM:
         finally:
             with self._lock:
                 self._at_once -= 1
+
+    def _step(self, request: Request) -> Script:
+        if not request.path.endswith("/chat/completions"):
+            return self.posts.get(request.path, error(404))
+        if request.form not in self.forms:
+            return error(400, f"This response_format type {request.form} is unavailable now")
+        if request.is_probe:
+            return self.shows
+        return self._script.pop(0) if len(self._script) > 1 else self._script[0]
 
     def _show(self, request: Request) -> Response:
         if "logprobs" in request.body and not self.probabilities:

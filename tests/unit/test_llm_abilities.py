@@ -8,7 +8,7 @@ import time
 
 import pytest
 from asking import YES_NO, question
-from fake_llm import FakeLLM, error, fits, says
+from fake_llm import FakeLLM, Response, error, fits, says
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.llm import LLM, Form, Outcome
@@ -183,6 +183,15 @@ def test_an_older_name_of_the_limit_is_used_where_the_newer_is_refused(isolated_
     assert [request.body.get("max_tokens") for request in server.questions] == [None, 7, 28, 9]
 
 
+def test_threads_that_wait_for_a_dead_server_wait_together(isolated_home):
+    with FakeLLM(says(YES_NO)) as server:
+        server.shows = Response(403, b"{}", delay=0.2)
+        llm = LLM(server.settings(isolated_home, llm_concurrency=8))
+        answers = llm.ask_many([question(str(number)) for number in range(8)])
+    assert {answer.outcome for answer in answers} == {Outcome.FAILED}
+    assert len(server.probes) < 4
+
+
 WRITTEN = [
     ('{"11": ', {}),
     ("true", {"true": 0.9, "false": 0.1}),
@@ -236,7 +245,9 @@ def test_reasoning_effort_and_extras_reach_the_server(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home, llm_extra=extra, llm_reasoning_effort="low"))
         llm.ask(question())
-    (asked,) = server.questions
+        llm.ask(question(max_tokens=40))
+    asked, short = server.questions
+    assert [each.body["max_completion_tokens"] for each in (asked, short)] == [512, 512 + 40], "thinking needs room"
     assert asked.body["top_k"] == 20
     assert asked.body["chat_template_kwargs"] == {"enable_thinking": False}
     assert asked.body["reasoning_effort"] == "low"

@@ -201,10 +201,14 @@ def test_the_server_and_the_stage_are_no_part_of_the_question(isolated_home):
         (question(), {"llm_top_p": 0.5}),
         (question(), {"llm_seed": 1}),
         (question(), {"llm_model": "other"}),
+        (question(), {"llm_reasoning_effort": "low"}),
+        (question(), {"llm_extra": '{"top_k": 3}'}),
+        (question(), {"llm_answers": "text"}),
+        (question(probabilities=True), {}),
     ],
 )
 def test_whatever_reaches_the_model_makes_another_question(isolated_home, asked, settings):
-    with FakeLLM() as server:
+    with FakeLLM(says('{"related": true}')) as server:
         LLM(server.settings(isolated_home)).ask(question())
         assert not LLM(server.settings(isolated_home, **settings)).ask(asked).from_cache
     assert len(server.questions) == 2
