@@ -97,7 +97,8 @@ def test_it_gives_probabilities_and_is_known_to(llm: LLM) -> None:
 @pytest.mark.parametrize("form", ["json_object", "text"])
 def test_it_can_be_asked_in_words(llm: LLM, form: str) -> None:
     settings = llm.settings.model_copy(update={"llm_answers": form})
-    assert LLM(settings).ask(question("Source: It rained. Targets: 11: It was wet. 4: It was dry.")).form == form
+    asked = question("Source: It rained. Targets: 11: It was wet. 4: It was dry.")
+    assert LLM(settings).ask(asked.model_copy(update={"max_tokens": 24})).form == form
 
 
 def test_a_question_longer_than_its_context_is_too_long(llm: LLM) -> None:
