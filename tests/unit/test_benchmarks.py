@@ -41,9 +41,13 @@ def test_the_median_of_the_runs_and_the_last_result_are_returned(monkeypatch):
 
 
 @pytest.mark.parametrize("name", runner.BENCHMARKS)
-def test_every_benchmark_says_which_data_it_lacks(name, tmp_path):
+def test_every_benchmark_says_what_it_lacks(name, monkeypatch, tmp_path):
+    """All but ``prefix`` lack the real data here; that one lacks its model."""
+    module = import_module(f"benchmarks.{name}")
+    if name == "prefix":
+        monkeypatch.setattr(module, "find_spec", lambda _name: None)
     with pytest.raises(SkippedError, match=r"not at hand"):
-        list(import_module(f"benchmarks.{name}").claims(tmp_path))
+        list(module.claims(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,141 @@
+"""The order of LLM questions: those of one pair next to each other, so that its documents are read once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from abcdlink.corpus.io import read_corpus
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.linking.linkers import linker_for
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.linking.top_k import top_k
+from abcdlink.llm import LLM, Message, Question
+from abcdlink.llm.embedded import PROMPT_CACHE, find_weights
+from abcdlink.retrieval import get_retriever, rank_corpus
+from abcdlink.settings import PROJECT_ROOT, Settings
+from benchmarks.claims import Claim, SkippedError, ratio
+
+DOMAIN, PAIRS, PER_PAIR = "reviews", 4, 10
+SEED = 13
+SHARE = 75
+START = 120.0
+"""Seconds that a busy machine may take to load the model (3 s on a quiet one)."""
+
+
+def claims(data: Path) -> Iterator[Claim]:  # noqa: ARG001 - every benchmark is given the real data
+    """Ask the embedded LLM 40 listwise questions on 4 pairs in both orders, each time on a fresh server."""
+    _require_model()
+    questions = _questions()
+    shuffled = random.Random(SEED).sample(questions, len(questions))
+    ours, theirs = _asked(questions, "ours"), _asked(shuffled, "shuffled")
+    what = f"{len(questions)} listwise questions on {PAIRS} pairs (embedded LLM)"
+    yield Claim(
+        what=f"{what}: prompt tokens from cache",
+        ours=f"{100 * ours.share:.1f} % of {ours.tokens:,}",
+        baseline=f"shuffled: {100 * theirs.share:.1f} %",
+        value=100 * ours.share,
+        unit="%",
+        least=SHARE,
+    )
+    yield Claim(
+        what=f"{what}: wall time",
+        ours=f"pair by pair: {ours.seconds:.0f} s",
+        baseline=f"the same questions shuffled: {theirs.seconds:.0f} s",
+        value=ratio(theirs.seconds, ours.seconds),
+        note="each order on a fresh server with one thread and one slot, which used "
+        f"{ours.server:.0f} s and {theirs.server:.0f} s of CPU; it keeps the last prompts in "
+        f"{PROMPT_CACHE} MiB of memory, which is enough for {PAIRS} pairs in any order",
+    )
+
+
+class _Cost:
+    """What a row of questions cost: wall seconds, the server's CPU seconds, prompt tokens, their cached share."""
+
+    def __init__(self, seconds: float, server: float, tokens: int, share: float) -> None:
+        self.seconds, self.server, self.tokens, self.share = seconds, server, tokens, share
+
+
+def _require_model() -> None:
+    if find_spec("xllamacpp") is None:
+        msg = "the embedded LLM is not at hand: the package xllamacpp is not installed"
+        raise SkippedError(msg)
+    try:
+        find_weights()
+    except InputError as error:
+        raise SkippedError(str(error)) from None
+
+
+def _questions() -> list[Question]:
+    """Return what the approach asks of the sample corpus, pair by pair as the product asks it."""
+    domain = find_domain(DOMAIN)
+    corpus = read_corpus(PROJECT_ROOT / "samples" / DOMAIN).first_pairs(PAIRS)
+    cutoff = domain.settings.llm_candidates
+    approach = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=cutoff, prompt_mode=4)
+    offered = top_k(rank_corpus(corpus, get_retriever("bm25")), cutoff)
+    linker = linker_for(domain, LLM(), approach)
+    return [
+        question
+        for pair in corpus.pairs
+        for question in linker.first_questions(pair, corpus, offered[pair.id])[:PER_PAIR]
+    ]
+
+
+def _asked(questions: Sequence[Question], name: str) -> _Cost:
+    """Ask a fresh server; no answer is in the cache."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    home = Path(os.environ["ABCDLINK_HOME"]) / name
+    llm = LLM(Settings(_env_file=None, llm_port=port, home=home))
+    with _server(port) as used:
+        _wait(llm)
+        # What a client learns of a server before its first question is not part of the time.
+        schema = questions[0].json_schema
+        llm.ask(Question(messages=(Message(role="user", content="Answer."),), json_schema=schema, stage="first"))
+        started = time.perf_counter()
+        answers = llm.ask_many(questions)
+        seconds = time.perf_counter() - started
+    usage = llm.spent[questions[0].stage]
+    if usage.calls < len(questions) or not all(answer.outcome.answered for answer in answers):
+        msg = f"{usage.calls} calls, outcomes {sorted({answer.outcome for answer in answers})}"
+        raise AssertionError(msg)
+    return _Cost(seconds, used[0], usage.prompt_tokens, usage.cached_share)
+
+
+@contextmanager
+def _server(port: int) -> Iterator[list[float]]:
+    """Start the embedded LLM; when it has ended the list holds its CPU seconds."""
+    command = [sys.executable, "-m", "abcdlink.llm.embedded", "--port", str(port), "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    used: list[float] = []
+    try:
+        yield used
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        used.append(usage.ru_utime + usage.ru_stime)
+
+
+def _wait(llm: LLM) -> None:
+    end = time.monotonic() + START
+    while True:
+        try:
+            llm.check()
+        except ServiceError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.5)
+        else:
+            return
