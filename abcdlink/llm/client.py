@@ -76,12 +76,12 @@ class LLM:
     def describe(self) -> dict[str, Any]:
         """Return what the manifest says about the model: name, address, parameters; never the key.
 
-        ``answers``, ``probabilities`` and ``remarks`` are what was found out about the server, where
-        it was asked in the last day: the form of its answers, whether it gives log-probabilities,
-        and why it is not asked for more.
+        ``form``, ``probabilities`` and ``remarks`` are what was found out about the server, where it was
+        asked in the last day: the form of its answers, whether it gives log-probabilities, and why it
+        is not asked for more.
         """
         settings, known = self.settings, self._shared.abilities or server_abilities.load(self._found)
-        found = {"answers": known.form, "probabilities": known.probabilities, "remarks": known.remarks} if known else {}
+        found = known.model_dump(mode="json", include={"form", "probabilities", "remarks"}) if known else {}
         return {
             "model": settings.llm_model,
             "base_url": self.endpoint.shown_url,

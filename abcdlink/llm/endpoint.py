@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import ssl
 import time
 from collections.abc import Callable
+from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -73,7 +75,7 @@ class Endpoint:
             max_retries=0,
             timeout=self.settings.llm_timeout,
             # A proxy of the environment must not come between this machine and itself.
-            http_client=openai.DefaultHttpxClient(trust_env=False) if local else None,
+            http_client=openai.DefaultHttpxClient(trust_env=False, verify=_certificates()) if local else None,
         )
         self.secrets.keep_out_of_logs()
         return client
@@ -207,6 +209,12 @@ class Endpoint:
         if self.settings.llm_model not in models:
             msg = f"the LLM endpoint {self.shown_url} does not serve the model {self.settings.llm_model!r}"
             raise ServiceError(msg, f"set ABCDLINK_LLM_MODEL to one it serves: {', '.join(models[:20]) or 'none'}")
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return this machine's trusted certificates; to read them takes 0.1 s, so this is done once."""
+    return ssl.create_default_context()
 
 
 def _host_of(url: str) -> str:

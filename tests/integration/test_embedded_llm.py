@@ -91,7 +91,7 @@ def test_it_gives_probabilities_and_is_known_to(llm: LLM) -> None:
     # The tiny model often means neither word where the grammar makes it write one.
     assert answer.probabilities is not None
     assert all(0 <= probability <= 1 for probability in answer.probabilities.values())
-    assert llm.describe()["answers"] == "json_schema"
+    assert llm.describe()["form"] == "json_schema"
 
 
 @pytest.mark.parametrize("form", ["json_object", "text"])

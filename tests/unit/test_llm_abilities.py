@@ -39,7 +39,7 @@ def test_the_strictest_form_that_the_server_knows_is_used_and_said(isolated_home
     assert [(answer.outcome, answer.form) for answer in answers] == [(Outcome.OK, form)] * 2
     assert {request.form for request in server.questions} == {form}
     assert len(server.questions) == 2, "no question is refused first"
-    assert llm.describe()["answers"] == form
+    assert llm.describe()["form"] == form
     assert bool(llm.describe()["remarks"]) == (form is not Form.JSON_SCHEMA)
 
 
@@ -110,7 +110,7 @@ def test_what_was_found_out_holds_for_a_day_in_all_processes(isolated_home):
         tried = len(server.probes)
         forget()
         later = LLM(server.settings(isolated_home))
-        assert later.describe()["answers"] is Form.JSON_OBJECT
+        assert later.describe()["form"] == Form.JSON_OBJECT
         later.ask(question("b"))
         assert len(server.probes) == tried
         (kept,) = (isolated_home / "cache" / "llm" / "servers").iterdir()
@@ -118,7 +118,7 @@ def test_what_was_found_out_holds_for_a_day_in_all_processes(isolated_home):
         os.utime(kept, (yesterday, yesterday))
         forget()
         server.forms = ("json_schema",)
-        assert "answers" not in LLM(server.settings(isolated_home)).describe()
+        assert "form" not in LLM(server.settings(isolated_home)).describe()
         assert LLM(server.settings(isolated_home)).ask(question("c")).form is Form.JSON_SCHEMA
 
 
@@ -128,7 +128,7 @@ def test_a_server_that_was_replaced_by_a_lesser_one_is_found_out_at_its_first_re
         llm.ask(question("a"))
         server.forms = ("text",)
         answers = [llm.ask(question(text)) for text in "bc"]
-        assert LLM(server.settings(isolated_home)).describe()["answers"] is Form.TEXT
+        assert LLM(server.settings(isolated_home)).describe()["form"] == Form.TEXT
     assert [answer.form for answer in answers] == [Form.TEXT] * 2
     assert [request.form for request in server.questions if request.prompt.startswith("b")] == [
         "json_schema",
@@ -148,7 +148,7 @@ def test_one_schema_that_is_refused_does_not_demote_the_server(isolated_home):
         llm = LLM(server.settings(isolated_home))
         assert llm.ask(question(json_schema=SENTENCE)).form is Form.JSON_OBJECT
         assert llm.ask(question()).form is Form.JSON_SCHEMA
-    assert llm.describe()["answers"] is Form.JSON_SCHEMA
+    assert llm.describe()["form"] == Form.JSON_SCHEMA
 
 
 def test_a_form_that_the_settings_ask_for_is_the_only_one(isolated_home):
