@@ -1,0 +1,200 @@
+"""Learned linkers: rank target sentences by the probability of a link, learned from gold links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdlink.corpus.records import Corpus, Document, Pair
+from abcdlink.errors import InputError
+from abcdlink.linking.cutoffs.records import FittedOn
+from abcdlink.linking.folds import Folds, make_folds
+from abcdlink.linking.learned.features import Features
+from abcdlink.linking.learned.training import fit_model, gather
+from abcdlink.progress import Progress, silent
+from abcdlink.retrieval.base import Retriever
+from abcdlink.retrieval.rankings import rank_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CALIBRATION_FOLDS = 3
+CELLS = 100_000
+"""Pairs of sentences that a model is asked about at a time."""
+
+Rankings = Mapping[str, "pd.DataFrame"]
+"""Base retriever -> its rankings; those of ``base_retrievers`` are needed, others are left alone."""
+Scores = dict[tuple[str, str], NDArray[np.float64]]
+"""(Source document, target document) -> scores of shape (source sentences, target sentences)."""
+
+
+class LearnedLinker:
+    """A model that was learned from gold links.
+
+    Its score is the probability that a target is linked, given that its source has any link: for
+    sources without links it says which target would be the best, not whether there is one.
+
+    Attributes:
+        name: such as ``learned-logistic``.
+        fitted_on: the pairs that it was learned from; it refuses to rank these.
+        position: whether it looks at the places of sentences in their documents.
+        model: the fitted scikit-learn model.
+    """
+
+    def __init__(self, name: str, fitted_on: FittedOn, model: Any, *, position: bool) -> None:  # noqa: ANN401 - sklearn
+        self.name = name
+        self.fitted_on = fitted_on
+        self.position = position
+        self.model = model
+
+    def rank(
+        self, rankings: Rankings, corpus: Corpus, pairs: Sequence[Pair] | None = None, progress: Progress = silent
+    ) -> pd.DataFrame:
+        """Rank all target sentences for every source sentence of pairs that it has not learned from.
+
+        Args:
+            rankings: of these pairs by each base retriever.
+            corpus: whose pairs are ranked.
+            pairs: only these; all when ``None``.
+            progress: told of pairs.
+
+        Returns:
+            A table as ``rank_corpus`` gives; ties keep document order.
+
+        Raises:
+            InputError: when it has learned from the texts of one of these pairs, under whatever id, or
+                rankings are missing.
+        """
+        pairs = corpus.pairs if pairs is None else pairs
+        self.fitted_on.refuse(corpus, [pair.id for pair in pairs], f"the linker {self.name!r}")
+        features = Features(self.name, rankings, corpus, position=self.position, progress=progress)
+        return rank_pairs(corpus, _Scored(self.name, _predict(self, features, corpus, pairs, progress)), pairs)
+
+
+def learn(
+    name: str,
+    rankings: Rankings,
+    corpus: Corpus,
+    *,
+    position: bool = False,
+    folds: Folds | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> LearnedLinker:
+    """Learn from the sources with links of a corpus.
+
+    Args:
+        name: of the learned linker.
+        rankings: of the corpus by each base retriever.
+        corpus: its annotated pairs are learned from.
+        position: whether the places of sentences in their documents are looked at; they overfit.
+        folds: of the pairs, for calibration; made when ``None``.
+        seed: of the model, and of the choice of easy rows; the same seed gives the same linker.
+        progress: told of pairs.
+
+    Raises:
+        InputError: when rankings are missing, or the corpus has too few links or groups of pairs.
+    """
+    fitted_on = FittedOn.of(corpus)
+    folds = make_folds(corpus, CALIBRATION_FOLDS) if folds is None else folds
+    features = Features(name, rankings, corpus, position=position, progress=progress)
+    training = gather(features, corpus, corpus.pairs, seed, progress)
+    fold_of = np.array([folds[pair.id] for pair in corpus.pairs])
+    model = fit_model(name, training, fold_of[training.pair], seed)
+    return LearnedLinker(name, fitted_on, model, position=position)
+
+
+def out_of_fold(
+    name: str,
+    rankings: Rankings,
+    corpus: Corpus,
+    folds: Folds,
+    *,
+    position: bool = False,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> pd.DataFrame:
+    """Rank each pair of a corpus by a linker that was learned, and calibrated, on the other folds.
+
+    The other folds serve for calibration too, so that pairs that the folds keep together are never
+    on both sides of anything that is fitted.
+
+    Args:
+        name: of the learned linker.
+        rankings: of the corpus by each base retriever.
+        corpus: all of its pairs are ranked, its annotated ones learned from.
+        folds: of the pairs, three or more, see ``make_folds``.
+        position: as in ``learn``.
+        seed: as in ``learn``.
+        progress: told of pairs.
+
+    Returns:
+        A table as ``rank_corpus`` gives.
+
+    Raises:
+        InputError: when rankings are missing, there are fewer than three folds, a fold has no links,
+            or two folds hold the same texts.
+    """
+    fold_of = np.array([folds[pair.id] for pair in corpus.pairs])
+    count = len(np.unique(fold_of))
+    if count < CALIBRATION_FOLDS:
+        msg = f"{count} fold(s) are too few to learn and calibrate {name!r}"
+        raise InputError(msg, f"use {CALIBRATION_FOLDS} folds or more")
+    features = Features(name, rankings, corpus, position=position, progress=progress)
+    training = gather(features, corpus, corpus.pairs, seed, progress)
+    scores: Scores = {}
+    for fold in np.unique(fold_of):
+        others, here = _divided(corpus, fold_of != fold), _divided(corpus, fold_of == fold)
+        fitted_on = FittedOn.of(others)
+        fitted_on.refuse(here, [pair.id for pair in here.pairs], f"the linker {name!r} of another fold")
+        rows = training.of_pairs(fold_of != fold)
+        model = fit_model(name, rows, _few(fold_of[rows.pair]), seed)
+        linker = LearnedLinker(name, fitted_on, model, position=position)
+        scores |= _predict(linker, features, corpus, here.pairs, progress)
+    return rank_pairs(corpus, _Scored(name, scores), corpus.pairs)
+
+
+def _predict(
+    linker: LearnedLinker, features: Features, corpus: Corpus, pairs: Sequence[Pair], progress: Progress
+) -> Scores:
+    """Return the probabilities of links, many pairs at a time: asking a model once costs about a millisecond."""
+    scores: Scores = {}
+    waiting: list[tuple[Pair, NDArray[np.float32]]] = []
+    for place, pair in enumerate(progress(pairs, f"rank ({linker.name})", len(pairs)), start=1):
+        waiting.append((pair, features.of(pair)[0]))
+        if place < len(pairs) and sum(len(values) for _, values in waiting) < CELLS:
+            continue
+        probabilities = linker.model.predict_proba(np.concatenate([values for _, values in waiting]))[:, 1]
+        ends = np.cumsum([len(values) for _, values in waiting])
+        for (asked, _), part in zip(waiting, np.split(probabilities, ends[:-1]), strict=True):
+            shape = len(corpus.source_of(asked).sentences), len(corpus.target_of(asked).sentences)
+            scores[asked.source, asked.target] = part.reshape(shape)
+        waiting = []
+    return scores
+
+
+class _Scored(Retriever):
+    """Scores that were computed before."""
+
+    def __init__(self, name: str, scores: Scores) -> None:
+        self.name = name
+        self._scores = scores
+
+    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
+        """Do nothing."""
+
+    def score(self, source: Document, target: Document) -> NDArray[np.float64]:
+        """Return the scores of a pair of documents."""
+        return self._scores[source.id, target.id]
+
+
+def _divided(corpus: Corpus, wanted: NDArray[np.bool_]) -> Corpus:
+    return corpus.model_copy(update={"pairs": [corpus.pairs[place] for place in np.flatnonzero(wanted).tolist()]})
+
+
+def _few(folds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the folds renumbered and joined, so that there are three at most: each is one more fit."""
+    return np.unique(folds, return_inverse=True)[1] % CALIBRATION_FOLDS

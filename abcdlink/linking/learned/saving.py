@@ -1,0 +1,94 @@
+"""Learned linkers as bytes, in a format that runs no code when it is read (skops)."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from abcdlink.corpus.records import Record
+from abcdlink.errors import InputError
+from abcdlink.linking.cutoffs.records import FittedOn
+from abcdlink.linking.learned.linker import LearnedLinker
+from abcdlink.linking.learned.names import read_name
+
+TRUSTED = (
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+)
+"""The parts of our models that skops does not trust by itself; a file with any other is refused."""
+
+
+class _About(Record):
+    """What is known of a saved linker beside its model."""
+
+    name: str
+    position: bool
+    fitted_on: FittedOn
+    scikit_learn: str
+    features: Literal[1] = 1
+    """Version of what the model looks at; raised when features change."""
+
+
+def to_bytes(linker: LearnedLinker) -> bytes:
+    """Return a linker as the content of a file."""
+    from skops.io import dumps
+
+    about = _About(
+        name=linker.name,
+        position=linker.position,
+        fitted_on=linker.fitted_on,
+        scikit_learn=version("scikit-learn"),
+    )
+    data: bytes = dumps({"about": about.model_dump_json(), "model": linker.model})
+    return data
+
+
+def from_bytes(data: bytes, where: str) -> LearnedLinker:
+    """Read a linker.
+
+    Args:
+        data: what ``to_bytes`` gave.
+        where: the file, for messages.
+
+    Raises:
+        InputError: when the content is damaged, holds anything that is not ours, or is from another
+            version of scikit-learn.
+    """
+    content = _read(data, where)
+    try:
+        about = _About.model_validate_json(content["about"])
+        read_name(about.name)
+    except (KeyError, TypeError, ValidationError, InputError):
+        raise _unusable(where, "it says not what it is") from None
+    if about.scikit_learn != version("scikit-learn"):
+        problem = f"it was made with scikit-learn {about.scikit_learn}, and this is {version('scikit-learn')}"
+        raise _unusable(where, problem)
+    return LearnedLinker(about.name, about.fitted_on, content["model"], position=about.position)
+
+
+def _read(data: bytes, where: str) -> dict[str, Any]:
+    """Return the content, its model checked to be one of ours."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.pipeline import Pipeline
+    from skops.io import get_untrusted_types, loads
+
+    try:
+        foreign = set(get_untrusted_types(data=data)) - set(TRUSTED)
+        content = None if foreign else loads(data, trusted=list(TRUSTED))
+    except Exception as error:  # noqa: BLE001 - a damaged file makes skops raise anything
+        raise _unusable(where, f"it cannot be read ({type(error).__name__})") from None
+    if foreign:
+        raise _unusable(where, f"it holds {', '.join(sorted(foreign))}, which no learned linker has")
+    found = content if isinstance(content, dict) else {}
+    model = found.get("model")
+    if not (isinstance(model, Pipeline) and isinstance(model[-1], CalibratedClassifierCV)):
+        raise _unusable(where, "it holds no model of ours")
+    return found
+
+
+def _unusable(where: str, problem: str) -> InputError:
+    msg = f"{where} is no learned linker that can be used: {problem}"
+    return InputError(msg, "learn it again, and use only files that this program wrote")
