@@ -14,6 +14,8 @@ GENERATION = "generation.json"
 VALIDATION = "validation.json"
 SCORES = "scores.parquet"
 BENCHMARK = "benchmark.json"
+CUTOFFS = "cutoffs.json"
+"""Approach -> its cutoff by a rule, fitted on all synthetic pairs."""
 SHORTLIST = "shortlist.json"
 POOLS = "candidates.jsonl"
 POOL_COUNTS = "candidates.json"
@@ -38,6 +40,11 @@ def rank_plan_file(corpus: str, retriever: str) -> str:
 def rankings_part(corpus: str, retriever: str, part: int) -> str:
     """Return the file of one part of a retriever's rankings of one corpus."""
     return f"rankings/{corpus}/{safe(retriever)}/part-{part:05d}.parquet"
+
+
+def model_file(learned: str) -> str:
+    """Return the file of a learned linker that was fitted on all synthetic pairs."""
+    return f"models/{safe(learned)}.skops"
 
 
 def decision_part(corpus: str, approach: str, part: int) -> str:

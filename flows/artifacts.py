@@ -9,7 +9,11 @@ from typing import Any
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from abcdlink.agreement import Agreement
+from abcdlink.evaluation.comparisons import Comparison
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.llm.records import Usage
+from abcdlink.report.pictures import as_image, by_cutoff, series
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.generate import Generation
@@ -49,21 +53,54 @@ def show_validation(run: str, result: Validation) -> None:
 
 
 def show_benchmark(run: str, result: Benchmark) -> None:
-    """Show precision, recall and F1 of every approach, best first."""
-    rows = [
-        {
-            "approach": row.approach.name,
-            "precision": round(row.precision, 4),
-            "recall": round(row.recall, 4),
-            "F1": round(row.f1, 4),
-            "answered": f"{row.answered} of {row.sources}",
-            "seconds": round(row.seconds, 2),
-        }
-        for row in sorted(result.approaches, key=lambda row: -row.f1)
-    ]
-    table(
-        key(run, "benchmark"), rows, f"{result.pairs} synthetic pairs, {result.sources} sources with links, macro mean"
+    """Show what every approach did, best first, what was left out, the comparisons, and a picture."""
+    order = sorted(result.approaches, key=lambda row: -row.f1_of_all)
+    rows = [benchmark_row(row, result.usage.get(row.approach.asked.name)) for row in order]
+    rows += [{"approach": refusal.where, "left out": refusal.reason} for refusal in result.left_out]
+    told = f"{result.pairs} synthetic pairs, {result.sources} sources with links, macro mean"
+    table(key(run, "benchmark"), rows, told)
+    compared = [*result.against_best, *result.llm_against_retriever]
+    table(key(run, "comparisons"), map(comparison_row, compared), "Differences in mean F1; p corrected by Holm")
+    lines = {"F1": series(order, "f1"), "Recall": series(order, "recall")}
+    pictures = [f"![{name} by cutoff]({as_image(by_cutoff(name, of_one))})" for name, of_one in lines.items() if of_one]
+    if pictures:
+        create_markdown_artifact(
+            key=key(run, "benchmark", "picture"), markdown="\n\n".join(pictures), description="F1 and recall by cutoff"
+        )
+
+
+def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
+    """Return one row of the benchmark's table; scores are fractions of 1, seconds and money are of the whole."""
+    cells: dict[str, Any] = {
+        "approach": row.approach.name,
+        "precision": round(row.precision, 4),
+        "recall": round(row.recall, 4),
+        "F1": round(row.f1, 4),
+        "F1, failures as wrong": round(row.f1_of_all, 4),
+        "F1, all sources": round(row.all_sources.f1, 4),
+        "false links": row.all_sources.false_link_rate,
+        "answered": f"{row.answered} of {row.sources}",
+        "seconds": round(row.seconds, 2),
+        "cut": row.cut,
+        "fitted": row.fitted,
+    }
+    if row.outcomes:
+        cells["outcomes"] = ", ".join(f"{count} {outcome}" for outcome, count in row.outcomes.items())
+    if usage:
+        cells["tokens"] = (
+            f"{usage.prompt_tokens} prompt ({usage.cached_tokens} cached), {usage.completion_tokens} completion"
+        )
+        cells["cost"] = round(usage.cost, 4)
+    return cells
+
+
+def comparison_row(one: Comparison) -> dict[str, Any]:
+    """Return one row of the table of comparisons, in points of 100."""
+    mean, low, high = (
+        round(100 * value, 2) for value in (one.difference.mean, one.difference.low, one.difference.high)
     )
+    interval = f"{low} to {high}"
+    return {"F1 of": one.a, "minus F1 of": one.b, "difference": mean, "95 % interval": interval, "p": one.p_adjusted}
 
 
 def show_shortlist(run: str, result: Shortlist) -> None:

@@ -6,12 +6,12 @@ from prefect import flow
 
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SYNTHETIC
-from abcdlink.stages.benchmark import Benchmark, benchmark_done, read_benchmark
+from abcdlink.stages.benchmark import Benchmark, benchmark_done, learned_linkers, read_benchmark
 from abcdlink.store import open_run
 from flows.artifacts import show_benchmark, show_shortlist
-from flows.parameters import BenchmarkParameters, RunKey, run_domain
+from flows.parameters import BenchmarkParameters, RunKey, ShortlistParameters, run_domain
 from flows.parts import decide, rank
-from tasks.approaches import choose_llm_approaches, choose_shortlist, score
+from tasks.approaches import choose_llm_approaches, choose_shortlist, learn, score
 
 
 @flow(name="benchmark", flow_run_name="benchmark {run}")
@@ -20,7 +20,7 @@ def benchmark(
     domain: str = "",
     benchmark: BenchmarkParameters = BenchmarkParameters(),
 ) -> Benchmark:
-    """Score retrievers, and retriever + LLM, on the synthetic corpus of a run.
+    """Score retrievers, learned linkers and LLMs on the synthetic corpus of a run.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
@@ -33,22 +33,24 @@ def benchmark(
     if benchmark_done(store, plan):
         result = read_benchmark(store)
     else:
-        rank(run, SYNTHETIC, plan.retrievers)
+        rank(run, SYNTHETIC, plan.all_retrievers)
+        for name in learned_linkers(store, plan):
+            learn(run, name, plan.folds)
         llm_approaches = choose_llm_approaches(run, domain, plan)
-        for approach in llm_approaches:
-            decide(run, SYNTHETIC, domain, approach)
+        decide(run, SYNTHETIC, domain, llm_approaches)
         result = score(run, plan, llm_approaches)
     show_benchmark(run, result)
     return result
 
 
 @flow(name="shortlist", flow_run_name="shortlist {run}")
-def shortlist(run: RunKey) -> Shortlist:
+def shortlist(run: RunKey, shortlist: ShortlistParameters = ShortlistParameters()) -> Shortlist:
     """Choose the two approaches that propose candidates to the annotators.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        shortlist: how they are chosen.
     """
-    result = choose_shortlist(run)
+    result = choose_shortlist(run, shortlist.rule())
     show_shortlist(run, result)
     return result

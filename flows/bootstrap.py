@@ -8,7 +8,7 @@ from prefect.settings import PREFECT_UI_URL
 
 from flows.artifacts import key
 from flows.benchmark import benchmark as benchmark_flow
-from flows.benchmark import shortlist
+from flows.benchmark import shortlist as shortlist_flow
 from flows.candidates import candidates
 from flows.generate import generate, validate
 from flows.parameters import (
@@ -17,6 +17,7 @@ from flows.parameters import (
     FirstPairs,
     GenerationParameters,
     RunKey,
+    ShortlistParameters,
 )
 from tasks.runs import start_once
 
@@ -31,6 +32,7 @@ def bootstrap(
     pairs: FirstPairs = None,
     generation: GenerationParameters = GenerationParameters(),
     benchmark: BenchmarkParameters = BenchmarkParameters(),
+    shortlist: ShortlistParameters = ShortlistParameters(),
     annotation: AnnotationParameters = AnnotationParameters(),
 ) -> None:
     """Generate, validate, benchmark, shortlist, build pools; then start the flow annotate.
@@ -45,12 +47,13 @@ def bootstrap(
         pairs: use only the first N natural pairs; none: all.
         generation: how the synthetic corpus is written.
         benchmark: which approaches are compared.
+        shortlist: how the two that propose candidates are chosen.
         annotation: how people annotate.
     """
     generate(run, domain, corpus, pairs, generation)
     validate(run, domain)
     benchmark_flow(run, domain, benchmark)
-    shortlist(run)
+    shortlist_flow(run, shortlist)
     candidates(run, domain, annotation)
     start_annotation(run, domain, annotation)
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 from prefect import flow
 
 from abcdlink.layout import NATURAL
-from abcdlink.linking.records import ApproachKind
-from abcdlink.stages.candidates import PoolCounts, candidates_done, read_counts, read_shortlist
+from abcdlink.stages.candidates import (
+    PoolCounts,
+    candidates_done,
+    learned_to_rank,
+    llm_approaches_of,
+    read_counts,
+    read_shortlist,
+    retrievers_to_rank,
+)
 from abcdlink.store import open_run
 from flows.artifacts import show_candidates
 from flows.parameters import AnnotationParameters, RunKey, run_domain
 from flows.parts import decide, rank
-from tasks.approaches import build_pools
+from tasks.approaches import build_pools, rank_with_learned
 
 
 @flow(name="candidates", flow_run_name="candidates {run}")
@@ -33,11 +40,10 @@ def candidates(
         counts = read_counts(store)
     else:
         choice = read_shortlist(store)
-        chosen = (choice.first, choice.second)
-        rank(run, NATURAL, [approach.retriever for approach in chosen if approach.retriever])
-        for approach in chosen:
-            if approach.kind is ApproachKind.LLM:
-                decide(run, NATURAL, domain, approach)
+        rank(run, NATURAL, retrievers_to_rank(choice))
+        for name in learned_to_rank(choice):
+            rank_with_learned(run, NATURAL, name)
+        decide(run, NATURAL, domain, llm_approaches_of(choice))
         counts = build_pools(run, domain, annotation.batches, annotation.seed)
     show_candidates(run, counts)
     return counts

@@ -8,12 +8,17 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from abcdlink.domain import find_domain
+from abcdlink.evaluation.comparisons import Unit
+from abcdlink.evaluation.scores import PAPER_CUTOFFS
+from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
-from abcdlink.stages.benchmark import BenchmarkPlan
+from abcdlink.linking.grid import SAMPLES
+from abcdlink.linking.records import ApproachKind, CutoffRule, Scoring, Setup
 from abcdlink.stages.intake import domain_of
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import RUN_KEY, Store
 
 RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]
@@ -58,27 +63,105 @@ class GenerationParameters(Parameters):
     seed: int = Field(13, ge=0)
 
 
+Name = Annotated[str, Field(pattern=r"^\S+$")]
+AtMost1000 = Annotated[int, Field(ge=1, le=1000)]
+
+
+class LLMParameters(Parameters):
+    """Which set-ups of the LLM are compared: every combination."""
+
+    use: bool = Field(True, description="Off: no LLM is asked.")
+    retrievers: list[Name] = Field(
+        [], description="Retrievers or learned linkers whose top candidates it decides on; empty: the best retriever."
+    )
+    cutoffs: list[AtMost1000] = Field([], description="How many candidates; empty: as the domain says.")
+    setups: list[Setup] = Field(
+        [Setup.LISTWISE],
+        min_length=1,
+        description="listwise: all candidates of a source sentence at once; pairwise: one at a time; "
+        "alone: every target sentence, without a retriever.",
+    )
+    prompt_modes: list[Annotated[int, Field(ge=1, le=4)]] = Field(
+        [4], min_length=1, description="1 no guidance, 2 examples, 3 description, 4 description and examples."
+    )
+    scorings: list[Scoring] = Field(
+        [Scoring.ANSWER],
+        min_length=1,
+        description="answer: what it says; votes: the share of several samples; probability: of the token for link.",
+    )
+    samples: int = Field(SAMPLES, ge=2, le=100, description="Sampled answers that vote.")
+    rules: list[CutoffRule] = Field([], description="Fitted cutoffs of votes and probabilities.")
+
+    def plan(self) -> LLMPlan | None:
+        """Return the same choice as the library's record; ``None``: no LLM."""
+        return LLMPlan.model_validate(self.model_dump(exclude={"use"})) if self.use else None
+
+
 class BenchmarkParameters(Parameters):
     """Which approaches are compared on the synthetic corpus."""
 
     retrievers: list[RetrieverName] = Field(
         [RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID], min_length=1
     )
-    cutoffs: list[Annotated[int, Field(ge=1, le=1000)]] = Field([1, 3, 5, 7, 10, 20], min_length=1)
-    llm_retrievers: list[RetrieverName] = Field(
-        [], description="Retrievers whose top candidates the LLM decides on; empty: the best one by F1."
+    more_retrievers: list[Name] = Field(
+        [], description="Others by name, such as hybrid:bm25-stemmed+bge-m3 or st:organisation/model."
     )
-    prompt_mode: int = Field(
-        4, ge=1, le=4, description="1 no guidance, 2 examples, 3 description, 4 description and examples."
+    learned: list[Name] = Field(
+        ["learned-logistic"],
+        description="Learned linkers: learned-logistic, learned-boosting; with another dense retriever as "
+        "learned-logistic:bge-m3.",
     )
+    cutoffs: list[AtMost1000] = Field(list(PAPER_CUTOFFS), min_length=1)
+    rules: list[CutoffRule] = Field(
+        [CutoffRule.EXPECTED_F1], description="Cutoffs by rule, fitted on the synthetic corpus."
+    )
+    folds: int = Field(5, ge=3, le=20, description="Parts that the pairs are divided into where something is fitted.")
+    llm: LLMParameters = LLMParameters()
 
     def plan(self) -> BenchmarkPlan:
         """Return the same choice as the library's record."""
         return BenchmarkPlan(
-            retrievers=tuple(name.value for name in self.retrievers),
+            retrievers=tuple(dict.fromkeys([*(name.value for name in self.retrievers), *self.more_retrievers])),
+            learned=tuple(self.learned),
             cutoffs=tuple(self.cutoffs),
-            llm_retrievers=tuple(name.value for name in self.llm_retrievers),
-            prompt_mode=self.prompt_mode,
+            rules=tuple(self.rules),
+            folds=self.folds,
+            llm=self.llm.plan(),
+        )
+
+
+class ShortlistParameters(Parameters):
+    """How the two approaches that propose candidates are chosen."""
+
+    kinds: list[ApproachKind] = Field(
+        [],
+        max_length=2,
+        description="Kinds of the first and the second approach; empty: a retriever and an LLM, or a retriever and a "
+        "learned linker when no LLM was asked.",
+    )
+    by: Unit = Field("source", description="What is resampled to tell approaches apart: source sentences or pairs.")
+    recall_target: float = Field(
+        0.0, ge=0, le=1, description="Recall that the cutoffs are to reach; 0: as benchmarked."
+    )
+    fitted_cutoffs: bool = Field(
+        False, description="Allow cutoffs by rule. Fitted on synthetic pairs, they may not suit natural ones."
+    )
+
+    @field_validator("kinds")
+    @classmethod
+    def _none_or_two(cls, kinds: list[ApproachKind]) -> list[ApproachKind]:
+        if kinds and (len(kinds), len(set(kinds))) != (2, 2):
+            msg = "name two different kinds, or none"
+            raise ValueError(msg)
+        return kinds
+
+    def rule(self) -> ShortlistRule:
+        """Return the same choice as the library's record."""
+        return ShortlistRule(
+            kinds=(self.kinds[0], self.kinds[1]) if self.kinds else None,
+            by=self.by,
+            recall_target=self.recall_target,
+            fitted_cutoffs=self.fitted_cutoffs,
         )
 
 

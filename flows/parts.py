@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from abcdlink.linking.grid import steps
 from abcdlink.linking.records import Approach
 from abcdlink.settings import get_settings
 from abcdlink.stages.decide import part_count
@@ -45,18 +47,22 @@ def _rank(
     yield from run_parts(runner, rank_part, [{**parameters, "part": part} for part in open_parts])
 
 
-def decide(run: str, corpus: str, domain: str, approach: Approach) -> None:
-    """Let the LLM decide a corpus of the run; its rankings must be there.
+def decide(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -> None:
+    """Let the LLM decide a corpus of the run by each approach; the rankings must be there.
 
     Parts wait for the LLM and not for this machine: they run in threads, or one after another where
     another runner is set, so that all questions know of each other's limits.
     """
-    parts = range(part_count(open_run(run), corpus))
-    if get_settings().runner != "threads":
-        for part in parts:
-            decide_part(run, corpus, domain, approach, part)
+    if not approaches:
         return
-    parameters = {"run": run, "corpus": corpus, "domain": domain, "approach": approach}
+    parts: list[dict[str, Any]] = [
+        {"run": run, "corpus": corpus, "domain": domain, "approach": approach, "part": part}
+        for approach, part in steps(approaches, part_count(open_run(run), corpus))
+    ]
+    if get_settings().runner != "threads":
+        for parameters in parts:
+            decide_part(**parameters)
+        return
     with task_runner() as runner:
-        for _ in run_parts(runner, decide_part, [{**parameters, "part": part} for part in parts]):
+        for _ in run_parts(runner, decide_part, parts):
             pass

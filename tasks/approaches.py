@@ -5,11 +5,13 @@ from __future__ import annotations
 from prefect import task
 
 from abcdlink.domain import find_domain
-from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.evaluation.shortlist import Shortlist, ShortlistRule
 from abcdlink.linking.records import Approach
 from abcdlink.stages import benchmark as stage
 from abcdlink.stages.candidates import PoolCounts, make_pools
 from abcdlink.stages.decide import decide_part as decide_one_part
+from abcdlink.stages.learn import learn_linker, rank_learned
+from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import open_run
 from tasks import rankers
@@ -29,6 +31,18 @@ def rank_part(run: str, corpus: str, retriever: str, part: int) -> None:
     rankers.rank(run, corpus, retriever, part)
 
 
+@task(task_run_name="learn {name}")
+def learn(run: str, name: str, folds: int) -> None:
+    """Fit a learned linker on the synthetic pairs of the run, and rank these out of fold."""
+    learn_linker(open_run(run), name, folds, prefect_progress)
+
+
+@task(task_run_name="rank {corpus} with {name}")
+def rank_with_learned(run: str, corpus: str, name: str) -> None:
+    """Rank a corpus of the run with the learned linker that it keeps."""
+    rank_learned(open_run(run), corpus, name)
+
+
 @task(task_run_name="{approach.name} on {corpus}, part {part}", **SERVICE_RETRIES)
 def decide_part(run: str, corpus: str, domain: str, approach: Approach, part: int) -> None:
     """Let the LLM decide one part of a corpus."""
@@ -36,21 +50,21 @@ def decide_part(run: str, corpus: str, domain: str, approach: Approach, part: in
 
 
 @task
-def choose_llm_approaches(run: str, domain: str, plan: stage.BenchmarkPlan) -> list[Approach]:
-    """Return the retriever + LLM approaches of a benchmark plan; the rankings must be there."""
+def choose_llm_approaches(run: str, domain: str, plan: BenchmarkPlan) -> list[Approach]:
+    """Return the approaches with an LLM of a benchmark plan; the rankings must be there."""
     return stage.llm_approaches(open_run(run), find_domain(domain), plan)
 
 
 @task
-def score(run: str, plan: stage.BenchmarkPlan, llm_approaches: list[Approach]) -> stage.Benchmark:
+def score(run: str, plan: BenchmarkPlan, llm_approaches: list[Approach]) -> stage.Benchmark:
     """Score all approaches of a plan."""
     return stage.finish_benchmark(open_run(run), plan, llm_approaches)
 
 
 @task
-def choose_shortlist(run: str) -> Shortlist:
+def choose_shortlist(run: str, rule: ShortlistRule) -> Shortlist:
     """Choose the two approaches that propose candidates."""
-    return run_shortlist(open_run(run))
+    return run_shortlist(open_run(run), rule)
 
 
 @task

@@ -32,7 +32,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     """Print a table on stdout; the first ``texts`` columns are text, the others are right-aligned."""
     table = Table(title=title, title_justify="left")
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < texts else "right")
+        # A name is never cut: it is what the next command is given.
+        table.add_column(column, justify="left" if index < texts else "right", no_wrap=index == 0, overflow="fold")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)

@@ -1,9 +1,8 @@
-"""Commands that run one stage here, without Prefect: ``generate``, ``validate``, ``benchmark``."""
+"""Commands that run one stage here, without Prefect: ``generate`` and ``validate``."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -12,24 +11,18 @@ from abcdlink.cli.output import (
     JsonOption,
     RunArgument,
     RunDomainOption,
-    listed,
     print_json,
     print_table,
     say,
 )
-from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.progress import terminal
-
-if TYPE_CHECKING:
-    from abcdlink.evaluation.scores import Scores
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("generate")(generate)
     app.command("validate")(validate)
-    app.command("benchmark")(benchmark)
 
 
 def generate(
@@ -80,73 +73,3 @@ def validate(run: RunArgument, domain: RunDomainOption = "", json: JsonOption = 
     print_table(f"{run}: synthetic against natural documents", ("measure", "value"), result.measures.items())
     for flag in result.flags:
         say(f"Out of bounds: {flag}")
-
-
-def benchmark(
-    corpus: Annotated[Path, typer.Argument(help="Corpus folder with gold links, as `abcdlink import` writes it.")],
-    retrievers: Annotated[str, typer.Option(help="Comma-separated names.")] = "bm25,all-minilm-l6-v2,hybrid",
-    cutoffs: Annotated[str, typer.Option(help="Comma-separated values of k.")] = "1,3,5,7,10,20",
-    definition: Annotated[
-        Literal["paper", "common"],
-        typer.Option(help="Of precision at k: hits / min(k, target sentences), or hits / k (common)."),
-    ] = "paper",
-    first_pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N pairs in file order.")] = None,
-    json: JsonOption = False,
-) -> None:
-    """Score retrievers on a corpus with gold links.
-
-    Example: `abcdlink benchmark corpus --retrievers bm25,hybrid --cutoffs 1,3,5 --definition common`
-    """
-    from abcdlink.corpus.io import read_corpus
-    from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
-    from abcdlink.retrieval import get_retriever, rank_corpus
-
-    chosen, at = [get_retriever(name) for name in listed(retrievers)], whole_numbers(cutoffs)
-    data = read_corpus(corpus).first_pairs(first_pairs)
-    if data.source_count == 0:
-        msg = f"{corpus} holds no gold links"
-        raise InputError(msg, "benchmark a corpus with links, such as the synthetic one of a run")
-    with terminal() as progress:
-        scores = {
-            retriever.name: macro_by_cutoff(score_ranking(data, rank_corpus(data, retriever, progress), at, definition))
-            for retriever in chosen
-        }
-    if json:
-        print_json(
-            {
-                "dataset": data.name,
-                "pairs": len(data.pairs),
-                "sources": data.source_count,
-                "definition": definition,
-                "retrievers": {name: {str(k): measures(s) for k, s in by.items()} for name, by in scores.items()},
-            }
-        )
-        return
-    rows = [
-        (f"{name}@{k}", *(f"{100 * value:.2f}" for value in measures(s).values()))
-        for name, by in scores.items()
-        for k, s in by.items()
-    ]
-    title = (
-        f"{data.name}: {len(data.pairs)} pairs, {data.source_count} sources with links; percent, P@k as {definition}"
-    )
-    print_table(title, ("approach", "precision", "recall", "F1"), rows)
-
-
-def measures(scores: Scores) -> dict[str, float]:
-    """Return precision, recall and F1 as fractions of 1."""
-    return {"precision": scores.precision, "recall": scores.recall, "f1": scores.f1}
-
-
-def whole_numbers(text: str) -> list[int]:
-    """Return a comma-separated list of whole numbers from 1; ``InputError`` says which part is none."""
-    numbers = []
-    for part in listed(text):
-        if not part.isdecimal() or int(part) < 1:
-            msg = f"{part!r} is no cutoff"
-            raise InputError(msg, "give whole numbers from 1, separated by commas")
-        numbers.append(int(part))
-    if not numbers:
-        msg = "no cutoff is given"
-        raise InputError(msg, "give whole numbers from 1, separated by commas")
-    return numbers

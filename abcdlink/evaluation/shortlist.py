@@ -18,6 +18,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, Unit, compare_one_with_many
 from abcdlink.evaluation.cutoff_choice import Lengths, choose_cutoff
 from abcdlink.evaluation.results import ApproachResult
+from abcdlink.linking.cutoffs import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule
 
 if TYPE_CHECKING:
@@ -33,33 +34,44 @@ NAMED = 3
 class ShortlistRule(Record):
     """How the shortlist is chosen.
 
-    ``fitted_cutoffs``: whether approaches whose cutoff is a fitted rule may be chosen. What was
-    fitted on synthetic pairs transfers badly to documents with another density of links.
+    ``kinds``: of the first and the second approach; none: a retriever and an LLM, or a retriever and a
+    learned linker when no LLM was benchmarked. ``fitted_cutoffs``: whether approaches whose cutoff is
+    a fitted rule may be chosen. What was fitted on synthetic pairs transfers badly to documents with
+    another density of links.
 
     Raises:
         InputError: when both kinds are the same.
     """
 
-    kinds: tuple[ApproachKind, ApproachKind] = (ApproachKind.RETRIEVER, ApproachKind.LLM)
+    kinds: tuple[ApproachKind, ApproachKind] | None = None
     by: Unit = Field("source", description="unit of the bootstrap")
     recall_target: float = Field(0.0, ge=0, le=1, description="recall that the cutoffs are to reach; 0: none")
     fitted_cutoffs: bool = False
 
     @model_validator(mode="after")
     def _kinds_differ(self) -> ShortlistRule:
-        if self.kinds[0] is self.kinds[1]:
+        if self.kinds and self.kinds[0] is self.kinds[1]:
             msg = f"both kinds of the shortlist are {self.kinds[0].value!r}"
             raise InputError(msg, "name two different kinds of retriever, learned and llm")
         return self
 
 
 class Shortlist(Record):
-    """Two approaches of different kinds with their cutoffs, and why these, in words."""
+    """Two approaches of different kinds with their cutoffs, and why these, in words.
+
+    ``fitted``: the cutoff of each of them that cuts by a rule, by the approach's name.
+    """
 
     first: Approach
     second: Approach
     reasons: tuple[str, ...]
     rule: ShortlistRule = ShortlistRule()
+    fitted: dict[str, FittedCutoff] = Field(default_factory=dict)
+
+    @property
+    def approaches(self) -> tuple[Approach, Approach]:
+        """Both approaches."""
+        return self.first, self.second
 
 
 def shortlist(
@@ -80,7 +92,9 @@ def shortlist(
         InputError: when the benchmark holds no approach of a kind that may be chosen.
     """
     chosen, reasons = [], []
-    for kind in rule.kinds:
+    with_llm = any(result.approach.kind is ApproachKind.LLM for result in results)
+    second = ApproachKind.LLM if with_llm else ApproachKind.LEARNED
+    for kind in rule.kinds or (ApproachKind.RETRIEVER, second):
         best, why = _best_of_kind(results, table, rule, kind)
         approach, why_cutoff = choose_cutoff(best.approach, results, rule.recall_target, lengths)
         chosen.append(approach)
@@ -118,7 +132,7 @@ def _best_of_kind(
     if left_out:
         reasons.append(f"{left_out} approach(es) with a fitted cutoff were left out: such cutoffs transfer badly.")
     if taken.fitted:
-        reasons.append(f"{taken.approach.name}: {taken.fitted}.")
+        reasons.append(f"{taken.approach.name} was {taken.fitted}.")
     return taken, reasons
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.errors import InputError
-from abcdlink.linking.records import Approach, ApproachKind, Decision
+from abcdlink.linking.records import Decision
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,15 +60,3 @@ def decide_chosen(name: str, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) 
         for pair, by_source in chosen_targets(rankings, chosen).items()
         for source, targets in by_source.items()
     ]
-
-
-def decide_top_k(approach: Approach, rankings: pd.DataFrame) -> list[Decision]:
-    """Decide that the top-ranked targets up to the approach's cutoff are links, for every source.
-
-    Raises:
-        InputError: when an LLM decides, or the cutoff is a rule.
-    """
-    if approach.kind is ApproachKind.LLM:
-        msg = f"{approach.name} decides by an LLM"
-        raise InputError(msg, "let the linker of its kind decide")
-    return decide_chosen(approach.name, rankings, (rankings["rank"] <= approach.k).to_numpy())

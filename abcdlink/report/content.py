@@ -30,10 +30,10 @@ from abcdlink.layout import (
     VALIDATION,
     batch_file,
 )
-from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.linking.records import Approach
 from abcdlink.llm.records import Usage
-from abcdlink.report.pictures import Series
 from abcdlink.settings import Settings
+from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.store import Store
 
 R = TypeVar("R", bound=BaseModel)
@@ -63,7 +63,7 @@ class Content:
     synthetic: Corpus | None
     generation: dict[str, Any] | None
     validation: dict[str, Any] | None
-    benchmark: dict[str, Any] | None
+    benchmark: Benchmark | None
     shortlist: Shortlist | None
     pools: dict[str, Any] | None
     decided: dict[str, Usage]
@@ -107,25 +107,8 @@ class Content:
     @cached_property
     def results(self) -> list[ApproachResult]:
         """The benchmark's approaches, best F1 first; sources without an answer count as 0 in this order."""
-        found = (self.benchmark or {}).get("approaches", [])
-        return sorted(map(ApproachResult.model_validate, found), key=lambda result: -result.f1_of_all)
-
-    def series(self, measure: str) -> list[Series]:
-        """Return one measure of the benchmark by cutoff: retrievers, then approaches with an LLM.
-
-        Approaches that cut by a rule have no place on this axis; the table has them.
-        """
-        lines: dict[str, dict[int, float]] = {}
-        points = []
-        for result in self.results:
-            approach, value = result.approach, getattr(result, measure)
-            if not isinstance(approach.cutoff, int):
-                continue
-            if approach.kind is ApproachKind.LLM:
-                points.append(Series(approach.name, {approach.cutoff: value}, alone=True))
-            else:
-                lines.setdefault(approach.retriever, {})[approach.cutoff] = value
-        return [Series(name, values) for name, values in sorted(lines.items())] + points
+        found = self.benchmark.approaches if self.benchmark else ()
+        return sorted(found, key=lambda result: -result.f1_of_all)
 
     @cached_property
     def disagreements(self) -> dict[str, list[Disagreement]]:
@@ -154,10 +137,15 @@ class Content:
         return {name: corpus.refused for name, corpus in corpora.items() if corpus is not None and corpus.refused}
 
     @property
+    def usage_of_benchmark(self) -> dict[str, Usage]:
+        """Approach with an LLM -> what its questions on the synthetic pairs cost."""
+        return self.benchmark.usage if self.benchmark else {}
+
+    @property
     def costs(self) -> dict[str, Usage]:
         """Stage or approach -> what its LLM calls cost."""
         costs = {"generate": self.generation["usage"]} if self.generation else {}
-        costs |= {f"{name}, synthetic pairs": usage for name, usage in (self.benchmark or {}).get("usage", {}).items()}
+        costs |= {f"{name}, synthetic pairs": usage for name, usage in self.usage_of_benchmark.items()}
         costs |= {f"{name}, natural pairs": usage for name, usage in self.decided.items()}
         return {name: Usage.model_validate(usage) for name, usage in costs.items()}
 
@@ -191,7 +179,7 @@ def gather(store: Store) -> Content:
         synthetic=_corpus(store, SYNTHETIC),
         generation=_json(store, GENERATION),
         validation=_json(store, VALIDATION),
-        benchmark=_json(store, BENCHMARK),
+        benchmark=read_benchmark(store) if store.exists(BENCHMARK) else None,
         shortlist=Shortlist.model_validate_json(store.read_text(SHORTLIST)) if store.exists(SHORTLIST) else None,
         pools=_json(store, POOL_COUNTS),
         decided=_usage_of_decisions(store, NATURAL),

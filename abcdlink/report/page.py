@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from abcdlink import __version__
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
-from abcdlink.report.pictures import acceptance_bars, by_cutoff, kappa_intervals
+from abcdlink.report.pictures import acceptance_bars, by_cutoff, kappa_intervals, series
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def render(content: Content) -> str:
 
 def _pictures(content: Content) -> dict[str, Markup]:
     pictures = {}
-    if content.results:
-        pictures["f1"] = by_cutoff("F1", content.series("f1"))
-        pictures["recall"] = by_cutoff("Recall", content.series("recall"))
+    if series(content.results, "f1"):
+        pictures["f1"] = by_cutoff("F1", series(content.results, "f1"))
+        pictures["recall"] = by_cutoff("Recall", series(content.results, "recall"))
     if content.agreement:
         result = content.agreement
         rows = {f"batch {batch}": measures for batch, measures in result.batches.items()}

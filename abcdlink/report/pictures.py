@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from markupsafe import Markup, escape
 
 from abcdlink.agreement import Acceptance, Measures
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.judgments import RANDOM
+from abcdlink.linking.records import ApproachKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,15 +100,33 @@ def as_image(picture: Markup) -> str:
     return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
 
 
-def by_cutoff(measure: str, series: Sequence[Series]) -> Markup:
-    """Draw one measure (``F1``, ``Recall``) by cutoff, one line a retriever, one point an LLM approach."""
-    cutoffs = sorted({cutoff for one in series for cutoff in one.values})
+def series(results: Sequence[ApproachResult], measure: Literal["precision", "recall", "f1"]) -> list[Series]:
+    """Return one measure of a benchmark by cutoff: retrievers and learned linkers, then approaches with an LLM.
+
+    Approaches that cut by a rule, and an LLM alone, have no place on this axis; the table has them.
+    """
+    lines: dict[str, dict[int, float]] = {}
+    points = []
+    for result in results:
+        approach, value = result.approach, getattr(result, measure)
+        if not isinstance(approach.cutoff, int):
+            continue
+        if approach.kind is ApproachKind.LLM:
+            points.append(Series(approach.name, {approach.cutoff: value}, alone=True))
+        else:
+            lines.setdefault(approach.retriever, {})[approach.cutoff] = value
+    return [Series(name, values) for name, values in sorted(lines.items())] + points
+
+
+def by_cutoff(measure: str, lines: Sequence[Series]) -> Markup:
+    """Draw one measure (``F1``, ``Recall``) by cutoff, a line for what ranks, a point for an approach with an LLM."""
+    cutoffs = sorted({cutoff for one in lines for cutoff in one.values})
     place = {cutoff: index for index, cutoff in enumerate(cutoffs)}
-    told = "; ".join(f"{s.name}: " + ", ".join(f"{v:.2f} at {k}" for k, v in sorted(s.values.items())) for s in series)
+    told = "; ".join(f"{s.name}: " + ", ".join(f"{v:.2f} at {k}" for k, v in sorted(s.values.items())) for s in lines)
     parts: list[Markup] = []
-    columns = 1 if max(len(one.name) for one in series) > LONG_NAME else 2
-    with _picture(2.6 + 0.2 * ceil(len(series) / columns), f"{measure} by cutoff. {told}.", parts) as axes:
-        for one, colour, marker in zip(series, cycle(SERIES), cycle(MARKERS), strict=False):
+    columns = 1 if max(len(one.name) for one in lines) > LONG_NAME else 2
+    with _picture(2.6 + 0.2 * ceil(len(lines) / columns), f"{measure} by cutoff. {told}.", parts) as axes:
+        for one, colour, marker in zip(lines, cycle(SERIES), cycle(MARKERS), strict=False):
             points = sorted(one.values.items())
             axes.plot(
                 [place[cutoff] for cutoff, _ in points],
@@ -120,7 +140,7 @@ def by_cutoff(measure: str, series: Sequence[Series]) -> Markup:
             )
         axes.set_xticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs])
         axes.set_xlabel("cutoff k")
-        axes.set_ylim(0, min(1.0, ceil(5 * max(max(one.values.values()) for one in series) + 0.01) / 5))
+        axes.set_ylim(0, min(1.0, ceil(5 * max(max(one.values.values()) for one in lines) + 0.01) / 5))
         axes.grid(axis="y")
         axes.get_figure().legend(loc="outside lower center", ncol=columns, frameon=False)  # type: ignore[union-attr]
     return parts[0]

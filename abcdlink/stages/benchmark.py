@@ -1,31 +1,30 @@
-"""Stage benchmark: retrievers, and retriever + LLM, scored on the synthetic corpus."""
+"""Stage benchmark: retrievers, learned linkers and LLMs, scored on the synthetic corpus."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.corpus.records import Corpus, Record
+from abcdlink.corpus.records import Corpus, Record, Refusal
 from abcdlink.domain import Domain
-from abcdlink.evaluation.results import ApproachResult, count_outcomes
-from abcdlink.evaluation.scores import (
-    PAPER_CUTOFFS,
-    all_sources,
-    all_sources_by_cutoff,
-    macro,
-    macro_by_cutoff,
-    score_decisions,
-    score_ranking,
-)
-from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC
-from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.errors import InputError
+from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, compare_with_best
+from abcdlink.evaluation.results import ApproachResult
+from abcdlink.layout import BENCHMARK, CUTOFFS, SCORES, SYNTHETIC
+from abcdlink.linking.folds import Folds
+from abcdlink.linking.grid import steps
+from abcdlink.linking.learned import is_learned
+from abcdlink.linking.records import Approach
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.decide import decide_part, part_count, read_decisions
+from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.once import is_done
+from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import rank, read_rankings
+from abcdlink.stages.score import Scored, divide, score_cutoffs, score_llm, score_rules
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -34,27 +33,22 @@ if TYPE_CHECKING:
 STAGE = "benchmark"
 
 
-class BenchmarkPlan(Record):
-    """Which approaches are compared.
-
-    ``llm_retrievers``: retrievers whose top candidates an LLM decides on; empty: the one with the
-    best F1.
-    """
-
-    retrievers: tuple[str, ...] = Field(("bm25", "all-minilm-l6-v2", "hybrid"), min_length=1)
-    cutoffs: tuple[int, ...] = Field(PAPER_CUTOFFS, min_length=1)
-    llm_retrievers: tuple[str, ...] = ()
-    prompt_mode: int = Field(4, ge=1, le=4)
-
-
 class Benchmark(Record):
-    """The outcome of the stage, as kept in ``benchmark.json``."""
+    """The outcome of the stage, as kept in ``benchmark.json``.
+
+    ``left_out``: approaches of the plan that could not be scored, with the reason. ``against_best``:
+    the approach with the highest mean F1 compared with every other. ``llm_against_retriever``: each
+    approach with an LLM compared with its retriever at that one's best cutoff.
+    """
 
     pairs: int
     sources: int
     cutoffs: tuple[int, ...]
     approaches: tuple[ApproachResult, ...]
     usage: dict[str, Usage]
+    left_out: tuple[Refusal, ...] = ()
+    against_best: tuple[Comparison, ...] = ()
+    llm_against_retriever: tuple[Comparison, ...] = ()
 
 
 def benchmark_done(store: Store, plan: BenchmarkPlan) -> bool:
@@ -68,90 +62,112 @@ def read_benchmark(store: Store) -> Benchmark:
     return Benchmark.model_validate_json(store.read_text(BENCHMARK))
 
 
+def why_not_fitted(store: Store, plan: BenchmarkPlan) -> str:
+    """Say why nothing can be fitted on the synthetic pairs; empty when it can."""
+    try:
+        divide(read_corpus_from(store, SYNTHETIC), plan.folds)
+    except InputError as error:
+        return error.problem
+    return ""
+
+
+def learned_linkers(store: Store, plan: BenchmarkPlan) -> tuple[str, ...]:
+    """Return the learned linkers that can be fitted; the others are ``left_out`` of the result."""
+    return () if why_not_fitted(store, plan) else plan.all_learned
+
+
 def llm_approaches(store: Store, domain: Domain, plan: BenchmarkPlan) -> list[Approach]:
-    """Return the retriever + LLM approaches of a plan; the rankings of its retrievers must be there."""
-    retrievers = plan.llm_retrievers or (_best_retriever(store, plan),)
-    cutoff = domain.settings.llm_candidates
-    return [
-        Approach(kind=ApproachKind.LLM, retriever=retriever, cutoff=cutoff, prompt_mode=plan.prompt_mode)
-        for retriever in retrievers
-    ]
+    """Return the approaches with an LLM; the rankings of retrievers and learned linkers must be there.
+
+    Raises:
+        InputError: when the LLM is to decide on candidates of a learned linker that cannot be fitted.
+    """
+    if plan.llm is None:
+        return []
+    retrievers = plan.llm.retrievers or (_best_ranker(store, plan),)
+    missing = {name for name in retrievers if is_learned(name)} - set(learned_linkers(store, plan))
+    if missing:
+        msg = f"{min(missing)} cannot be fitted: {why_not_fitted(store, plan)}"
+        raise InputError(msg, "let the LLM decide on the candidates of a retriever, or generate more pairs")
+    return plan.llm.approaches(retrievers, plan.llm.cutoffs or (domain.settings.llm_candidates,))
 
 
-def _best_retriever(store: Store, plan: BenchmarkPlan) -> str:
+def _best_ranker(store: Store, plan: BenchmarkPlan) -> str:
+    """Return the retriever with the best F1 at any cutoff; of equals the one that the plan names first."""
     corpus = read_corpus_from(store, SYNTHETIC)
-    results = [result for name in plan.retrievers for result in _score_retriever(store, corpus, name, plan)[0]]
+    results = [
+        scored.result
+        for name in plan.retrievers or plan.learned
+        for scored in score_cutoffs(corpus, name, read_rankings(store, SYNTHETIC, name), plan, None)
+    ]
     return max(results, key=lambda result: result.f1).approach.retriever
 
 
-def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: list[Approach]) -> Benchmark:
+def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Approach]) -> Benchmark:
     """Score all approaches of a plan and keep the results; rankings and decisions must be there."""
     import pandas as pd
 
-    corpus = read_corpus_from(store, SYNTHETIC)
-    results: list[ApproachResult] = []
-    tables: list[pd.DataFrame] = []
-    usage: dict[str, Usage] = {}
-    for retriever in plan.retrievers:
-        scored, frames = _score_retriever(store, corpus, retriever, plan)
-        results += scored
-        tables += frames
-    for approach in with_llm:
-        part = read_decisions(store, SYNTHETIC, approach)
-        table = score_decisions(corpus, part.decisions)
-        usage[approach.name] = part.usage
-        result = ApproachResult(
-            approach=approach,
-            **macro(table).model_dump(),
-            all_sources=all_sources(corpus, part.decisions),
-            seconds=part.usage.seconds,
-            pairs=len(corpus.pairs),
-            outcomes=count_outcomes(part.decisions),
-            prompt_hash=part.prompt_hash,
-        )
-        results.append(result)
-        tables.append(_named(table, approach))
-    store.write_table(SCORES, pd.concat(tables, ignore_index=True))
+    corpus, reason = read_corpus_from(store, SYNTHETIC), why_not_fitted(store, plan)
+    folds = None if reason else divide(corpus, plan.folds)
+    usage = {a.name: read_decisions(store, SYNTHETIC, a).usage for a in with_llm}
+    scored = [*_score_rankings(store, corpus, plan, folds), *_score_llms(store, corpus, with_llm, folds)]
+    table = pd.concat([one.table for one in scored], ignore_index=True)
+    results = tuple(one.result for one in scored)
     benchmark = Benchmark(
         pairs=len(corpus.pairs),
         sources=corpus.source_count,
         cutoffs=plan.cutoffs,
-        approaches=tuple(results),
+        approaches=results,
         usage=usage,
+        left_out=tuple(_left_out(plan, with_llm, reason)) if reason else (),
+        against_best=tuple(compare_with_best(table)),
+        llm_against_retriever=tuple(_llm_against_retriever(results, table)),
     )
+    fitted = {one.result.approach.name: one.fitted.model_dump(mode="json") for one in scored if one.fitted}
+    store.write_text(CUTOFFS, json.dumps(fitted, indent=2))
+    store.write_table(SCORES, table)
     store.write_text(BENCHMARK, benchmark.model_dump_json(indent=2))
     return benchmark
 
 
-def _score_retriever(
-    store: Store, corpus: Corpus, retriever: str, plan: BenchmarkPlan
-) -> tuple[list[ApproachResult], list[pd.DataFrame]]:
-    """Score one retriever at every cutoff: results, and a per-source table for each."""
-    rankings, effort = read_rankings(store, SYNTHETIC, retriever)
-    frame = score_ranking(corpus, rankings, plan.cutoffs)
-    over_all_sources = all_sources_by_cutoff(corpus, rankings, plan.cutoffs)
-    results, tables = [], []
-    for cutoff, scores in macro_by_cutoff(frame).items():
-        approach = Approach(kind=ApproachKind.RETRIEVER, retriever=retriever, cutoff=cutoff)
-        result = ApproachResult(
-            approach=approach,
-            **scores.model_dump(),
-            all_sources=over_all_sources[cutoff],
-            seconds=effort.cost,
-            pairs=len(corpus.pairs),
-            cut=effort.cut,
-        )
-        results.append(result)
-        tables.append(_named(frame[frame["cutoff"] == cutoff], approach))
-    return results, tables
+def _score_rankings(store: Store, corpus: Corpus, plan: BenchmarkPlan, folds: Folds | None) -> Iterator[Scored]:
+    for name in (*plan.retrievers, *(plan.learned if folds else ())):
+        rankings = read_rankings(store, SYNTHETIC, name)
+        yield from score_cutoffs(corpus, name, rankings, plan, folds)
+        if folds:
+            yield from score_rules(corpus, name, rankings, plan, folds)
 
 
-def _named(table: pd.DataFrame, approach: Approach) -> pd.DataFrame:
-    """Put the approach before the per-source scores; retrievers answer every source."""
-    columns = ["approach", "kind", "cutoff", "pair", "source", "precision", "recall", "f1", "answered"]
-    answered = table.get("answered", True)
-    named = table.assign(approach=approach.name, kind=approach.kind.value, cutoff=approach.cutoff, answered=answered)
-    return named[columns]
+def _score_llms(store: Store, corpus: Corpus, approaches: Sequence[Approach], folds: Folds | None) -> Iterator[Scored]:
+    for approach in approaches:
+        if approach.rule and not folds:
+            continue
+        cost = read_rankings(store, SYNTHETIC, approach.retriever).effort.cost if approach.retriever else 0.0
+        part = read_decisions(store, SYNTHETIC, approach)
+        yield score_llm(corpus, approach, part, cost, folds)
+
+
+def _left_out(plan: BenchmarkPlan, with_llm: Sequence[Approach], reason: str) -> Iterator[Refusal]:
+    """Yield what could not be fitted."""
+    names = [*plan.all_learned]
+    names += [f"{retriever}@{rule}" for retriever in plan.retrievers for rule in plan.rules]
+    names += [approach.name for approach in with_llm if approach.rule]
+    for name in names:
+        yield Refusal(where=name, reason=f"nothing could be fitted: {reason}")
+
+
+def _llm_against_retriever(results: Sequence[ApproachResult], table: pd.DataFrame) -> Iterator[Comparison]:
+    """Compare each approach with an LLM with its retriever at the cutoff with the best F1."""
+    fixed = [r for r in results if isinstance(r.approach.cutoff, int) and r.approach.prompt_mode is None]
+    best: dict[str, ApproachResult] = {}
+    for result in sorted(fixed, key=lambda r: r.f1):
+        best[result.approach.retriever] = result
+    with_llm: dict[str, list[str]] = {}
+    for result in results:
+        if result.approach.prompt_mode is not None and result.approach.retriever in best:
+            with_llm.setdefault(result.approach.retriever, []).append(result.approach.name)
+    for retriever, names in with_llm.items():
+        yield from compare_one_with_many(table, best[retriever].approach.name, names)
 
 
 def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progress: Progress = silent) -> Benchmark:
@@ -159,10 +175,11 @@ def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progress: P
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
     if benchmark_done(store, plan):
         return read_benchmark(store)
-    for retriever in plan.retrievers:
+    for retriever in plan.all_retrievers:
         rank(store, SYNTHETIC, retriever, progress)
+    for name in learned_linkers(store, plan):
+        learn_linker(store, name, plan.folds, progress)
     approaches = llm_approaches(store, domain, plan)
-    for approach in approaches:
-        for part in range(part_count(store, SYNTHETIC)):
-            decide_part(store, SYNTHETIC, domain, approach, part, progress)
+    for approach, part in steps(approaches, part_count(store, SYNTHETIC)):
+        decide_part(store, SYNTHETIC, domain, approach, part, progress)
     return finish_benchmark(store, plan, approaches)

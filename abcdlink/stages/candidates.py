@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from abcdlink.candidates import build_pools, split_batches
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
@@ -11,12 +9,16 @@ from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
-from abcdlink.linking.records import Approach, ApproachKind, Decision
-from abcdlink.linking.top_k import decide_top_k
+from abcdlink.linking.grid import steps
+from abcdlink.linking.learned import is_learned
+from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.progress import Progress, silent
-from abcdlink.stages.decide import decide_part, part_count, read_decisions
+from abcdlink.stages.decide import decide_part, part_count
+from abcdlink.stages.learn import rank_learned
+from abcdlink.stages.links import decided_links
 from abcdlink.stages.once import is_done
-from abcdlink.stages.rank import rank, read_rankings
+from abcdlink.stages.plan import retrievers_under
+from abcdlink.stages.rank import rank
 from abcdlink.store import Store
 
 STAGE = "candidates"
@@ -43,6 +45,22 @@ def read_shortlist(store: Store) -> Shortlist:
     return Shortlist.model_validate_json(store.read_text(SHORTLIST))
 
 
+def retrievers_to_rank(shortlist: Shortlist) -> list[str]:
+    """Return the retrievers that the shortlisted approaches need, those under learned linkers included."""
+    names = [approach.retriever for approach in shortlist.approaches if approach.retriever]
+    return list(dict.fromkeys(part for name in names for part in retrievers_under(name)))
+
+
+def learned_to_rank(shortlist: Shortlist) -> list[str]:
+    """Return the learned linkers that the shortlisted approaches need."""
+    return [name for name in dict.fromkeys(a.retriever for a in shortlist.approaches) if is_learned(name)]
+
+
+def llm_approaches_of(shortlist: Shortlist) -> list[Approach]:
+    """Return the shortlisted approaches that ask an LLM."""
+    return [approach for approach in shortlist.approaches if approach.kind is ApproachKind.LLM]
+
+
 def candidates_done(store: Store, batches: int, seed: int) -> bool:
     """Tell whether the run already holds the pools that are asked for."""
     return is_done(store, STAGE, POOL_COUNTS, {"batches": batches, "seed": seed})
@@ -58,7 +76,10 @@ def make_pools(store: Store, domain: Domain, batches: int, seed: int) -> PoolCou
     sizes = domain.settings.pool
     result = build_pools(
         corpus,
-        (_decisions(store, shortlist.first, sizes.first), _decisions(store, shortlist.second, sizes.second)),
+        (
+            decided_links(store, shortlist, shortlist.first, sizes.first),
+            decided_links(store, shortlist, shortlist.second, sizes.second),
+        ),
         (shortlist.first.kind.value, shortlist.second.kind.value),
         domain,
         store.key,
@@ -87,28 +108,17 @@ def make_pools(store: Store, domain: Domain, batches: int, seed: int) -> PoolCou
     return counts
 
 
-def _decisions(store: Store, approach: Approach, size: int) -> Sequence[Decision]:
-    """Return what an approach decided on the natural pairs.
-
-    A retriever fills its ``size`` places in the pool also when its cutoff is smaller: people judge
-    a pool of this size anyway, and more candidates mean more links found.
-    """
-    if approach.kind is ApproachKind.RETRIEVER:
-        filling = approach.model_copy(update={"cutoff": max(approach.k, size)})
-        return decide_top_k(filling, read_rankings(store, NATURAL, approach.retriever).table)
-    return read_decisions(store, NATURAL, approach).decisions
-
-
 def run_candidates(store: Store, domain: Domain, batches: int, seed: int, progress: Progress = silent) -> PoolCounts:
     """Run the whole stage, or return its kept result."""
     if candidates_done(store, batches, seed):
         return read_counts(store)
     shortlist = read_shortlist(store)
-    for approach in (shortlist.first, shortlist.second):
-        rank(store, NATURAL, approach.retriever, progress)
-        if approach.kind is ApproachKind.LLM:
-            for part in range(part_count(store, NATURAL)):
-                decide_part(store, NATURAL, domain, approach, part, progress)
+    for retriever in retrievers_to_rank(shortlist):
+        rank(store, NATURAL, retriever, progress)
+    for name in learned_to_rank(shortlist):
+        rank_learned(store, NATURAL, name)
+    for approach, part in steps(llm_approaches_of(shortlist), part_count(store, NATURAL)):
+        decide_part(store, NATURAL, domain, approach, part, progress)
     return make_pools(store, domain, batches, seed)
 
 

@@ -7,8 +7,8 @@ import hashlib
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.domain import Domain
 from abcdlink.drops import DropResult
-from abcdlink.layout import NATURAL, SHORTLIST
-from abcdlink.stages.candidates import read_shortlist
+from abcdlink.layout import NATURAL, SHORTLIST, model_file
+from abcdlink.stages.candidates import learned_to_rank, read_shortlist
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
 
@@ -37,6 +37,8 @@ def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
         files = {taken.name: taken.digest for taken in result.taken}
         store.note("drop", {"shortlist_of": base.key, "files": files})
         describe_run(store, domain)
+        for name in learned_to_rank(choice):
+            store.folder.write(model_file(name), base.folder.read(model_file(name)))
         # Written last: its being there means that the run is begun as a whole.
         store.write_text(SHORTLIST, choice.model_dump_json(indent=2))
     return store

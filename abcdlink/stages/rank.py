@@ -92,6 +92,16 @@ class RankingEffort(Record):
             max_length=whole.max_length,
         )
 
+    @classmethod
+    def on_top(cls, efforts: Sequence[RankingEffort], seconds: float) -> RankingEffort:
+        """Return what rankings took that were made from others within so many seconds."""
+        return cls(
+            seconds=seconds + sum(one.seconds for one in efforts),
+            kept_seconds=sum(one.kept_seconds for one in efforts),
+            cut=sum(one.cut for one in efforts),
+            max_length=min((one.max_length for one in efforts if one.max_length), default=None),
+        )
+
 
 class Rankings(NamedTuple):
     """A table as ``rank_corpus`` returns it, and what it took."""
@@ -197,6 +207,23 @@ def rank(store: Store, corpus_name: str, retriever: str, progress: Progress = si
     steps = [*((ranker.warm, part) for part in ranker.plan.warm_parts), *((ranker.rank, part) for part in open_parts)]
     for do, part in progress(steps, f"rank {corpus_name} with {retriever}"):
         do(part)
+
+
+def holds_rankings(store: Store, corpus_name: str, name: str) -> bool:
+    """Tell whether the run holds rankings that ``keep_rankings`` kept."""
+    return store.exists(rank_plan_file(corpus_name, name))
+
+
+def keep_rankings(store: Store, corpus_name: str, name: str, table: pd.DataFrame, effort: RankingEffort) -> None:
+    """Keep rankings that no retriever made, as one part."""
+    own = Effort(cut=effort.cut, max_length=effort.max_length, kept_seconds=effort.kept_seconds)
+    took = PartEffort(prepare_seconds=0.0, score_seconds=effort.seconds, effort=own)
+    kept = table.copy(deep=False)
+    kept.attrs[EFFORT] = took.model_dump()
+    store.write_table(rankings_part(corpus_name, name, 0), kept)
+    plan = RankPlan(sentences_per_part=None, sentences=0, parts=(tuple(table["pair"].cat.categories),))
+    # Written last: with the plan there, the rankings are whole.
+    store.write_text(rank_plan_file(corpus_name, name), plan.model_dump_json())
 
 
 def read_rankings(store: Store, corpus_name: str, retriever: str, pairs: Collection[str] | None = None) -> Rankings:

@@ -5,17 +5,27 @@ from __future__ import annotations
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.evaluation.cutoff_choice import Lengths, mean_target_sentences
 from abcdlink.evaluation.shortlist import Shortlist, ShortlistRule, shortlist
-from abcdlink.layout import NATURAL, SCORES, SHORTLIST, SYNTHETIC
+from abcdlink.layout import CUTOFFS, NATURAL, SCORES, SHORTLIST, SYNTHETIC
+from abcdlink.linking.cutoffs import FittedCutoff
 from abcdlink.stages.benchmark import read_benchmark
+from abcdlink.stages.once import is_done
 from abcdlink.store import Store
 
+STAGE = "shortlist"
 
-def run_shortlist(store: Store) -> Shortlist:
-    """Choose among the approaches of the benchmark, or return the kept choice."""
-    if not store.exists(SHORTLIST):
-        results = read_benchmark(store).approaches
+
+def run_shortlist(store: Store, rule: ShortlistRule) -> Shortlist:
+    """Choose among the approaches of the benchmark, or return the kept choice.
+
+    Raises:
+        InputError: when the run's shortlist was chosen by another rule.
+    """
+    results = read_benchmark(store).approaches
+    if not is_done(store, STAGE, SHORTLIST, rule.model_dump(mode="json")):
         benchmark, annotated = (mean_target_sentences(read_corpus_from(store, name)) for name in (SYNTHETIC, NATURAL))
         lengths = Lengths(benchmark=benchmark, annotated=annotated)
-        choice = shortlist(results, store.read_table(SCORES), ShortlistRule(), lengths)
-        store.write_text(SHORTLIST, choice.model_dump_json(indent=2))
+        choice = shortlist(results, store.read_table(SCORES), rule, lengths)
+        cutoffs = store.read_json(CUTOFFS)
+        fitted = {a.name: FittedCutoff.model_validate(cutoffs[a.name]) for a in choice.approaches if a.name in cutoffs}
+        store.write_text(SHORTLIST, choice.model_copy(update={"fitted": fitted}).model_dump_json(indent=2))
     return Shortlist.model_validate_json(store.read_text(SHORTLIST))

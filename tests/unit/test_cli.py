@@ -89,8 +89,8 @@ def test_benchmark_prints_one_json_object_in_fractions(run: Run, corpus: Path) -
     result = json.loads(out)
     assert code == 0
     assert (result["pairs"], result["sources"]) == (1, 2)
-    assert result["retrievers"]["bm25"]["1"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0}
-    assert result["retrievers"]["bm25"]["3"]["precision"] == pytest.approx(1 / 3)
+    assert {result["approaches"]["bm25@1"][name] for name in ("precision", "recall", "f1")} == {1.0}
+    assert result["approaches"]["bm25@3"]["precision"] == pytest.approx(1 / 3)
 
 
 def test_benchmark_takes_either_definition_of_precision(run: Run, corpus: Path) -> None:
@@ -102,7 +102,7 @@ def test_benchmark_takes_either_definition_of_precision(run: Run, corpus: Path) 
         )
         result = json.loads(out)
         assert (code, result["definition"]) == (0, definition)
-        precision[definition] = result["retrievers"]["bm25"]["5"]["precision"]
+        precision[definition] = result["approaches"]["bm25@5"]["precision"]
     assert precision == pytest.approx({"paper": 1 / 3, "common": 1 / 5})
     assert run("benchmark", corpus, "--definition", "other")[0] == 2
     assert "P@k as paper" in " ".join(run("benchmark", corpus, "--retrievers", "bm25")[1].split())
@@ -133,7 +133,15 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path) -> None:
     [
         (("benchmark", "nowhere"), "nowhere", "abcdlink import"),
         (("benchmark", "corpus", "--retrievers", "bm26"), "no retriever 'bm26'", "bm25"),
-        (("benchmark", "corpus", "--cutoffs", "1,x"), "'x' is no cutoff", "whole numbers"),
+        (("benchmark", "corpus", "--cutoffs", "1,x"), "'x' is no cutoff", "expected-f1"),
+        (("benchmark", "corpus", "--cutoffs", ","), "no cutoff is given", "separated by commas"),
+        (("benchmark", "corpus", "--retrievers", "learned-forest"), "no learned linker", "learned-logistic"),
+        (("benchmark", "corpus", "--retrievers", "bm25", "--cutoffs", "gap"), "too few for 3 folds", "fewer folds"),
+        (("benchmark", "corpus", "--cutoffs", "gap", "--group", "("), "no regular expression", "beginning"),
+        (("benchmark", "corpus", "--cutoffs", "gap", "--group", "x-"), "does not begin with 'x-'", "matches"),
+        (("scores", "never"), "no run 'never'", "run bootstrap"),
+        (("compare", "never"), "no run 'never'", "run bootstrap"),
+        (("errors", "never", "bm25@3"), "no run 'never'", "run bootstrap"),
         (("import", "word", "texts", "--out", "o"), "'word'", "abcd-link"),
         (("import", "text", "nowhere", "--out", "o"), "nowhere", ""),
         (("agreement", "nowhere.csv"), "no file nowhere.csv", "annotations.csv"),

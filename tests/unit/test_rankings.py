@@ -6,14 +6,11 @@ import io
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from scripted import PROPERTY, Scripted, document, scripted_corpora
 
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.errors import InputError
-from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.linking.top_k import decide_top_k, top_k
+from abcdlink.linking.top_k import decide_chosen, top_k
 from abcdlink.retrieval import rank_corpus, ranked
 from abcdlink.retrieval.rankings import rank_pairs
 
@@ -81,13 +78,15 @@ def test_decisions_survive_parquet_and_name_their_approach():
     corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
     file = io.BytesIO()
     rank_corpus(corpus, Scripted({("a", "b"): [[1.0, 2.0]]})).to_parquet(file)
-    approach = Approach(kind=ApproachKind.RETRIEVER, retriever="scripted", cutoff=3)
-    (decision,) = decide_top_k(approach, pd.read_parquet(file))
+    table = pd.read_parquet(file)
+    (decision,) = decide_chosen("scripted@3", table, (table["rank"] <= 3).to_numpy())
     assert (decision.approach, decision.pair, decision.source) == ("scripted@3", "p", "s0")
     assert decision.targets == ("s1", "s0")
 
 
-def test_an_llm_approach_does_not_decide_by_rank():
-    approach = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=3, prompt_mode=4)
-    with pytest.raises(InputError, match="decides by an LLM"):
-        decide_top_k(approach, pd.DataFrame())
+def test_a_source_for_which_nothing_was_chosen_is_decided_too():
+    a, b = document("a", ["x", "w"]), document("b", ["y", "z"])
+    corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
+    table = rank_corpus(corpus, Scripted({("a", "b"): [[1.0, 2.0], [4.0, 3.0]]}))
+    decisions = decide_chosen("scripted@threshold", table, (table["score"] > 3.5).to_numpy())
+    assert [(decision.source, decision.targets) for decision in decisions] == [("s0", ()), ("s1", ("s0",))]

@@ -22,8 +22,8 @@ from abcdlink.evaluation import (
     score_decisions,
     score_ranking,
 )
-from abcdlink.linking.records import Approach, ApproachKind, Decision
-from abcdlink.linking.top_k import decide_top_k
+from abcdlink.linking.records import Decision
+from abcdlink.linking.top_k import decide_chosen
 from abcdlink.llm.records import Outcome
 from abcdlink.retrieval import rank_corpus
 
@@ -151,8 +151,7 @@ def test_the_order_of_documents_of_pairs_and_of_rows_does_not_change_scores(exam
 def test_top_k_decisions_score_as_their_ranking(example, k):
     corpus, scores = example
     rankings = rank_corpus(corpus, Scripted(scores))
-    approach = Approach(kind=ApproachKind.RETRIEVER, retriever="scripted", cutoff=k)
-    decided = score_decisions(corpus, decide_top_k(approach, rankings))
+    decided = score_decisions(corpus, decide_chosen("scripted@k", rankings, (rankings["rank"] <= k).to_numpy()))
     pd.testing.assert_frame_equal(decided[MEASURES], score_ranking(corpus, rankings, [k])[MEASURES])
     assert decided["answered"].all()
 

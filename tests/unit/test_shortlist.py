@@ -121,7 +121,7 @@ def test_the_rule_names_the_kinds_and_their_order():
     rule = ShortlistRule(kinds=(ApproachKind.LLM, ApproachKind.LEARNED))
     chosen = choose(*results, rule=rule)
     assert (chosen.first.kind, chosen.second.name, chosen.rule) == ("llm", "learned-logistic@3", rule)
-    assert "learned-logistic@3: fitted on x." in chosen.reasons
+    assert "learned-logistic@3 was fitted on x." in chosen.reasons
     with pytest.raises(InputError, match="both kinds of the shortlist are 'llm'"):
         ShortlistRule(kinds=(ApproachKind.LLM, ApproachKind.LLM))
 

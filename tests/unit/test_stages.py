@@ -13,20 +13,22 @@ import pytest
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError, ServiceError
+from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
 from abcdlink.settings import get_settings
-from abcdlink.stages.benchmark import BenchmarkPlan, run_benchmark
+from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, run_candidates
 from abcdlink.stages.generate import generate_part, plan_generation, run_generation
 from abcdlink.stages.intake import domain_of, take_corpus
+from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import Store, open_run
 from tests.unit.fake_llm import MODEL, FakeLLM, Request, Response, error, says
 
 KEY = "sk-very-secret-0123456789"
-PLAN = BenchmarkPlan(retrievers=("bm25",), cutoffs=(1, 3))
+PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=())
 
 
 def answer(request: Request) -> Response:
@@ -64,7 +66,7 @@ def run_all(store: Store, domain: Domain) -> None:
     run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
     run_validation(store, domain)
     run_benchmark(store, domain, PLAN)
-    run_shortlist(store)
+    run_shortlist(store, ShortlistRule())
     run_candidates(store, domain, 2, 13)
 
 
@@ -165,7 +167,7 @@ def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Do
     take_corpus(store, "sample", domain, first_pairs=1)
     run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 1))
     run_benchmark(store, domain, PLAN)
-    run_shortlist(store)
+    run_shortlist(store, ShortlistRule())
     with pytest.raises(NothingToAnnotateError, match="1 pairs for 2 batches") as refused:
         run_candidates(store, domain, 2, 13)
     assert "fewer batches" in refused.value.mend

@@ -1,0 +1,54 @@
+"""What an approach of the benchmark decided on the synthetic pairs, and what it got wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus
+from abcdlink.errors import InputError
+from abcdlink.evaluation.errors import ErrorAnalysis, analyse_errors
+from abcdlink.layout import SYNTHETIC
+from abcdlink.linking.cutoffs import chosen, cross_fitted
+from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
+from abcdlink.linking.scored import decide_scored, scored_rankings
+from abcdlink.linking.top_k import decide_chosen
+from abcdlink.stages.benchmark import STAGE, read_benchmark
+from abcdlink.stages.decide import read_decisions
+from abcdlink.stages.plan import BenchmarkPlan
+from abcdlink.stages.rank import read_rankings
+from abcdlink.stages.score import divide
+from abcdlink.store import Store
+
+
+def errors_of(store: Store, name: str) -> ErrorAnalysis:
+    """Analyse the errors of one approach of the run's benchmark, by its name.
+
+    Raises:
+        InputError: when there is no benchmark, or it did not score the approach.
+    """
+    scored = {result.approach.name: result.approach for result in read_benchmark(store).approaches}
+    if name not in scored:
+        msg = f"the benchmark of run {store.key!r} did not score {name!r}"
+        raise InputError(msg, f"name one of {', '.join(scored)}")
+    corpus = read_corpus_from(store, SYNTHETIC)
+    return analyse_errors(corpus, benchmarked_links(store, corpus, scored[name]))
+
+
+def benchmarked_links(store: Store, corpus: Corpus, approach: Approach) -> Sequence[Decision]:
+    """Return what an approach decided in the benchmark: by what was fitted on other folds, where something was."""
+    folds = BenchmarkPlan.model_validate(store.manifest["inputs"][STAGE]).folds
+    if approach.kind is ApproachKind.LLM:
+        decisions = read_decisions(store, SYNTHETIC, approach).decisions
+        if approach.rule is None:
+            return decisions
+        scores = scored_rankings(decisions)
+        links = cross_fitted(approach.rule, scores, corpus, divide(corpus, folds)).chosen
+        return decide_scored(approach, decisions, scores, links)
+    rankings = read_rankings(store, SYNTHETIC, approach.retriever).table
+    if isinstance(approach.cutoff, CutoffRule):
+        learned = approach.kind is ApproachKind.LEARNED
+        links = cross_fitted(approach.cutoff, rankings, corpus, divide(corpus, folds), probabilities=learned).chosen
+    else:
+        links = chosen(rankings, approach.k, corpus)
+    return decide_chosen(approach.name, rankings, links)

@@ -1,0 +1,70 @@
+"""Fit a learned linker on the synthetic pairs of a run, and let it rank.
+
+The synthetic pairs are ranked out of fold: each by a linker that was fitted on the other folds. Other
+pairs are ranked by the linker that was fitted on all of them, which the run keeps.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.layout import SYNTHETIC, model_file
+from abcdlink.linking.learned import base_retrievers, from_bytes, learn, out_of_fold, to_bytes
+from abcdlink.progress import Progress, silent
+from abcdlink.stages.rank import RankingEffort, Rankings, holds_rankings, keep_rankings, read_rankings
+from abcdlink.stages.score import divide
+from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def learn_linker(store: Store, name: str, folds: int, progress: Progress = silent) -> None:
+    """Fit a learned linker on the synthetic pairs and rank these out of fold, unless the run holds both.
+
+    The rankings of its retrievers must be there.
+
+    Raises:
+        InputError: when there are too few pairs to divide.
+    """
+    if store.exists(model_file(name)) and holds_rankings(store, SYNTHETIC, name):
+        return
+    corpus = read_corpus_from(store, SYNTHETIC)
+    base = _base(store, SYNTHETIC, name)
+    tables = {retriever: rankings.table for retriever, rankings in base.items()}
+    started = time.perf_counter()
+    table = out_of_fold(name, tables, corpus, divide(corpus, folds), progress=progress)
+    _keep(store, SYNTHETIC, name, table, base, time.perf_counter() - started)
+    store.folder.write(model_file(name), to_bytes(learn(name, tables, corpus, progress=progress)))
+
+
+def rank_learned(store: Store, corpus_name: str, name: str) -> None:
+    """Let a learned linker of the run rank another corpus of it, unless the run holds the rankings.
+
+    The rankings of its retrievers on that corpus must be there.
+
+    Raises:
+        InputError: when the linker is not there, or was fitted on pairs of this corpus.
+    """
+    if holds_rankings(store, corpus_name, name):
+        return
+    store.require(model_file(name), "benchmark")
+    linker = from_bytes(store.folder.read(model_file(name)), store.where(model_file(name)))
+    base = _base(store, corpus_name, name)
+    started = time.perf_counter()
+    table = linker.rank({retriever: one.table for retriever, one in base.items()}, read_corpus_from(store, corpus_name))
+    _keep(store, corpus_name, name, table, base, time.perf_counter() - started)
+
+
+def _base(store: Store, corpus_name: str, name: str) -> dict[str, Rankings]:
+    return {retriever: read_rankings(store, corpus_name, retriever) for retriever in base_retrievers(name)}
+
+
+def _keep(
+    store: Store, corpus_name: str, name: str, table: pd.DataFrame, base: dict[str, Rankings], seconds: float
+) -> None:
+    """Keep rankings with what they took, that of the retrievers under them included."""
+    effort = RankingEffort.on_top([rankings.effort for rankings in base.values()], seconds)
+    keep_rankings(store, corpus_name, name, table, effort)

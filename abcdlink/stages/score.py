@@ -1,0 +1,142 @@
+"""Scores of every approach of a benchmark, from rankings and from decisions of an LLM.
+
+What is fitted (a learned linker, a cutoff by a rule) is scored on each pair as it was fitted on the
+other folds; beside that score stands the cutoff fitted on all pairs, for pairs that are in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.errors import InputError
+from abcdlink.evaluation.results import ApproachResult, count_outcomes
+from abcdlink.evaluation.scores import (
+    all_sources,
+    all_sources_by_cutoff,
+    all_sources_chosen,
+    macro,
+    score_chosen,
+    score_decisions,
+    score_ranking,
+)
+from abcdlink.linking.cutoffs import FittedCutoff, cross_fitted, cross_fitted_words, fit_cutoff
+from abcdlink.linking.folds import Folds, make_folds
+from abcdlink.linking.learned import is_learned
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.linking.scored import decide_scored, scored_rankings
+from abcdlink.stages.decide import DecisionPart
+from abcdlink.stages.plan import BenchmarkPlan
+from abcdlink.stages.rank import Rankings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+FEWEST_FOLDS = 3
+
+
+class Scored(NamedTuple):
+    """One approach: its result, its scores on each source with links, and its cutoff where that is a fitted rule."""
+
+    result: ApproachResult
+    table: pd.DataFrame
+    fitted: FittedCutoff | None = None
+
+
+def divide(corpus: Corpus, most: int, group: Callable[[Pair], str] | None = None) -> Folds:
+    """Divide the pairs into ``most`` folds, or into as many as there are groups that share no document.
+
+    Raises:
+        InputError: when there are fewer than three: one to score, and two to learn and to calibrate.
+    """
+    for count in range(most, FEWEST_FOLDS, -1):
+        with suppress(InputError):
+            return make_folds(corpus, count, group)
+    return make_folds(corpus, FEWEST_FOLDS, group)
+
+
+def score_cutoffs(
+    corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPlan, folds: Folds | None
+) -> Iterator[Scored]:
+    """Score one retriever or learned linker at every fixed cutoff."""
+    if not plan.cutoffs:
+        return
+    frame = score_ranking(corpus, rankings.table, plan.cutoffs, plan.definition)
+    over_all_sources = all_sources_by_cutoff(corpus, rankings.table, plan.cutoffs)
+    for cutoff in plan.cutoffs:
+        approach = Approach(kind=kind_of(name), retriever=name, cutoff=cutoff)
+        table = frame[frame["cutoff"] == cutoff]
+        result = ApproachResult(
+            approach=approach,
+            **macro(table).model_dump(),
+            all_sources=over_all_sources[cutoff],
+            **_effort(corpus, rankings),
+            fitted=_fitted(corpus, folds) if approach.kind is ApproachKind.LEARNED else "",
+        )
+        yield Scored(result, _named(table, approach))
+
+
+def score_rules(corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPlan, folds: Folds) -> Iterator[Scored]:
+    """Score one retriever or learned linker with every cutoff by rule."""
+    for rule in plan.rules:
+        approach = Approach(kind=kind_of(name), retriever=name, cutoff=rule)
+        learned = approach.kind is ApproachKind.LEARNED
+        chosen = cross_fitted(rule, rankings.table, corpus, folds, probabilities=learned).chosen
+        table = score_chosen(corpus, rankings.table, chosen)
+        result = ApproachResult(
+            approach=approach,
+            **macro(table).model_dump(),
+            all_sources=all_sources_chosen(corpus, rankings.table, chosen),
+            **_effort(corpus, rankings),
+            fitted=_fitted(corpus, folds),
+        )
+        yield Scored(result, _named(table, approach), fit_cutoff(rule, rankings.table, corpus, probabilities=learned))
+
+
+def score_llm(
+    corpus: Corpus, approach: Approach, part: DecisionPart, offered_cost: float, folds: Folds | None
+) -> Scored:
+    """Score an approach with an LLM; ``offered_cost``: seconds that its retriever took."""
+    decisions, fitted = list(part.decisions), None
+    if approach.rule:
+        rankings = scored_rankings(decisions)
+        chosen = cross_fitted(approach.rule, rankings, corpus, folds or {}).chosen
+        decisions = decide_scored(approach, decisions, rankings, chosen)
+        fitted = fit_cutoff(approach.rule, rankings, corpus)
+    table = score_decisions(corpus, decisions)
+    result = ApproachResult(
+        approach=approach,
+        **macro(table).model_dump(),
+        all_sources=all_sources(corpus, decisions),
+        seconds=part.usage.seconds + offered_cost,
+        pairs=len(corpus.pairs),
+        fitted=_fitted(corpus, folds) if fitted else "",
+        outcomes=count_outcomes(decisions),
+        prompt_hash=part.prompt_hash,
+    )
+    return Scored(result, _named(table, approach), fitted)
+
+
+def kind_of(name: str) -> ApproachKind:
+    """Tell whether a name is that of a learned linker or of a retriever."""
+    return ApproachKind.LEARNED if is_learned(name) else ApproachKind.RETRIEVER
+
+
+def _effort(corpus: Corpus, rankings: Rankings) -> dict[str, float | int]:
+    return {"seconds": rankings.effort.cost, "pairs": len(corpus.pairs), "cut": rankings.effort.cut}
+
+
+def _fitted(corpus: Corpus, folds: Folds | None) -> str:
+    return cross_fitted_words(corpus.name, len(set(folds.values()))) if folds else ""
+
+
+def _named(table: pd.DataFrame, approach: Approach) -> pd.DataFrame:
+    """Put the approach before the per-source scores; without an LLM every source is answered."""
+    columns = ["approach", "kind", "cutoff", "pair", "source", "precision", "recall", "f1", "answered"]
+    cutoff = "" if approach.cutoff is None else str(approach.cutoff)
+    answered = table.get("answered", True)
+    named = table.assign(approach=approach.name, kind=approach.kind.value, cutoff=cutoff, answered=answered)
+    return named[columns]
