@@ -18,7 +18,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, Unit, compare_one_with_many
 from abcdlink.evaluation.cutoff_choice import Lengths, choose_cutoff
 from abcdlink.evaluation.results import ApproachResult
-from abcdlink.linking.cutoffs import FittedCutoff
+from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
 from abcdlink.evaluation.gold import Gold
 from abcdlink.linking.cutoffs import expected_f1, gap, share, softmax, threshold
-from abcdlink.linking.cutoffs.records import FittedCutoff, FittedOn, pairs_of
 from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth
+from abcdlink.linking.fitted import FittedCutoff, FittedOn, pairs_of
 from abcdlink.linking.folds import Folds
 from abcdlink.linking.records import CutoffRule
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.errors import InputError
-from abcdlink.linking.cutoffs.records import FittedOn
+from abcdlink.linking.fitted import FittedOn
 from abcdlink.linking.folds import Folds, make_folds
 from abcdlink.linking.learned.features import Features
 from abcdlink.linking.learned.training import fit_model, gather

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.linking.cutoffs.records import FittedOn
+from abcdlink.linking.fitted import FittedOn
 from abcdlink.linking.learned.linker import LearnedLinker
 from abcdlink.linking.learned.names import read_name
 
