@@ -23,8 +23,6 @@ FUSED = (0.5, 0.5, 1.0)
 """Weights of the base retrievers in their fusion, as in the retriever ``hybrid``."""
 SHORT = ("jaccard", "bm25", "dense")
 """The base retrievers in the names of features, whichever model is the dense one."""
-HARD = 6
-"""A target that some retriever ranks as high or higher is hard to tell from a link."""
 
 
 class Features:
@@ -55,31 +53,29 @@ class Features:
         self._scores = BaseScores(read_name(name).retrievers, rankings, corpus)
         self._texts = Texts(list(corpus.used_documents()), progress)
 
-    def of(self, pair: Pair) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the features of a pair, and which two sentences are hard to tell from links.
+    def of(self, pair: Pair) -> NDArray[np.float32]:
+        """Return the features of a pair.
 
         Returns:
-            Features of shape (source sentences * target sentences, features), the targets of a source
-            together, in document order; and, of shape (source sentences * target sentences), whether
-            some retriever ranks the target high for the source.
+            Shape (source sentences * target sentences, features), the targets of a source together, in
+            document order.
 
         Raises:
             InputError: when rankings do not hold every two sentences of the pair once.
         """
-        columns, hard = self._columns(pair)
-        return np.stack([values.ravel() for values in columns.values()], axis=1, dtype=np.float32), hard.ravel()
+        source, target = self._corpus.source_of(pair), self._corpus.target_of(pair)
+        columns = self._of_scores(pair) | self._texts.of(source, target)
+        if self._position:
+            columns |= positions(len(source.sentences), len(target.sentences))
+        return np.stack([values.ravel() for values in columns.values()], axis=1, dtype=np.float32)
 
-    def _columns(self, pair: Pair) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.bool_]]:
+    def _of_scores(self, pair: Pair) -> dict[str, NDArray[np.float64]]:
         scores = dict(zip(SHORT, self._scores.of(pair), strict=True))
         z = {kind: z_scores(matrix) for kind, matrix in scores.items()}
         z["fused"] = np.sum([weight * matrix for weight, matrix in zip(FUSED, z.values(), strict=True)], axis=0)
         columns = {f"{kind}_score": scores[kind] for kind in ("jaccard", "dense")}
-        hard = np.zeros(z["fused"].shape, bool)
         for kind, matrix in z.items():
-            related = relations(matrix)
-            hard |= related["rank_source"] >= 1 / HARD
-            columns |= {f"{kind}_{name}": values for name, values in related.items()}
+            columns |= {f"{kind}_{name}": values for name, values in relations(matrix).items()}
         for kind in ("dense", "fused"):
             columns |= {f"{kind}_{name}": values for name, values in neighbours(z[kind]).items()}
-        columns |= self._texts.of(self._corpus.source_of(pair), self._corpus.target_of(pair))
-        return columns | (positions(*hard.shape) if self._position else {}), hard
+        return columns

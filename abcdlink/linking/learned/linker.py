@@ -17,6 +17,7 @@ from abcdlink.linking.learned.training import fit_model, gather
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Retriever
 from abcdlink.retrieval.rankings import rank_pairs
+from abcdlink.settings import get_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,7 @@ def learn(
         corpus: its annotated pairs are learned from.
         position: whether the places of sentences in their documents are looked at; they overfit.
         folds: of the pairs, for calibration; made when ``None``.
-        seed: of the model, and of the choice of easy rows; the same seed gives the same linker.
+        seed: of the model; the same seed gives the same linker.
         progress: told of pairs.
 
     Raises:
@@ -101,7 +102,7 @@ def learn(
     fitted_on = FittedOn.of(corpus)
     folds = make_folds(corpus, CALIBRATION_FOLDS) if folds is None else folds
     features = Features(name, rankings, corpus, position=position, progress=progress)
-    training = gather(features, corpus, corpus.pairs, seed, progress)
+    training = gather(features, corpus, corpus.pairs, progress)
     fold_of = np.array([folds[pair.id] for pair in corpus.pairs])
     model = fit_model(name, training, fold_of[training.pair], seed)
     return LearnedLinker(name, fitted_on, model, position=position)
@@ -144,7 +145,7 @@ def out_of_fold(
         msg = f"{count} fold(s) are too few to learn and calibrate {name!r}"
         raise InputError(msg, f"use {CALIBRATION_FOLDS} folds or more")
     features = Features(name, rankings, corpus, position=position, progress=progress)
-    training = gather(features, corpus, corpus.pairs, seed, progress)
+    training = gather(features, corpus, corpus.pairs, progress)
     scores: Scores = {}
     for fold in np.unique(fold_of):
         others, here = _divided(corpus, fold_of != fold), _divided(corpus, fold_of == fold)
@@ -161,13 +162,16 @@ def _predict(
     linker: LearnedLinker, features: Features, corpus: Corpus, pairs: Sequence[Pair], progress: Progress
 ) -> Scores:
     """Return the probabilities of links, many pairs at a time: asking a model once costs about a millisecond."""
+    from threadpoolctl import threadpool_limits
+
     scores: Scores = {}
     waiting: list[tuple[Pair, NDArray[np.float32]]] = []
     for place, pair in enumerate(progress(pairs, f"rank ({linker.name})", len(pairs)), start=1):
-        waiting.append((pair, features.of(pair)[0]))
+        waiting.append((pair, features.of(pair)))
         if place < len(pairs) and sum(len(values) for _, values in waiting) < CELLS:
             continue
-        probabilities = linker.model.predict_proba(np.concatenate([values for _, values in waiting]))[:, 1]
+        with threadpool_limits(get_settings().threads):
+            probabilities = linker.model.predict_proba(np.concatenate([values for _, values in waiting]))[:, 1]
         ends = np.cumsum([len(values) for _, values in waiting])
         for (asked, _), part in zip(waiting, np.split(probabilities, ends[:-1]), strict=True):
             shape = len(corpus.source_of(asked).sentences), len(corpus.target_of(asked).sentences)

@@ -13,9 +13,7 @@ from abcdlink.errors import InputError
 from abcdlink.linking.learned.features import Features
 from abcdlink.linking.learned.names import read_name
 from abcdlink.progress import Progress
-
-EASY = 4
-"""Of the targets that no retriever ranks high, every fourth is trained on, with four times the weight."""
+from abcdlink.settings import get_settings
 
 
 class Training(NamedTuple):
@@ -24,22 +22,20 @@ class Training(NamedTuple):
     Attributes:
         features: shape (rows, features).
         linked: whether the row is a gold link, shape (rows,).
-        weights: how many such rows this one stands for, shape (rows,).
         pair: index of the pair in the list that the rows were gathered from, shape (rows,).
     """
 
     features: NDArray[np.float32]
     linked: NDArray[np.bool_]
-    weights: NDArray[np.float64]
     pair: NDArray[np.int64]
 
     def of_pairs(self, wanted: NDArray[np.bool_]) -> Training:
         """Return the rows of some pairs; ``wanted`` has one value for each pair."""
         keep = wanted[self.pair]
-        return Training(self.features[keep], self.linked[keep], self.weights[keep], self.pair[keep])
+        return Training(self.features[keep], self.linked[keep], self.pair[keep])
 
 
-def gather(features: Features, corpus: Corpus, pairs: Sequence[Pair], seed: int, progress: Progress) -> Training:
+def gather(features: Features, corpus: Corpus, pairs: Sequence[Pair], progress: Progress) -> Training:
     """Gather the rows of the sources with links of some pairs.
 
     Sources without links are left out: the probability that is learned is that of a link given that
@@ -48,9 +44,8 @@ def gather(features: Features, corpus: Corpus, pairs: Sequence[Pair], seed: int,
     Raises:
         InputError: when there is no link, or nothing but links.
     """
-    random = np.random.default_rng(seed)
     parts = [
-        _of_pair(features, corpus, pair, index, random)
+        _of_pair(features, corpus, pair, index)
         for index, pair in enumerate(progress(pairs, "gather features", len(pairs)))
         if pair.sources_with_links
     ]
@@ -61,17 +56,13 @@ def gather(features: Features, corpus: Corpus, pairs: Sequence[Pair], seed: int,
     return Training(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _of_pair(features: Features, corpus: Corpus, pair: Pair, index: int, random: np.random.Generator) -> Training:
-    values, hard = features.of(pair)
+def _of_pair(features: Features, corpus: Corpus, pair: Pair, index: int) -> Training:
     source, target = corpus.source_of(pair), corpus.target_of(pair)
     linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
     for sentence, targets in pair.sources_with_links.items():
         linked[source.position[sentence], [target.position[one] for one in targets]] = True
-    easy = ~(hard | linked.ravel())
-    with_links = np.repeat(linked.any(axis=1), linked.shape[1])
-    keep = np.flatnonzero(with_links & (~easy | (random.random(len(easy)) < 1 / EASY)))
-    weights = np.where(easy[keep], float(EASY), 1.0)
-    return Training(values[keep], linked.ravel()[keep], weights, np.full(len(keep), index))
+    keep = np.flatnonzero(np.repeat(linked.any(axis=1), linked.shape[1]))
+    return Training(features.of(pair)[keep], linked.ravel()[keep], np.full(len(keep), index))
 
 
 def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
@@ -92,29 +83,34 @@ def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
+    from threadpoolctl import threadpool_limits
 
     splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
     if any(len(np.unique(training.linked[outside])) == 1 for outside, _ in splits):
         msg = f"the pairs are too few to calibrate {name!r}: without one part of them, all targets or none are links"
         raise InputError(msg, "learn from more pairs")
-    calibrated = CalibratedClassifierCV(_estimator(name, seed), method="sigmoid", cv=splits, ensemble=False)
+    estimator = _estimator(name, len(training.linked), seed)
+    calibrated = CalibratedClassifierCV(estimator, method="sigmoid", cv=splits, ensemble=False)
     model = make_pipeline(StandardScaler(), calibrated)
-    return model.fit(training.features, training.linked, calibratedclassifiercv__sample_weight=training.weights)
+    # On a busy machine the threads of boosting wait for each other: a fit of 0.2 s took 80 s with two of them.
+    with threadpool_limits(get_settings().threads):
+        return model.fit(training.features, training.linked)
 
 
-def _estimator(name: str, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
+def _estimator(name: str, rows: int, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
     if read_name(name).learner == "learned-logistic":
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(C=0.1, max_iter=1000)
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    # Small trees, each on a third of the features: what was best and quick on NEWS-ECB+ by cross-validation.
+    # Small trees, each on a third of the features: what was best and quick on NEWS-ECB+ by cross-validation,
+    # with smaller leaves where there are few rows.
     return HistGradientBoostingClassifier(
         max_iter=150,
         learning_rate=0.06,
         max_leaf_nodes=15,
-        min_samples_leaf=100,
+        min_samples_leaf=min(100, max(5, rows // 200)),
         l2_regularization=10.0,
         max_features=0.3,
         max_bins=63,
