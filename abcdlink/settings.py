@@ -54,6 +54,9 @@ class Settings(BaseSettings):
     llm_price_prompt: float = Field(0.0, ge=0, description="price of 1 million prompt tokens")
     llm_price_cached: float = Field(0.0, ge=0, description="price of 1 million cached prompt tokens")
     llm_price_completion: float = Field(0.0, ge=0, description="price of 1 million completion tokens")
+    llm_batch: bool = Field(
+        default=False, description="whether flows ask by the server's Batch API: half the price, answers within a day"
+    )
     llm_budget: float = Field(0.0, ge=0, description="most that a run may spend on the LLM; 0: no limit")
     llm_budget_tokens: int = Field(0, ge=0, description="most tokens that a run may use; 0: no limit")
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LETTERS_PER_WORD = 8
 """With its blank: an answer that is longer than so many letters a word is no single sentence."""
+MOST_REPEATS = 128
+"""In one place of a pattern: xgrammar, with which vLLM holds a model to it, compiles no more."""
 MAX_SHOTS = 4
 
 
@@ -106,7 +108,10 @@ def _turns(shots: Sequence[tuple[str, str]], subject: str) -> list[Message]:
 
 def _schema(letters: int) -> dict[str, Any]:
     # A pattern instead of maxLength: OpenAI's strict schemas know only the former.
-    sentence = {"type": "string", "pattern": rf"^[^\n{{}}\[\]]{{1,{letters}}}$"}
+    rest = range(MOST_REPEATS, letters, MOST_REPEATS)
+    limits = [(1, min(letters, MOST_REPEATS)), *((0, min(letters - start, MOST_REPEATS)) for start in rest)]
+    pattern = "".join(rf"[^\n{{}}\[\]]{{{least},{most}}}" for least, most in limits)
+    sentence = {"type": "string", "pattern": f"^{pattern}$"}
     return {
         "type": "object",
         "properties": {"sentence": sentence},

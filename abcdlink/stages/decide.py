@@ -18,6 +18,7 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome, Question, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import get_settings
+from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import parts_of
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
@@ -83,6 +84,7 @@ def decide_part(
         prompt_hash=version,
         model=llm.settings.llm_model,
     )
+    note_llm(store, f"decide {corpus_name}", llm)
     store.write_text(name, kept.model_dump_json())
 
 

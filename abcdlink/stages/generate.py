@@ -14,6 +14,7 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import get_settings
+from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import is_done, parts_of
 from abcdlink.store import Store
 
@@ -80,13 +81,14 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     """Generate one part unless the run holds it already.
 
     Raises:
+        BudgetError: when the questions could cost more than the budget leaves.
         ServiceError: when the LLM is not there at the beginning, or gave out in the middle; the part
             is not kept then, and what was answered is not asked again.
     """
     name = generation_part(part)
     if store.exists(name):
         return
-    corpus, llm = read_corpus_from(store, NATURAL), LLM()
+    corpus, llm = read_corpus_from(store, NATURAL), LLM(account=store.key)
     llm.check()
     label = f"Generate by {plan.strategy}, part {part + 1} of {len(plan.parts)}"
     pairs = tuple(
@@ -128,7 +130,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
         msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"
         mend = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
         raise AbcdlinkError(msg, mend)
-    store.note("llm", LLM().describe())
+    note_llm(store, STAGE, LLM(account=store.key))
     store.write_text(GENERATION, result.model_dump_json(indent=2))
     return result
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Record
@@ -10,6 +12,8 @@ from abcdlink.evaluation.scores import PAPER_CUTOFFS, Definition
 from abcdlink.linking.grid import SAMPLES, HowToScore, llm_grid
 from abcdlink.linking.learned import base_retrievers, is_learned
 from abcdlink.linking.records import Approach, CutoffRule, Scoring, Setup
+
+PromptMode = Annotated[int, Field(ge=1, le=4)]
 
 
 class LLMPlan(Record):
@@ -23,7 +27,7 @@ class LLMPlan(Record):
     retrievers: tuple[str, ...] = ()
     cutoffs: tuple[int, ...] = ()
     setups: tuple[Setup, ...] = Field((Setup.LISTWISE,), min_length=1)
-    prompt_modes: tuple[int, ...] = Field((4,), min_length=1)
+    prompt_modes: tuple[PromptMode, ...] = Field((4,), min_length=1)
     scorings: tuple[Scoring, ...] = Field((Scoring.ANSWER,), min_length=1)
     samples: int = Field(SAMPLES, ge=2)
     rules: tuple[CutoffRule, ...] = ()

@@ -13,7 +13,7 @@ from linking import DOMAIN, SETUPS, approach, document
 from abcdlink.corpus import Corpus, Document, Pair, Sentence
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.domain import find_domain
-from abcdlink.errors import InputError, ServiceError
+from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.prompts import prompts_of
 from abcdlink.linking.records import CutoffRule, Scoring, Setup
@@ -214,3 +214,36 @@ def test_a_dry_run_names_the_questions_that_are_then_asked_and_sends_none(store,
         assert questions_left(store, CORPUS, DOMAIN, one) == left[len(asked) :]
         decide_part(store, CORPUS, DOMAIN, one, 1)
         assert questions_left(store, CORPUS, DOMAIN, one) == []
+
+
+def test_a_budget_that_is_used_up_stops_the_stage_and_a_larger_one_goes_on_without_paying_twice(
+    store, serve, monkeypatch
+):
+    def answer(request):
+        return says(json.dumps(dict.fromkeys(request.schema["properties"], True)), tokens=(1000, 100))
+
+    with serve(FakeLLM(answer)) as server:
+        monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "9000")
+        get_settings.cache_clear()
+        with pytest.raises(BudgetError, match="9000 tokens used") as stopped:
+            decide_all(store)
+        assert "ABCDLINK_LLM_BUDGET_TOKENS" in stopped.value.mend
+        before = len(server.questions)
+        assert 0 < before < 18
+        with pytest.raises(BudgetError):
+            decide_all(store)
+        assert len(server.questions) == before
+        monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "90000")
+        get_settings.cache_clear()
+        decide_all(store)
+        assert set(Counter(json.dumps(request.body) for request in server.questions).values()) == {1}
+    assert len(read_decisions(store, CORPUS, ALONE).decisions) == len(server.questions) == 18
+
+
+def test_the_manifest_says_who_decided_and_never_the_key(store, serve, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_LLM_API_KEY", "sk-a-key-that-nobody-may-see")
+    with serve(FakeLLM(fits)) as server:
+        decide_all(store)
+    noted = store.manifest["llm"]["decide synthetic"]
+    assert (noted["model"], noted["base_url"], noted["form"]) == (MODEL, server.base_url, "json_schema")
+    assert "sk-a-key" not in json.dumps(store.manifest)

@@ -232,3 +232,13 @@ def test_prompts_show_the_answers_form_that_the_schema_asks_for(isolated_home):
         assert all(list(answer) == request.schema["required"] for answer in shown)
         pattern = request.schema["properties"]["sentence"]["pattern"]
         assert all(re.search(pattern, answer["sentence"]) for answer in shown)
+
+
+def test_the_pattern_of_a_sentence_allows_all_lengths_up_to_the_limit_and_repeats_nothing_too_often(isolated_home):
+    _, questions = generate(isolated_home, Strategy.SENTENCE, *[sentence(text) for text in GOOD])
+    pattern = questions[0].schema["properties"]["sentence"]["pattern"]
+    longest = 8 * DOMAIN.settings.generation.max_words
+    fits = [length for length in range(longest + 200) if re.search(pattern, "a" * length)]
+    assert fits == list(range(1, longest + 1))
+    assert max(int(number) for repeat in re.findall(r"{(\d+),(\d+)}", pattern) for number in repeat) <= 128
+    assert not re.search(pattern, "One line.\nAnother.")

@@ -1,0 +1,92 @@
+"""What it would cost to ask an LLM, from the questions themselves; none of them is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from abcdlink.corpus.records import Record
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.layout import NATURAL, SYNTHETIC
+from abcdlink.linking.learned import is_learned
+from abcdlink.linking.records import Approach
+from abcdlink.llm.client import LLM
+from abcdlink.llm.estimate import Estimate
+from abcdlink.progress import Progress, silent
+from abcdlink.stages.benchmark import llm_approaches
+from abcdlink.stages.candidates import learned_to_rank, llm_approaches_of, read_shortlist, retrievers_to_rank
+from abcdlink.stages.decide import questions_left
+from abcdlink.stages.learn import learn_linker, rank_learned
+from abcdlink.stages.plan import BenchmarkPlan, retrievers_under
+from abcdlink.stages.rank import Ranker, rank
+from abcdlink.store import Store
+
+
+class CostEstimate(Record):
+    """What approaches have still to ask.
+
+    ``approaches``: name -> of its own questions; approaches that cut the same answers by different
+    rules are one. ``total``: of all; a question that several approaches ask is paid once.
+    """
+
+    approaches: dict[str, Estimate]
+    total: Estimate
+
+
+def estimate_approaches(store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> CostEstimate:
+    """Estimate the questions that approaches have left on a corpus of the run; rankings must be there."""
+    llm = LLM(account=store.key)
+    asked = {approach.asked.name: approach.asked for approach in approaches}
+    questions = {name: questions_left(store, corpus_name, domain, approach) for name, approach in asked.items()}
+    return CostEstimate(
+        approaches={name: llm.estimate(some) for name, some in questions.items()},
+        total=llm.estimate([question for some in questions.values() for question in some]),
+    )
+
+
+def rankings_missing(store: Store, corpus_name: str, retrievers: Iterable[str]) -> list[str]:
+    """Return the retrievers whose rankings of a corpus the run does not hold yet."""
+    return [name for name in retrievers if Ranker(store, corpus_name, name).open_parts()]
+
+
+def retrievers_for(plan: BenchmarkPlan) -> list[str]:
+    """Return the retrievers that have to rank before it is known what the LLM of a plan is asked."""
+    return list(dict.fromkeys(part for name in _offering(plan) for part in retrievers_under(name)))
+
+
+def estimate_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progress: Progress = silent) -> CostEstimate:
+    """Estimate the LLM approaches of a benchmark plan; rankings that are missing are made.
+
+    Raises:
+        InputError: when the run has no synthetic corpus, or a learned linker cannot be fitted on it.
+    """
+    store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
+    for retriever in retrievers_for(plan):
+        rank(store, SYNTHETIC, retriever, progress)
+    for name in filter(is_learned, _offering(plan)):
+        learn_linker(store, name, plan.folds, progress)
+    return estimate_approaches(store, SYNTHETIC, domain, llm_approaches(store, domain, plan))
+
+
+def estimate_candidates(store: Store, domain: Domain, progress: Progress = silent) -> CostEstimate:
+    """Estimate the shortlisted approaches on the natural pairs; rankings that are missing are made.
+
+    Raises:
+        InputError: when the run has no shortlist, or none of the approaches on it asks an LLM.
+    """
+    shortlist = read_shortlist(store)
+    approaches = llm_approaches_of(shortlist)
+    if not approaches:
+        names = " and ".join(approach.name for approach in shortlist.approaches)
+        msg = f"the shortlist of run {store.key!r} has {names}: none of them asks an LLM"
+        raise InputError(msg, "there is nothing to estimate")
+    for retriever in retrievers_to_rank(shortlist):
+        rank(store, NATURAL, retriever, progress)
+    for name in learned_to_rank(shortlist):
+        rank_learned(store, NATURAL, name)
+    return estimate_approaches(store, NATURAL, domain, approaches)
+
+
+def _offering(plan: BenchmarkPlan) -> tuple[str, ...]:
+    """Return the retrievers and learned linkers whose candidates the LLM may be asked about."""
+    return (plan.llm.retrievers if plan.llm else ()) or plan.retrievers or plan.learned
