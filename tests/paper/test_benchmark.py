@@ -12,11 +12,6 @@ from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.segmentation import get_segmenter
 
 
-@pytest.fixture(scope="module")
-def news(shared_data):
-    return import_corpus("abcd-link", shared_data / "news_ecb", get_segmenter())
-
-
 def cells(corpus, retriever, cutoffs):
     """Return cutoff -> [P, R, F1] in percent with two decimals, as printed."""
     means = macro_by_cutoff(score_ranking(corpus, rank_corpus(corpus, get_retriever(retriever)), cutoffs))

@@ -1,0 +1,23 @@
+"""The tests on real data share what is kept of single sentences: MiniLM takes 100 s for those of NEWS-ECB+."""
+
+from __future__ import annotations
+
+import pytest
+
+from abcdlink.corpus.formats import import_corpus
+from abcdlink.segmentation import get_segmenter
+
+
+@pytest.fixture(autouse=True)
+def shared_cache(isolated_home, tmp_path_factory):
+    """Give every test's own home the cache of all: it is addressed by content, so that nothing depends on the order."""
+    cache = tmp_path_factory.getbasetemp() / "paper-cache"
+    cache.mkdir(exist_ok=True)
+    isolated_home.mkdir(exist_ok=True)
+    (isolated_home / "cache").symlink_to(cache, target_is_directory=True)
+
+
+@pytest.fixture(scope="session")
+def news(shared_data):
+    """NEWS-ECB+."""
+    return import_corpus("abcd-link", shared_data / "news_ecb", get_segmenter())
