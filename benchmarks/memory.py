@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,12 +48,15 @@ def claims(data: Path) -> Iterator[Claim]:
 
 def _peak(arguments: Sequence[str]) -> tuple[float, float]:
     """Run a command of abcdlink; return the peak of its resident memory in GB and its CPU time in seconds."""
-    process = subprocess.Popen([sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        msg = f"abcdlink {' '.join(arguments)} ended with {process.returncode}"
-        raise AssertionError(msg)
+    with tempfile.TemporaryFile() as said:
+        command = [sys.executable, "-c", COMMAND, *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            msg = f"abcdlink {' '.join(arguments)} ended with {process.returncode}: {said.read().decode()}"
+            raise AssertionError(msg)
     # Linux counts in KiB, macOS in bytes.
     unit = 1 if sys.platform == "darwin" else 1024
     return usage.ru_maxrss * unit / 1e9, usage.ru_utime + usage.ru_stime
