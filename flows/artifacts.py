@@ -13,7 +13,7 @@ from abcdlink.evaluation.comparisons import Comparison
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.llm.records import Usage
-from abcdlink.report.pictures import as_image, by_cutoff, series
+from abcdlink.report.pictures import as_image, benchmark_pictures
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.generate import Generation
@@ -61,11 +61,11 @@ def show_benchmark(run: str, result: Benchmark) -> None:
     table(key(run, "benchmark"), rows, told)
     compared = [*result.against_best, *result.llm_against_retriever]
     table(key(run, "comparisons"), map(comparison_row, compared), "Differences in mean F1; p corrected by Holm")
-    lines = {"F1": series(order, "f1"), "Recall": series(order, "recall")}
-    pictures = [f"![{name} by cutoff]({as_image(by_cutoff(name, of_one))})" for name, of_one in lines.items() if of_one]
+    pictures = benchmark_pictures(order)
     if pictures:
+        shown = "\n\n".join(f"![{name}]({as_image(picture)})" for name, picture in pictures.items())
         create_markdown_artifact(
-            key=key(run, "benchmark", "picture"), markdown="\n\n".join(pictures), description="F1 and recall by cutoff"
+            key=key(run, "benchmark", "picture"), markdown=shown, description="F1 and recall by cutoff, by prompt mode"
         )
 
 
@@ -85,12 +85,13 @@ def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
         "fitted": row.fitted,
     }
     if row.outcomes:
-        cells["outcomes"] = ", ".join(f"{count} {outcome}" for outcome, count in row.outcomes.items())
+        cells["outcomes"] = ", ".join(f"{count} {outcome.words}" for outcome, count in row.outcomes.items())
     if usage:
         cells["tokens"] = (
-            f"{usage.prompt_tokens} prompt ({usage.cached_tokens} cached), {usage.completion_tokens} completion"
+            f"{usage.prompt_tokens} prompt ({usage.cached_share:.0%} cached), {usage.completion_tokens} completion"
         )
         cells["cost"] = round(usage.cost, 4)
+        cells["prompts"] = row.prompt_hash
     return cells
 
 

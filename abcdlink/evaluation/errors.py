@@ -45,6 +45,21 @@ class Pattern(StrEnum):
     DISTRACTORS = "too many distractors"
     OTHER = "other"
 
+    @property
+    def rule(self) -> str:
+        """When a source sentence shows the pattern, in words."""
+        return RULES[self]
+
+
+RULES = {
+    Pattern.SCATTERED: f"one gold target and the next are more than {FAR} sentences apart",
+    Pattern.AMBIGUOUS: f"the source has fewer than {FEW_WORDS} content words, or its gold targets share hardly any "
+    f"(mean Jaccard similarity below {UNLIKE})",
+    Pattern.DISTRACTORS: f"{MANY} or more targets without a gold link share content words with the source and are as "
+    "similar to it as its least similar gold target, or more",
+    Pattern.OTHER: "none of the other rules holds",
+}
+
 
 class Traits(Record):
     """The numbers from which the patterns of a source sentence follow.

@@ -33,6 +33,23 @@ class Outcome(StrEnum):
         """Whether the answer can be used."""
         return self in (Outcome.OK, Outcome.REPAIRED)
 
+    @property
+    def words(self) -> str:
+        """What it is called in tables for people."""
+        return OUTCOME_WORDS[self]
+
+
+OUTCOME_WORDS = {
+    Outcome.OK: "answered",
+    Outcome.REPAIRED: "answered after a repair",
+    Outcome.TRUNCATED: "cut off",
+    Outcome.MISSING_IDS: "with ids missing",
+    Outcome.INVALID: "not in the form asked for",
+    Outcome.REFUSED: "refused",
+    Outcome.TOO_LONG: "too long for the model",
+    Outcome.FAILED: "without an answer",
+}
+
 
 class Form(StrEnum):
     """How the form of an answer is asked for, the strictest way first."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from abcdlink.agreement import Agreement, agreement
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
+from abcdlink.evaluation.breakdowns import average_f1
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
@@ -30,8 +31,9 @@ from abcdlink.layout import (
     VALIDATION,
     batch_file,
 )
-from abcdlink.linking.records import Approach
+from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
+from abcdlink.report.findings import Findings, find, notable
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.store import Store
@@ -66,6 +68,7 @@ class Content:
     benchmark: Benchmark | None
     shortlist: Shortlist | None
     pools: dict[str, Any] | None
+    findings: Findings | None
     decided: dict[str, Usage]
     judgments: list[Judgment]
     annotators: list[Annotator]
@@ -107,8 +110,23 @@ class Content:
     @cached_property
     def results(self) -> list[ApproachResult]:
         """The benchmark's approaches, best F1 first; sources without an answer count as 0 in this order."""
-        found = self.benchmark.approaches if self.benchmark else ()
-        return sorted(found, key=lambda result: -result.f1_of_all)
+        return _best_first(self.benchmark)
+
+    @property
+    def results_with_llm(self) -> list[ApproachResult]:
+        """Those of the benchmark's approaches that ask an LLM, best F1 first."""
+        return [result for result in self.results if result.approach.kind is ApproachKind.LLM]
+
+    @property
+    def average_f1(self) -> dict[str, float]:
+        """Retriever or learned linker -> mean F1 over the cutoffs of the benchmark, where these are several."""
+        if self.benchmark is None or len(self.benchmark.cutoffs) == 1:
+            return {}
+        return average_f1(self.results, self.benchmark.cutoffs)
+
+    def usage_of(self, result: ApproachResult) -> Usage:
+        """Return what an approach with an LLM asked in the benchmark; a rule cuts scores and asks nothing more."""
+        return self.usage_of_benchmark.get(result.approach.asked.name, Usage())
 
     @cached_property
     def disagreements(self) -> dict[str, list[Disagreement]]:
@@ -171,6 +189,9 @@ def gather(store: Store) -> Content:
         parts = [name] if store.exists(name) else [batch_file(batch, name) for batch in batches]
         return [record for part in parts if store.exists(part) for record in store.read_records(part, kind)]
 
+    benchmark = read_benchmark(store) if store.exists(BENCHMARK) else None
+    shortlist = Shortlist.model_validate_json(store.read_text(SHORTLIST)) if store.exists(SHORTLIST) else None
+    chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
     anomalies = {batch: _json(store, batch_file(batch, "anomalies.json")) or [] for batch in batches}
     return Content(
         key=store.key,
@@ -179,15 +200,20 @@ def gather(store: Store) -> Content:
         synthetic=_corpus(store, SYNTHETIC),
         generation=_json(store, GENERATION),
         validation=_json(store, VALIDATION),
-        benchmark=read_benchmark(store) if store.exists(BENCHMARK) else None,
-        shortlist=Shortlist.model_validate_json(store.read_text(SHORTLIST)) if store.exists(SHORTLIST) else None,
+        benchmark=benchmark,
+        shortlist=shortlist,
         pools=_json(store, POOL_COUNTS),
+        findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
         decided=_usage_of_decisions(store, NATURAL),
         judgments=whole_or_parts(JUDGMENTS, Judgment),
         annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
     )
+
+
+def _best_first(benchmark: Benchmark | None) -> list[ApproachResult]:
+    return sorted(benchmark.approaches if benchmark else (), key=lambda result: -result.f1_of_all)
 
 
 def _corpus(store: Store, name: str) -> Corpus | None:

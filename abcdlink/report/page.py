@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from abcdlink import __version__
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
-from abcdlink.report.pictures import acceptance_bars, by_cutoff, kappa_intervals, series
+from abcdlink.report.pictures import acceptance_bars, benchmark_pictures, kappa_intervals
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 300
 """So many disagreements, and so many refusals of one corpus, are listed; the files hold all."""
+
+MOST_SCORES = 12
+"""So many approaches are in the table of scores; the others are folded away, except shortlisted ones."""
 
 DASH = "\N{EN DASH}"
 """Stands where there is no figure."""
@@ -39,21 +42,26 @@ def render(content: Content) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": _percent, "figure": _figure, "span": _span, "pretty": _pretty}
+    environment.filters |= {
+        "percent": _percent,
+        "figure": _figure,
+        "span": _span,
+        "pretty": _pretty,
+        "money": _money,
+        "seconds": _seconds,
+    }
     return environment.get_template("report.html.j2").render(
         run=content,
         pictures=_pictures(content),
         most=MOST_LISTED,
+        most_scores=MOST_SCORES,
         version=__version__,
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
 
 
 def _pictures(content: Content) -> dict[str, Markup]:
-    pictures = {}
-    if series(content.results, "f1"):
-        pictures["f1"] = by_cutoff("F1", series(content.results, "f1"))
-        pictures["recall"] = by_cutoff("Recall", series(content.results, "recall"))
+    pictures = benchmark_pictures(content.results)
     if content.agreement:
         result = content.agreement
         rows = {f"batch {batch}": measures for batch, measures in result.batches.items()}
@@ -74,6 +82,15 @@ def _figure(value: float | None) -> str:
 
 def _span(interval: tuple[float, float] | None) -> str:
     return DASH if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
+
+
+def _money(value: float) -> str:
+    """Return an amount with cents, or with four significant digits where it is less."""
+    return f"{value:.2f}" if value >= 1 or not value else f"{value:.4g}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"  # noqa: PLR2004 - so that all take four places
 
 
 def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value

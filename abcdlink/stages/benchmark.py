@@ -38,7 +38,8 @@ class Benchmark(Record):
 
     ``left_out``: approaches of the plan that could not be scored, with the reason. ``against_best``:
     the approach with the highest mean F1 compared with every other. ``llm_against_retriever``: each
-    approach with an LLM compared with its retriever at that one's best cutoff.
+    approach with an LLM compared with its retriever at that one's best cutoff. ``usage``: approach ->
+    what its questions cost; an approach that cuts scores by a rule asks none of its own (``Approach.asked``).
     """
 
     pairs: int
@@ -109,7 +110,7 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Appro
 
     corpus, reason = read_corpus_from(store, SYNTHETIC), why_not_fitted(store, plan)
     folds = None if reason else divide(corpus, plan.folds)
-    usage = {a.name: read_decisions(store, SYNTHETIC, a).usage for a in with_llm}
+    usage = {a.asked.name: read_decisions(store, SYNTHETIC, a).usage for a in with_llm}
     scored = [*_score_rankings(store, corpus, plan, folds), *_score_llms(store, corpus, with_llm, folds)]
     table = pd.concat([one.table for one in scored], ignore_index=True)
     results = tuple(one.result for one in scored)

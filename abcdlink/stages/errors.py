@@ -10,6 +10,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorAnalysis, analyse_errors
 from abcdlink.layout import SYNTHETIC
 from abcdlink.linking.cutoffs import chosen, cross_fitted
+from abcdlink.linking.folds import Folds
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
 from abcdlink.linking.scored import decide_scored, scored_rankings
 from abcdlink.linking.top_k import decide_chosen
@@ -37,18 +38,27 @@ def errors_of(store: Store, name: str) -> ErrorAnalysis:
 
 def benchmarked_links(store: Store, corpus: Corpus, approach: Approach) -> Sequence[Decision]:
     """Return what an approach decided in the benchmark: by what was fitted on other folds, where something was."""
-    folds = BenchmarkPlan.model_validate(store.manifest["inputs"][STAGE]).folds
     if approach.kind is ApproachKind.LLM:
         decisions = read_decisions(store, SYNTHETIC, approach).decisions
         if approach.rule is None:
             return decisions
         scores = scored_rankings(decisions)
-        links = cross_fitted(approach.rule, scores, corpus, divide(corpus, folds)).chosen
+        links = cross_fitted(approach.rule, scores, corpus, _folds(store, corpus)).chosen
         return decide_scored(approach, decisions, scores, links)
     rankings = read_rankings(store, SYNTHETIC, approach.retriever).table
     if isinstance(approach.cutoff, CutoffRule):
         learned = approach.kind is ApproachKind.LEARNED
-        links = cross_fitted(approach.cutoff, rankings, corpus, divide(corpus, folds), probabilities=learned).chosen
+        folds = _folds(store, corpus)
+        links = cross_fitted(approach.cutoff, rankings, corpus, folds, probabilities=learned).chosen
     else:
         links = chosen(rankings, approach.k, corpus)
     return decide_chosen(approach.name, rankings, links)
+
+
+def _folds(store: Store, corpus: Corpus) -> Folds:
+    """Return the folds of the benchmark; ``InputError`` when the run does not say how it was divided."""
+    plan = store.manifest.get("inputs", {}).get(STAGE)
+    if plan is None:
+        msg = f"the manifest of run {store.key!r} does not say how its benchmark divided the pairs"
+        raise InputError(msg, f"run the stage {STAGE!r} under another run key")
+    return divide(corpus, BenchmarkPlan.model_validate(plan).folds)

@@ -1,4 +1,4 @@
-"""Tiny models on disk, made once; imports are made in them, since most tests need no model."""
+"""Tiny models and an example run on disk, made once; imports are made in them, since most tests need neither."""
 
 from __future__ import annotations
 
@@ -6,6 +6,30 @@ import pytest
 from tiny_models import tiny_bert
 
 from abcdlink.retrieval import models
+from abcdlink.settings import get_settings
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """The store of the complete example run; for reading only."""
+    from example_run import example_run
+
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABCDLINK_HOME", str(folder / "home"))
+        get_settings.cache_clear()
+        store = example_run(folder)
+    get_settings.cache_clear()
+    return store
+
+
+@pytest.fixture(scope="session")
+def complete(finished):
+    """The report of the complete example run, as HTML."""
+    from abcdlink.report.content import gather
+    from abcdlink.report.page import render
+
+    return render(gather(finished))
 
 
 @pytest.fixture(scope="session")

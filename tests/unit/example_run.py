@@ -14,6 +14,7 @@ from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import decision_part
 from abcdlink.linking.records import Decision
 from abcdlink.store import Store
+from tests.unit.example_benchmark import benchmark
 
 HOSTILE = "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*"
 FACTS = [
@@ -28,7 +29,6 @@ FACTS = [
     HOSTILE,
     "Nobody was hurt when a barge touched the eastern pier in March.",
 ]
-ALL_SOURCES = {"precision": 0.2, "recall": 0.5, "f1": 0.28, "false_link_rate": 0.4, "sources": 48, "answered": 48}
 
 
 class ExampleDomain:
@@ -45,16 +45,14 @@ def _document(name: str, chooser: random.Random, size: int) -> Document:
 def _corpus(kind: PairKind, chooser: random.Random, count: int = 6) -> Corpus:
     pairs, documents = [], {}
     for number in range(count):
-        source, target = (_document(f"{kind}-{number}-{side}", chooser, 8) for side in ("a", "b"))
+        synthetic = kind is PairKind.SYNTHETIC
+        size = 9 + number if synthetic else 8
+        source, target = (_document(f"{kind}-{number}-{side}", chooser, size) for side in ("a", "b"))
         documents |= {source.id: source, target.id: target}
-        links = {"0": ("1", "3"), "2": ("2",)} if kind is PairKind.SYNTHETIC else None
+        links = {"0": ("1", "8"), "4": ("2",), "7": ("0", "1", "3")} if synthetic else None
         pairs.append(Pair(id=f"{kind}-{number}", source=source.id, target=target.id, kind=kind, links=links))
     refused = [Refusal(where=f"{kind}.jsonl, line 7", reason=f"no sentences {HOSTILE}", mend="give it text")]
     return Corpus(name=kind, documents=documents, pairs=pairs, refused=refused)
-
-
-def _approach(kind: str, retriever: str, cutoff: int) -> dict[str, object]:
-    return {"kind": kind, "retriever": retriever, "cutoff": cutoff, "prompt_mode": 4 if kind == "llm" else None}
 
 
 def take_in(store: Store) -> Corpus:
@@ -70,40 +68,9 @@ def generate(store: Store, model: str = "smollm2-135m-instruct") -> None:
     """Stages generate and validate."""
     usage = {"calls": 61, "prompt_tokens": 24310, "cached_tokens": 20001, "completion_tokens": 2112, "seconds": 48.2}
     write_corpus_to(store, "synthetic", _corpus(PairKind.SYNTHETIC, random.Random(2)))
-    result = {"strategy": "sentence", "model": model, "pairs": 6, "links": 18, "refused": 1, "usage": usage}
+    result = {"strategy": "sentence", "model": model, "pairs": 6, "links": 36, "refused": 1, "usage": usage}
     store.write_json("generation.json", result)
     store.write_json("validation.json", {"pairs": 6, "type_token_ratio": 0.61, "flags": [f"too long {HOSTILE}"]})
-
-
-def benchmark(store: Store) -> None:
-    """Stages benchmark and shortlist."""
-    cutoffs = (1, 3, 5, 7, 10, 20)
-    results = []
-    for shift, name in enumerate(("bm25", "all-minilm-l6-v2", "hybrid")):
-        for place, cutoff in enumerate(cutoffs):
-            recall = 0.42 + 0.05 * shift + 0.1 * place
-            precision = (0.66 + 0.04 * shift) / (1 + 0.55 * place)
-            results.append(
-                {
-                    "approach": _approach("retriever", name, cutoff),
-                    "precision": precision,
-                    "recall": min(recall, 1),
-                    "f1": 2 * precision * recall / (precision + recall),
-                    "answered": 18,
-                    "sources": 18,
-                    "all_sources": ALL_SOURCES,
-                    "seconds": 0.2 * (shift + 1),
-                    "pairs": 6,
-                }
-            )
-    llm = {"precision": 0.12, "recall": 0.31, "f1": 0.17, "answered": 17, "sources": 18, "seconds": 62.5}
-    llm |= {"all_sources": ALL_SOURCES, "pairs": 6}
-    results.append({"approach": _approach("llm", "hybrid", 7), **llm})
-    usage = {"hybrid@7+llm-listwise-4": {"calls": 18, "prompt_tokens": 15210, "seconds": 60.1}}
-    body = {"pairs": 6, "sources": 18, "cutoffs": cutoffs, "approaches": results, "usage": usage}
-    store.write_json("benchmark.json", body)
-    chosen = {"first": _approach("retriever", "hybrid", 3), "second": _approach("llm", "hybrid", 7)}
-    store.write_json("shortlist.json", {**chosen, "reasons": ["hybrid@3 has the best F1 of all retrievers (0.52)."]})
 
 
 def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:

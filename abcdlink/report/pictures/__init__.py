@@ -1,0 +1,7 @@
+"""Pictures of a report."""
+
+from abcdlink.report.pictures.drawing import as_image
+from abcdlink.report.pictures.of_agreement import acceptance_bars, kappa_intervals
+from abcdlink.report.pictures.of_benchmark import benchmark_pictures
+
+__all__ = ["acceptance_bars", "as_image", "benchmark_pictures", "kappa_intervals"]
