@@ -62,7 +62,7 @@ $(LABEL_STUDIO_TEMPLATE): .venv-label-studio/installed
 	@rm -rf $(@D) && mkdir -p $(@D)
 	@# `version` makes the tables and no account; .env is a secret key, which every home makes for itself.
 	@LABEL_STUDIO_BASE_DATA_DIR=$(CURDIR)/$(@D) COLLECT_ANALYTICS=false LATEST_VERSION_CHECK=false \
-		FEATURE_FLAGS_OFFLINE=true SENTRY_DSN= FRONTEND_SENTRY_DSN= \
+		FEATURE_FLAGS_OFFLINE=true SENTRY_DSN= FRONTEND_SENTRY_DSN= GIT_DIR=/dev/null \
 		$(LABEL_STUDIO_BIN)/label-studio version > $(@D)/log 2>&1 || { cat $(@D)/log; rm -f $@; exit 1; }
 	@rm -rf $(@D)/.env $(@D)/export $(@D)/media $(@D)/test_data && touch $@
 

@@ -132,6 +132,8 @@ def label_studio_environment(settings: Settings, credentials: Credentials) -> di
         "FEATURE_FLAGS_OFFLINE": "true",
         "SENTRY_DSN": "",
         "FRONTEND_SENTRY_DSN": "",
+        # Its pages would show annotators the last commit message of the repository around it.
+        "GIT_DIR": os.devnull,
     }
 
 

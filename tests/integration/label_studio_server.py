@@ -64,6 +64,7 @@ def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
         "FEATURE_FLAGS_OFFLINE": "true",
         "SENTRY_DSN": "",
         "FRONTEND_SENTRY_DSN": "",
+        "GIT_DIR": os.devnull,
         "DISABLE_SIGNUP_WITHOUT_LINK": "true",
     }
     command = [PROGRAM, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
