@@ -76,7 +76,7 @@ class Flows:
 
     def benchmark(self, key: str, runner: str, retrievers: list[str], workers: int = 2) -> str:
         """Start the flow with a cache of its own: each runner embeds by itself."""
-        parameters = {"run": key, "benchmark": {"retrievers": retrievers, "cutoffs": [1, 3]}}
+        parameters = {"run": key, "benchmark": {"retrievers": retrievers, "learned": [], "cutoffs": [1, 3]}}
         environment = {
             "ABCDLINK_HOME": str(self.root.parent / f"home-{key}"),
             "ABCDLINK_RUNNER": runner,
