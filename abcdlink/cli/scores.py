@@ -6,15 +6,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.benchmark import COLUMNS, row_of
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.evaluation.breakdowns import Trait
 from abcdlink.evaluation.comparisons import Unit
 from abcdlink.evaluation.errors import Pattern
 
 if TYPE_CHECKING:
-    from abcdlink.evaluation.comparisons import Comparison
+    import pandas as pd
 
+    from abcdlink.evaluation.comparisons import Comparison
+    from abcdlink.evaluation.results import ApproachResult
+    from abcdlink.llm.records import Usage
+
+COLUMNS = (
+    "approach",
+    "P",
+    "R",
+    "F1",
+    "F1, failures wrong",
+    "F1, all sources",
+    "false links",
+    "answered",
+    "seconds",
+    "cut",
+)
+LLM_COLUMNS = ("approach", "source sentences", "prompt tokens", "cached", "answer tokens", "seconds", "cost", "prompts")
 UnitOption = Annotated[Unit, typer.Option("--unit", help="What the bootstrap draws: source sentences, or whole pairs.")]
 
 
@@ -44,34 +60,60 @@ def scores(
 
     store = existing_run(run)
     result = read_benchmark(store)
-    title = f"{run}: {result.pairs} synthetic pairs, {result.sources} sources with links; percent"
+    best_first = sorted(result.approaches, key=lambda one: -one.f1_of_all)
     if by is not None:
         table = break_down(store.read_table(SCORES), read_corpus_from(store, SYNTHETIC), by)
         if json:
             print_json({"run": run, "by": by.value, "rows": table.to_dict("records")})
             return
-        rows = [
-            (
-                *(row[name] for name in ("approach", "bin", "sources")),
-                *(f"{100 * row[name]:.2f}" for name in ("precision", "recall", "f1_of_all")),
-            )
-            for row in table.to_dict("records")
-        ]
-        print_table(title, ("approach", by.value, "sources", "precision", "recall", "F1"), rows, texts=2)
+        _print_by(f"{run}: F1 by {by.value}, failures wrong, percent", table, [one.approach.name for one in best_first])
         return
     if json:
         print_json(result.model_dump(mode="json"))
         return
-    print_table(title, COLUMNS, map(row_of, sorted(result.approaches, key=lambda one: -one.f1_of_all)))
+    title = f"{run}: {result.pairs} synthetic pairs, {result.sources} sources with links; percent"
+    print_table(title, COLUMNS, map(_scores_row, best_first))
+    with_llm = [(one, result.usage.get(one.approach.asked.name)) for one in best_first if one.outcomes]
+    if with_llm:
+        rows = [_llm_row(one, usage) for one, usage in with_llm]
+        print_table(f"{run}: what came of the LLM's questions, and what they took", LLM_COLUMNS, rows, texts=2)
     for refusal in result.left_out:
         say(f"Left out: {refusal.where}: {refusal.reason}")
+
+
+def _print_by(title: str, table: pd.DataFrame, names: list[str]) -> None:
+    """Print F1 with a row for each approach and a column for each kind of source sentence."""
+    sizes: dict[str, int] = {}
+    f1: dict[str, list[str]] = {name: [] for name in names}
+    # All approaches were scored on the same sources, so each has the same kinds in the same order.
+    for row in table.to_dict("records"):
+        sizes[row["bin"]] = row["sources"]
+        f1[row["approach"]].append(f"{100 * row['f1_of_all']:.2f}")
+    columns = ("approach", *(f"{kind} ({size} sources)" for kind, size in sizes.items()))
+    print_table(title, columns, [(name, *cells) for name, cells in f1.items()])
+
+
+def _scores_row(one: ApproachResult) -> tuple[str, ...]:
+    over_all, false = one.all_sources, one.all_sources.false_link_rate
+    figures = (one.precision, one.recall, one.f1, one.f1_of_all, over_all.f1)
+    percent = (f"{100 * value:.2f}" for value in figures)
+    rate = "" if false is None else f"{100 * false:.1f}"
+    return (one.approach.name, *percent, rate, f"{one.answered} of {one.sources}", f"{one.seconds:.1f}", str(one.cut))
+
+
+def _llm_row(one: ApproachResult, usage: Usage | None) -> tuple[str, ...]:
+    outcomes = ", ".join(f"{count} {outcome.words}" for outcome, count in one.outcomes.items())
+    if usage is None:
+        return (one.approach.name, outcomes, "", "", "", "", "", one.prompt_hash)
+    tokens = (f"{usage.prompt_tokens:,}", f"{usage.cached_share:.0%}", f"{usage.completion_tokens:,}")
+    return (one.approach.name, outcomes, *tokens, f"{usage.seconds:.1f}", f"{usage.cost:.4f}", one.prompt_hash)
 
 
 def compare(
     run: RunArgument,
     approaches: Annotated[
         list[str] | None,
-        typer.Argument(help="Two names or more: the first is compared with the others. Default: the best."),
+        typer.Argument(help="Names: the first is compared with the others, or with all there are. Default: the best."),
     ] = None,
     unit: UnitOption = "source",
     json: JsonOption = False,
@@ -87,16 +129,25 @@ def compare(
     store = existing_run(run)
     store.require(SCORES, "benchmark")
     table = store.read_table(SCORES)
-    first, *others = approaches or [""]
-    found = compare_one_with_many(table, first, others, unit) if others else compare_with_best(table, unit)
+    if approaches:
+        first, *others = approaches
+        others = others or [name for name in dict.fromkeys(table["approach"]) if name != first]
+        found = compare_one_with_many(table, first, others, unit)
+    else:
+        found = compare_with_best(table, unit)
     if json:
         print_json({"run": run, "unit": unit, "comparisons": [one.model_dump(mode="json") for one in found]})
         return
     if not found:
         say("There is nothing to compare: the benchmark scored one approach.")
         return
-    title = f"{run}: F1 of {found[0].a} minus F1 of ..., in points; p corrected by Holm; {unit}s drawn"
-    print_table(title, ("", "difference", "95 % interval", "p"), map(_row, found))
+    title = f"{run}: F1 of {found[0].a}"
+    print_table(title, ("minus F1 of", "difference", "95 % interval", "p"), map(_row, found))
+    drawn = "source sentences" if unit == "source" else "pairs"
+    say(
+        f"In points of 100; what was not answered counts as wrong. Intervals by bootstrap over {drawn}; "
+        f"p is corrected for {len(found)} comparison{'s' if len(found) > 1 else ''} (Holm)."
+    )
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
@@ -126,8 +177,10 @@ def errors(
         print_json({**found.model_dump(mode="json"), "counts": counts})
         return
     counts_by_kind = found.counts()
-    rows = [(p.value, *(by[p] for by in counts_by_kind.values())) for p in Pattern]
-    print_table(f"{run}: {approach}, {found.sources} source sentences", ("pattern", *counts_by_kind), rows)
+    rows = [(p.value, p.rule, *(by[p] for by in counts_by_kind.values())) for p in Pattern]
+    columns = ("pattern", "its rule", *(f"{kind}s" for kind in counts_by_kind))
+    print_table(f"{run}: what {approach} got wrong on {found.sources} source sentences", columns, rows, texts=2)
+    say("An error that shows several patterns is counted for each of them.")
     if found.unanswered:
         say(f"{found.unanswered} source sentences were not answered; what they lack is not listed.")
     for error in [error for error in found.errors if pattern in (None, *error.patterns)][:most]:
@@ -135,6 +188,7 @@ def errors(
         out.print(escape(f"{', '.join(error.patterns)}; gold links: {', '.join(error.gold) or 'none'}"), style="dim")
         for marked, around in ((error.source, error.around_source), (error.target, error.around_target)):
             for sentence in around:
-                style = "bold" if sentence.id == marked else ""
-                out.print(escape(f"{sentence.id:>4}  {sentence.text}"), style=style)
+                here = sentence.id == marked
+                line = f"{'>' if here else ' '} {sentence.id:>4}  {sentence.text}"
+                out.print(escape(line), style="bold" if here else "")
             out.print()

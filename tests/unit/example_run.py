@@ -45,11 +45,9 @@ def _document(name: str, chooser: random.Random, size: int) -> Document:
 def _corpus(kind: PairKind, chooser: random.Random, count: int = 6) -> Corpus:
     pairs, documents = [], {}
     for number in range(count):
-        synthetic = kind is PairKind.SYNTHETIC
-        size = 9 + number if synthetic else 8
-        source, target = (_document(f"{kind}-{number}-{side}", chooser, size) for side in ("a", "b"))
+        source, target = (_document(f"{kind}-{number}-{side}", chooser, 8) for side in ("a", "b"))
         documents |= {source.id: source, target.id: target}
-        links = {"0": ("1", "8"), "4": ("2",), "7": ("0", "1", "3")} if synthetic else None
+        links = {"0": ("1", "7"), "4": ("2",), "7": ("0", "1", "3")} if kind is PairKind.SYNTHETIC else None
         pairs.append(Pair(id=f"{kind}-{number}", source=source.id, target=target.id, kind=kind, links=links))
     refused = [Refusal(where=f"{kind}.jsonl, line 7", reason=f"no sentences {HOSTILE}", mend="give it text")]
     return Corpus(name=kind, documents=documents, pairs=pairs, refused=refused)
