@@ -71,6 +71,7 @@ def show_benchmark(run: str, result: Benchmark) -> None:
 
 def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
     """Return one row of the benchmark's table; scores are fractions of 1, seconds and money are of the whole."""
+    false = row.all_sources.false_link_rate
     cells: dict[str, Any] = {
         "approach": row.approach.name,
         "precision": round(row.precision, 4),
@@ -78,7 +79,7 @@ def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
         "F1": round(row.f1, 4),
         "F1, failures as wrong": round(row.f1_of_all, 4),
         "F1, all sources": round(row.all_sources.f1, 4),
-        "false links": row.all_sources.false_link_rate,
+        "false links": None if false is None else round(false, 4),
         "answered": f"{row.answered} of {row.sources}",
         "seconds": round(row.seconds, 2),
         "cut": row.cut,
@@ -101,7 +102,13 @@ def comparison_row(one: Comparison) -> dict[str, Any]:
         round(100 * value, 2) for value in (one.difference.mean, one.difference.low, one.difference.high)
     )
     interval = f"{low} to {high}"
-    return {"F1 of": one.a, "minus F1 of": one.b, "difference": mean, "95 % interval": interval, "p": one.p_adjusted}
+    return {
+        "F1 of": one.a,
+        "minus F1 of": one.b,
+        "difference": mean,
+        "95 % interval": interval,
+        "p": round(one.p_adjusted, 4),
+    }
 
 
 def show_shortlist(run: str, result: Shortlist) -> None:

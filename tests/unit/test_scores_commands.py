@@ -158,7 +158,7 @@ def test_compare_says_what_its_figures_are(run: Run, store: Store):
     assert f"r: F1 of {LLM}" in told
     assert row(told, "jaccard@1")[1] == f"{100 * (names[LLM] - names['jaccard@1']):+.2f}"
     assert "bootstrap over pairs" in told
-    assert "corrected for 1 comparison  (Holm)" in told
+    assert "corrected for 1 comparison (Holm)" in told
 
 
 def test_errors_are_all_that_differs_from_the_gold_links(run: Run, store: Store):
