@@ -52,6 +52,11 @@ def decision_part(corpus: str, approach: str, part: int) -> str:
     return f"decisions/{corpus}/{safe(approach)}/part-{part:05d}.json"
 
 
+def batch_ticket(corpus: str) -> str:
+    """Return the file that says by which batches an LLM was asked about one corpus."""
+    return f"llm/{corpus}-batch.json"
+
+
 def generation_part(part: int) -> str:
     """Return the file of one part of the generated pairs."""
     return f"generated/part-{part:05d}.json"

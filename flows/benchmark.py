@@ -9,6 +9,7 @@ from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import Benchmark, benchmark_done, learned_linkers, read_benchmark
 from abcdlink.store import open_run
 from flows.artifacts import show_benchmark, show_shortlist
+from flows.asking import wait_for_answers
 from flows.parameters import BenchmarkParameters, RunKey, ShortlistParameters, run_domain
 from flows.parts import decide, rank
 from tasks.approaches import choose_llm_approaches, choose_shortlist, learn, score
@@ -19,8 +20,10 @@ def benchmark(
     run: RunKey,
     domain: str = "",
     benchmark: BenchmarkParameters = BenchmarkParameters(),
-) -> Benchmark:
+) -> Benchmark | None:
     """Score retrievers, learned linkers and LLMs on the synthetic corpus of a run.
+
+    Returns nothing when it is a part of a run that has to wait for the LLM (see ``flows.asking``).
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
@@ -37,7 +40,9 @@ def benchmark(
         for name in learned_linkers(store, plan):
             learn(run, name, plan.folds)
         llm_approaches = choose_llm_approaches(run, domain, plan)
-        decide(run, SYNTHETIC, domain, llm_approaches)
+        if not decide(run, SYNTHETIC, domain, llm_approaches):
+            wait_for_answers(SYNTHETIC)
+            return None
         result = score(run, plan, llm_approaches)
     show_benchmark(run, result)
     return result

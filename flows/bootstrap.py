@@ -6,7 +6,9 @@ from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 
+from abcdlink.layout import NATURAL, SYNTHETIC
 from flows.artifacts import key
+from flows.asking import wait_for_answers
 from flows.benchmark import benchmark as benchmark_flow
 from flows.benchmark import shortlist as shortlist_flow
 from flows.candidates import candidates
@@ -52,9 +54,11 @@ def bootstrap(
     """
     generate(run, domain, corpus, pairs, generation)
     validate(run, domain)
-    benchmark_flow(run, domain, benchmark)
+    if benchmark_flow(run, domain, benchmark) is None:
+        wait_for_answers(SYNTHETIC)
     shortlist_flow(run, shortlist)
-    candidates(run, domain, annotation)
+    if candidates(run, domain, annotation) is None:
+        wait_for_answers(NATURAL)
     start_annotation(run, domain, annotation)
 
 

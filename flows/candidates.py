@@ -16,6 +16,7 @@ from abcdlink.stages.candidates import (
 )
 from abcdlink.store import open_run
 from flows.artifacts import show_candidates
+from flows.asking import wait_for_answers
 from flows.parameters import AnnotationParameters, RunKey, run_domain
 from flows.parts import decide, rank
 from tasks.approaches import build_pools, rank_with_learned
@@ -26,8 +27,10 @@ def candidates(
     run: RunKey,
     domain: str = "",
     annotation: AnnotationParameters = AnnotationParameters(),
-) -> PoolCounts:
+) -> PoolCounts | None:
     """Build the pools that annotators will see, batch by batch.
+
+    Returns nothing when it is a part of a run that has to wait for the LLM (see ``flows.asking``).
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
@@ -43,7 +46,9 @@ def candidates(
         rank(run, NATURAL, retrievers_to_rank(choice))
         for name in learned_to_rank(choice):
             rank_with_learned(run, NATURAL, name)
-        decide(run, NATURAL, domain, llm_approaches_of(choice))
+        if not decide(run, NATURAL, domain, llm_approaches_of(choice)):
+            wait_for_answers(NATURAL)
+            return None
         counts = build_pools(run, domain, annotation.batches, annotation.seed)
     show_candidates(run, counts)
     return counts

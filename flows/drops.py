@@ -53,7 +53,10 @@ def drops(
     while more:
         result = take_new(source, domain)
         if result.corpus.pairs:
-            begun.append(annotate_drop(run, domain, annotation, result))
+            key_of_drop = annotate_drop(run, domain, annotation, result)
+            if key_of_drop is None:
+                return begun
+            begun.append(key_of_drop)
         settle(open_folder(ledger_root(source)), result)
         show_drop(result)
         more = result.more
@@ -71,11 +74,15 @@ def take_new(source: str, domain: str) -> DropResult:
     return take(open_source(source), open_folder(ledger_root(source)), get_segmenter(language))
 
 
-def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, result: DropResult) -> str:
-    """Build the pools of a drop and start its annotation; returns its run key."""
+def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, result: DropResult) -> str | None:
+    """Build the pools of a drop and start its annotation; returns its run key, ``None`` while the LLM is waited for."""
     store = open_drop(existing_run(base), result, find_domain(domain))
     try:
-        candidates(store.key, domain, annotation)
+        if candidates(store.key, domain, annotation) is None:
+            get_run_logger().info(
+                "Drop %s waits for the LLM's batch; a later run of this flow goes on with it.", store.key
+            )
+            return None
     except NothingToAnnotateError as error:  # said on the run page; the drop itself is done with
         get_run_logger().warning("%s", error)
     else:

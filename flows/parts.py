@@ -11,6 +11,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.decide import part_count
 from abcdlink.stages.rank import Ranker
 from abcdlink.store import open_run
+from flows.asking import answers_are_there, tell_cost
 from tasks import rankers
 from tasks.approaches import decide_part, rank_part, warm_part
 from tasks.progress import prefect_progress
@@ -47,14 +48,19 @@ def _rank(
     yield from run_parts(runner, rank_part, [{**parameters, "part": part} for part in open_parts])
 
 
-def decide(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -> None:
+def decide(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -> bool:
     """Let the LLM decide a corpus of the run by each approach; the rankings must be there.
+
+    Returns whether all is decided: not while the answers to a batch are waited for (``flows.asking``).
 
     Parts wait for the LLM and not for this machine: they run in threads, or one after another where
     another runner is set, so that all questions know of each other's limits.
     """
     if not approaches:
-        return
+        return True
+    tell_cost(run, corpus, domain, approaches)
+    if get_settings().llm_batch and not answers_are_there(run, corpus, domain, approaches):
+        return False
     parts: list[dict[str, Any]] = [
         {"run": run, "corpus": corpus, "domain": domain, "approach": approach, "part": part}
         for approach, part in steps(approaches, part_count(open_run(run), corpus))
@@ -62,7 +68,8 @@ def decide(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -
     if get_settings().runner != "threads":
         for parameters in parts:
             decide_part(**parameters)
-        return
+        return True
     with task_runner() as runner:
         for _ in run_parts(runner, decide_part, parts):
             pass
+    return True

@@ -14,23 +14,27 @@ from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import WAITING
 from abcdlink.store import open_run
 from flows.artifacts import key
+from flows.asking import batch_in_words, batch_waited_for
 from tasks.annotation import look
+from tasks.approaches import look_at_batch
 from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
 
 LONG_FLOWS = ["bootstrap", "generate", "benchmark", "candidates", "annotate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
+ASKING_FLOWS = ["bootstrap", "benchmark", "candidates"]
+"""Flows whose runs wait for an LLM that is asked by batch."""
 
 
 @flow(name="reconcile")
 def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
-    """Resume the runs whose batch is complete, and reschedule the runs whose process died.
+    """Resume the runs whose annotators or LLM are done, and reschedule the runs whose process died.
 
     Args:
         stale_seconds: a running flow that gave no sign of life for so long is started again; it gives one every
             30 seconds.
     """
     logger = get_run_logger()
-    for flow_run in runs_in_state("Suspended", ["annotate"]):
+    for flow_run in runs_in_state("Suspended", ["annotate", *ASKING_FLOWS]):
         try:
             resume_if_complete(flow_run)
         except AbcdlinkError as error:  # one broken run must not keep the others waiting
@@ -45,8 +49,11 @@ def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
 
 
 def resume_if_complete(flow_run: FlowRun) -> None:
-    """Look at the batch that a suspended run waits for and resume the run when it is complete."""
+    """Look at what a suspended run waits for, and resume the run when that is complete."""
     run = str(flow_run.parameters["run"])
+    if corpus := batch_waited_for(flow_run):
+        resume_if_answered(flow_run, run, corpus)
+        return
     store = open_run(run)
     if not store.exists(WAITING):
         return
@@ -62,4 +69,18 @@ def resume_if_complete(flow_run: FlowRun) -> None:
     )
     if progress.complete:
         get_run_logger().info("Run %s: batch %d is complete: the run goes on.", run, batch)
+        resume(flow_run.id)
+
+
+def resume_if_answered(flow_run: FlowRun, run: str, corpus: str) -> None:
+    """Look at the batch by which an LLM was asked, and resume the run when it is over, whatever came of it."""
+    state = look_at_batch(run, corpus)
+    over = state.answered + state.open
+    create_progress_artifact(
+        key=key(run, "llm", corpus, "progress"),
+        progress=100.0 * over / max(over + state.waiting, 1),
+        description=f"Run {run}, LLM batch on the {corpus} pairs: {batch_in_words(state)}",
+    )
+    if state.done:
+        get_run_logger().info("Run %s: the LLM batch on the %s pairs is over: the run goes on.", run, corpus)
         resume(flow_run.id)

@@ -7,9 +7,12 @@ from prefect import task
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist, ShortlistRule
 from abcdlink.linking.records import Approach
+from abcdlink.llm.batch import BatchState
+from abcdlink.stages import batch
 from abcdlink.stages import benchmark as stage
 from abcdlink.stages.candidates import PoolCounts, make_pools
 from abcdlink.stages.decide import decide_part as decide_one_part
+from abcdlink.stages.estimate import CostEstimate, estimate_approaches
 from abcdlink.stages.learn import learn_linker, rank_learned
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import run_shortlist
@@ -41,6 +44,24 @@ def learn(run: str, name: str, folds: int) -> None:
 def rank_with_learned(run: str, corpus: str, name: str) -> None:
     """Rank a corpus of the run with the learned linker that it keeps."""
     rank_learned(open_run(run), corpus, name)
+
+
+@task(task_run_name="cost of asking about {corpus}")
+def estimate_cost(run: str, corpus: str, domain: str, approaches: list[Approach]) -> CostEstimate:
+    """Estimate what the LLM has still to be asked about a corpus; it is asked nothing."""
+    return estimate_approaches(open_run(run), corpus, find_domain(domain), approaches)
+
+
+@task(task_run_name="ask about {corpus} by batch", **SERVICE_RETRIES)
+def ask_by_batch(run: str, corpus: str, domain: str, approaches: list[Approach]) -> BatchState:
+    """Submit the first questions about a corpus as a batch, unless that was done, and look how far it is."""
+    return batch.ask_by_batch(open_run(run), corpus, find_domain(domain), approaches)
+
+
+@task(task_run_name="look at the batch about {corpus}", **SERVICE_RETRIES)
+def look_at_batch(run: str, corpus: str) -> BatchState:
+    """Look how far the batch about a corpus is, and keep the answers that came."""
+    return batch.look_at_batch(open_run(run), corpus)
 
 
 @task(task_run_name="{approach.name} on {corpus}, part {part}", **SERVICE_RETRIES)

@@ -10,6 +10,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.examples import refuse_known_examples
+from abcdlink.linking.linker import Linker
 from abcdlink.linking.linkers import linker_for
 from abcdlink.linking.prompts import prompts_of
 from abcdlink.linking.records import Approach, Decision, Setup
@@ -66,13 +67,11 @@ def decide_part(
         _require_same(store, name, domain, version)
         return
     corpus = read_corpus_from(store, corpus_name)
-    refuse_known_examples(domain, approach, corpus, store.where(f"{corpus_name}/documents.jsonl"))
+    llm = LLM(account=store.key)
+    linker = checked_linker(store, corpus_name, corpus, domain, approach, llm)
     parts = parts_of(corpus.pairs, PART_SIZE)
     pairs = parts[part]
     offered = _offered(store, corpus, corpus_name, approach, pairs)
-    llm = LLM(account=store.key)
-    linker = linker_for(domain, llm, approach)
-    linker.check()
     label = f"{approach.name} on {corpus_name}, part {part + 1} of {len(parts)}"
     decisions = tuple(
         decision for pair in progress(pairs, label) for decision in linker.decide(pair, corpus, offered[pair.id])
@@ -86,6 +85,21 @@ def decide_part(
     )
     note_llm(store, f"decide {corpus_name}", llm)
     store.write_text(name, kept.model_dump_json())
+
+
+def checked_linker(
+    store: Store, corpus_name: str, corpus: Corpus, domain: Domain, approach: Approach, llm: LLM
+) -> Linker:
+    """Return the linker of an approach; nothing that it would be asked in vain is paid for.
+
+    Raises:
+        InputError: when the prompt shows a sentence of the corpus as an example.
+        ServiceError: when the LLM is not there, or gives no probabilities where they are needed.
+    """
+    refuse_known_examples(domain, approach, corpus, store.where(f"{corpus_name}/documents.jsonl"))
+    linker = linker_for(domain, llm, approach)
+    linker.check()
+    return linker
 
 
 def questions_left(store: Store, corpus_name: str, domain: Domain, approach: Approach) -> list[Question]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from tests.integration.label_studio_server import label_studio
+import sys
+
+from tests.integration.label_studio_server import ROOT, label_studio
+
+# The fake LLM of the unit tests finds its own parts there.
+sys.path.append(str(ROOT / "tests" / "unit"))
 
 __all__ = ["label_studio"]

@@ -1,0 +1,99 @@
+"""Before an LLM is asked: what it will cost, and waiting while it is asked by batch.
+
+While a batch is under way the run is suspended: no process waits. ``reconcile`` resumes it when the
+batch is over, whatever came of it; the run then goes through its steps from the top and finds the
+answers in the cache. What the batch left open is asked as usual, so that no batch is waited for twice.
+Only a top-level run of a deployment can be suspended: a flow that is a part of another one returns
+``None`` instead, and the other suspends itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+from prefect import get_run_logger, suspend_flow_run
+from prefect.artifacts import create_markdown_artifact
+from prefect.client.schemas import FlowRun
+from prefect.runtime import deployment, flow_run
+
+from abcdlink.errors import InputError
+from abcdlink.linking.records import Approach
+from abcdlink.llm.batch import BatchState
+from abcdlink.settings import get_settings
+from abcdlink.stages.estimate import CostEstimate
+from flows.artifacts import key
+from tasks.approaches import ask_by_batch, estimate_cost
+
+PAUSE = "llm-batch"
+"""Begins the keys of suspensions that wait for a batch, so that ``reconcile`` knows them from others."""
+
+
+def tell_cost(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -> None:
+    """Show what the LLM has still to be asked; nothing where it costs nothing."""
+    settings = get_settings()
+    if not settings.llm_price_prompt + settings.llm_price_completion:
+        return
+    found = estimate_cost(run, corpus, domain, list(approaches))
+    if found.total.calls:
+        text = cost_in_words(found, settings.llm_model, by_batch=settings.llm_batch)
+        create_markdown_artifact(
+            key=key(run, "llm", corpus, "cost"), markdown=text, description="What the LLM will cost"
+        )
+
+
+def cost_in_words(found: CostEstimate, model: str, *, by_batch: bool) -> str:
+    """Return the estimate as Markdown."""
+    head = "| approach | calls | answered before | prompt tokens | completion tokens, at most | cost, at most |"
+    rows = [*found.approaches.items(), ("**all**", found.total)]
+    lines = [
+        f"| {name} | {one.calls} | {one.kept} | {one.prompt_tokens} | {one.completion_tokens} | {one.cost:.4g} |"
+        for name, one in rows
+    ]
+    notes = [f"Prompt tokens: {found.total.method}."]
+    notes += ["By the Batch API the cost is half of that."] if by_batch else []
+    table = "\n".join([head, "|---|---:|---:|---:|---:|---:|", *lines])
+    return f"# What {model} has to be asked\n\n{table}\n\n{' '.join(notes)}"
+
+
+def answers_are_there(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -> bool:
+    """Ask by batch, once, and tell whether the batch is over; says on the run page what came of it."""
+    state = ask_by_batch(run, corpus, domain, list(approaches))
+    text = batch_in_words(state)
+    get_run_logger().info("LLM batch on the %s pairs: %s", corpus, text)
+    create_markdown_artifact(
+        key=key(run, "llm", corpus, "batch"), markdown=text, description="Questions asked by batch"
+    )
+    return state.done
+
+
+def batch_in_words(state: BatchState) -> str:
+    """Return how far a batch is, and what is asked as usual because it has no answer from the batch."""
+    told = [f"{state.answered} answered"]
+    told += [f"{state.waiting} waited for"] if state.waiting else []
+    if state.open:
+        reasons = ", ".join(f"{count} x {reason}" for reason, count in state.reasons.items())
+        told.append(f"{state.open} without an answer ({reasons}): these are asked one by one")
+    return "; ".join(told)
+
+
+def wait_for_answers(corpus: str) -> None:
+    """Suspend this run until the batch about a corpus is over; return at once where it is a part of another run.
+
+    Raises:
+        InputError: when it cannot be suspended since no deployment started it.
+    """
+    if flow_run.parent_flow_run_id:
+        return
+    if not deployment.id:
+        msg = f"the LLM was asked about the {corpus} pairs by batch, and its answers are not there yet"
+        raise InputError(msg, "run this again later, or start the deployment of this flow, which waits by itself")
+    get_run_logger().info("This run waits for the LLM's batch about the %s pairs and goes on by itself.", corpus)
+    # A key of its own each time: being resumed is a hint, the batch decides.
+    suspend_flow_run(key=f"{PAUSE} {corpus} {uuid4()}", timeout=None)
+
+
+def batch_waited_for(suspended: FlowRun) -> str:
+    """Return about which corpus a suspended run waits for a batch; empty: it waits for something else."""
+    pause_key = (suspended.state.state_details.pause_key if suspended.state else None) or ""
+    return pause_key.split(" ")[1] if pause_key.startswith(f"{PAUSE} ") else ""

@@ -1,0 +1,160 @@
+"""An LLM that flows ask by batch, and one whose budget is used up, by a real Prefect server and worker."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_batch import FakeBatch
+from fake_llm import MODEL, Request, Response, says
+
+from abcdlink.corpus.io import write_corpus_to
+from abcdlink.domain import find_domain
+from abcdlink.linking.records import ApproachKind
+from abcdlink.stages.benchmark import read_benchmark
+from abcdlink.stages.intake import describe_run
+from abcdlink.store import Store, open_run
+from tests.integration.prefect_server import PrefectServer, prefect_server
+from tests.integration.test_runners import synthetic
+
+SMALL = {"retrievers": ["bm25"], "learned": [], "rules": [], "cutoffs": [1, 3]}
+PRICES = {"ABCDLINK_LLM_PRICE_PROMPT": "1", "ABCDLINK_LLM_PRICE_COMPLETION": "1"}
+
+
+def answer(request: Request) -> Response:
+    """Write a sentence that no other question gets, or judge candidates by a fixed rule."""
+    properties = request.schema["properties"]
+    if all(kind.get("type") == "boolean" for kind in properties.values()):
+        return says(
+            json.dumps({name: int(name) % 2 == 0 if name.isdecimal() else True for name in properties}),
+            tokens=(1000, 100),
+        )
+    number = sum(request.prompt.encode()) + len(request.prompt)
+    sentence = f"Officials said on day {number} that the new bridge stays closed."
+    return says(json.dumps({next(iter(properties)): sentence}))
+
+
+@dataclass
+class Flows:
+    """A server, an LLM with a Batch API, and the folder that runs lie in."""
+
+    prefect: PrefectServer
+    llm: FakeBatch
+    root: Path
+
+    def begin(self, key: str, pairs: int) -> Store:
+        """Begin a run whose synthetic corpus is there; another number of pairs is another corpus."""
+        store = open_run(key, str(self.root))
+        describe_run(store, find_domain("news"))
+        write_corpus_to(store, "synthetic", synthetic(pairs))
+        return store
+
+    def reconcile(self) -> None:
+        self.prefect.wait(self.prefect.start("reconcile/reconcile", {}), "Completed")
+
+    def wait_for_another_job(self, before: set[str]) -> None:
+        deadline = time.monotonic() + 90
+        while set(self.llm.jobs) == before and time.monotonic() < deadline:
+            time.sleep(0.2)
+
+    def shown(self, flow_run: str) -> list[str]:
+        """Return the texts on a run page, those of its tables and pictures left out."""
+        return [str(a["data"]) for a in self.prefect.artifacts(flow_run) if a["type"] == "markdown"]
+
+
+@pytest.fixture(scope="module")
+def flows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flows]:
+    root = tmp_path_factory.mktemp("batch") / "runs"
+    with FakeBatch(answer) as llm:
+        environment = {
+            "ABCDLINK_HOME": str(root.parent),
+            "ABCDLINK_RUNS": str(root),
+            "ABCDLINK_LLM_BASE_URL": llm.base_url,
+            "ABCDLINK_LLM_MODEL": MODEL,
+            "ABCDLINK_LLM_BATCH": "true",
+        }
+        with prefect_server(tmp_path_factory.mktemp("prefect"), environment) as prefect:
+            yield Flows(prefect, llm, root)
+
+
+def asked_by_batch(llm: FakeBatch, job: str) -> Counter[str]:
+    lines = llm.files[llm.jobs[job]["input_file_id"]].splitlines()
+    return Counter(json.dumps(json.loads(line)["body"], sort_keys=True) for line in lines)
+
+
+def asked_live(llm: FakeBatch) -> Counter[str]:
+    return Counter(json.dumps(request.body, sort_keys=True) for request in llm.questions)
+
+
+def test_a_benchmark_waits_for_its_batch_and_asks_each_question_once(flows: Flows) -> None:
+    store, llm, prefect = flows.begin("batched", 4), flows.llm, flows.prefect
+    parameters = {"run": "batched", "benchmark": SMALL}
+    flow_run = prefect.start("benchmark/benchmark", parameters, PRICES)
+    prefect.wait(flow_run, "Suspended")
+    (job,) = llm.jobs
+    sent = asked_by_batch(llm, job)
+    assert sent.total() == len(sent) == 4 * 6
+    assert any(f"| {len(sent)} | 0 |" in text and "half of that" in text for text in flows.shown(flow_run))
+    flows.reconcile()
+    assert prefect.state(flow_run) == "Suspended"
+    llm.end()
+    flows.reconcile()
+    prefect.wait(flow_run, "Completed")
+    assert list(llm.jobs) == [job]
+    assert llm.questions == []
+    (with_llm,) = (one for one in read_benchmark(store).approaches if one.approach.kind is ApproachKind.LLM)
+    assert with_llm.answered == with_llm.sources
+    assert "24 answered" in flows.shown(flow_run)
+
+
+@pytest.mark.timeout(400)
+def test_a_bootstrap_waits_for_each_batch_and_asks_what_an_expired_one_left_open(flows: Flows) -> None:
+    llm, prefect = flows.llm, flows.prefect
+    parameters: dict[str, Any] = {"run": "whole", "generation": {"documents": 2}, "benchmark": SMALL, "pairs": 2}
+    flow_run = prefect.start("bootstrap/bootstrap", parameters)
+    prefect.wait(flow_run, "Suspended")
+    generating, before = asked_live(llm), set(llm.jobs)
+    on_synthetic = max(llm.jobs)
+    llm.end("expired", answered=1)
+    flows.reconcile()
+    flows.wait_for_another_job(before)
+    prefect.wait(flow_run, "Suspended")
+    left_open = asked_live(llm) - generating
+    sent = asked_by_batch(llm, on_synthetic)
+    assert left_open.total() == sent.total() - 1
+    assert not left_open - sent
+    (on_natural,) = set(llm.jobs) - before
+    llm.end()
+    flows.reconcile()
+    prefect.wait(flow_run, "Completed")
+    assert asked_live(llm) == generating + left_open
+    assert not asked_by_batch(llm, on_natural) & asked_live(llm)
+    told = [text for run in prefect.runs("benchmark") for text in flows.shown(run["id"])]
+    assert any("1 answered" in text and "batch_expired" in text and "one by one" in text for text in told)
+
+
+def test_a_budget_that_is_used_up_fails_the_run_once_and_in_one_line(flows: Flows) -> None:
+    store, llm, prefect = flows.begin("poor", 5), flows.llm, flows.prefect
+    log = flows.prefect.folder / "worker.log"
+    before, log_before = asked_live(llm), len(log.read_text(errors="replace"))
+    little = {"ABCDLINK_LLM_BATCH": "false", "ABCDLINK_LLM_BUDGET_TOKENS": "12000"}
+    parameters = {"run": "poor", "benchmark": SMALL}
+    flow_run = prefect.start("benchmark/benchmark", parameters, little)
+    prefect.wait(flow_run, "Failed")
+    (run,) = (run for run in prefect.runs("benchmark") if run["id"] == flow_run)
+    assert "could exceed the budget" in run["state"]["message"]
+    assert "raise ABCDLINK_LLM_BUDGET_TOKENS and run this again" in run["state"]["message"]
+    decided = [task for task in prefect.task_runs(flow_run) if "llm" in task["name"] and task["state_name"] == "Failed"]
+    assert decided
+    assert {task["run_count"] for task in decided} == {1}
+    assert "Traceback" not in log.read_text(errors="replace")[log_before:]
+    flow_run = prefect.start("benchmark/benchmark", parameters, {**little, "ABCDLINK_LLM_BUDGET_TOKENS": "90000"})
+    prefect.wait(flow_run, "Completed")
+    assert set((asked_live(llm) - before).values()) == {1}
+    assert read_benchmark(store).pairs == 5
