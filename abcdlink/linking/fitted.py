@@ -47,15 +47,18 @@ class FittedOn(Record):
         return f"fitted on {self.corpus} ({len(self.pairs)} pairs, {self.sources} sources with links)"
 
     def refuse(self, corpus: Corpus, pairs: Iterable[str], what: str) -> None:
-        """Raise ``InputError`` when one of the pairs (ids of the corpus) is one of those fitted on.
+        """Raise ``InputError`` when one of the pairs is one of those fitted on, or is not in the corpus.
 
         ``what``: was fitted, for the message.
         """
         known, fingerprints = set(self.pairs), pair_fingerprints(corpus)
-        seen = next((pair for pair in pairs if fingerprints[pair] in known), None)
-        if seen is not None:
-            msg = f"{what} was fitted on the texts of the pair {seen!r} of {corpus.name!r}, so it must not decide there"
-            raise InputError(msg, "decide on other pairs, or fit by cross-validation over the pairs of this corpus")
+        for pair in pairs:
+            if pair not in fingerprints:
+                msg = f"the pair {pair!r} is not in the corpus {corpus.name!r}"
+                raise InputError(msg, "give the corpus that was ranked")
+            if fingerprints[pair] in known:
+                msg = f"{what} was fitted on the texts of the pair {pair!r} of {corpus.name!r}: that is no test"
+                raise InputError(msg, "decide on other pairs, or fit by cross-validation over the pairs of this corpus")
 
 
 class FittedCutoff(Record):

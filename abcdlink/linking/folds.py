@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,17 @@ def make_folds(corpus: Corpus, count: int = FOLDS, group: Callable[[Pair], str] 
         fold_of[number] = filled.argmin()
         filled[fold_of[number]] += weights[number]
     return {pair.id: int(fold_of[number]) for pair, number in zip(corpus.pairs, groups, strict=True)}
+
+
+def fold_numbers(folds: Folds, pairs: Iterable[str]) -> NDArray[np.int64]:
+    """Return the fold of each pair; ``InputError`` when one has none."""
+    numbers = []
+    for pair in pairs:
+        if pair not in folds:
+            msg = f"the pair {pair!r} is in no fold"
+            raise InputError(msg, "make the folds of the corpus that is ranked")
+        numbers.append(folds[pair])
+    return np.array(numbers, np.int64)
 
 
 def _groups(corpus: Corpus, group: Callable[[Pair], str] | None) -> NDArray[np.int64]:

@@ -248,6 +248,8 @@ def test_what_cannot_be_fitted_is_refused_with_a_mend():
     foreign = table.assign(target=table["target"].cat.rename_categories(lambda name: f"x{name}"))
     with pytest.raises(InputError, match="no gold link of 'made'"):
         fit_cutoff(CutoffRule.GAP, foreign, corpus)
+    with pytest.raises(InputError, match="'p0' is not in the corpus 'made'"):
+        chosen(table, fit_cutoff(CutoffRule.GAP, table, corpus), corpus.model_copy(update={"pairs": corpus.pairs[1:]}))
     with pytest.raises(InputError, match="'p0' is in no fold"):
         cross_fitted(CutoffRule.GAP, table, corpus, {"p1": 0})
 

@@ -182,6 +182,8 @@ def test_too_little_to_learn_from_is_refused_with_a_mend(made):
         learn("learned-logistic", rankings, full)
     with pytest.raises(InputError, match="3 folds or more"):
         out_of_fold("learned-logistic", rankings, corpus, make_folds(corpus, 2))
+    with pytest.raises(InputError, match="'p0' is in no fold"):
+        out_of_fold("learned-logistic", rankings, corpus, {"p1": 0})
 
 
 def test_pairs_that_nobody_annotated_are_ranked_and_not_learned_from(made):
@@ -213,6 +215,7 @@ def test_the_same_seed_gives_the_same_linker_and_a_saved_one_ranks_as_before(mad
     table = one.rank(other_rankings, other)
     pd.testing.assert_frame_equal(two.rank(other_rankings, other), table)
     read = from_bytes(to_bytes(one), "file")
+    assert read.model[-1].cv is None  # it would hold a number for each row
     pd.testing.assert_frame_equal(read.rank(other_rankings, other), table)
     assert read.fitted_on == one.fitted_on
     with pytest.raises(InputError, match="was fitted on"):
@@ -240,6 +243,15 @@ def _no_model():
     return dumps({"about": "{}", "model": [1, 2]})
 
 
+def _function():
+    """Return a file whose model is made of trusted parts, one of which calls a function when it is used."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+    from skops.io import dumps
+
+    return dumps({"about": "{}", "model": make_pipeline(FunctionTransformer(np.abs))})
+
+
 def _no_container():
     from skops.io import dumps
 
@@ -254,6 +266,7 @@ def _no_container():
         (lambda: pickle.dumps({"model": 1}), "cannot be read"),
         (_foreign, r"it holds .*Stranger"),
         (_no_model, "no model of ours"),
+        (_function, "no model of ours"),
         (_no_container, "no model of ours"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
@@ -13,7 +12,7 @@ from abcdlink.evaluation.gold import Gold
 from abcdlink.linking.cutoffs import expected_f1, gap, share, softmax, threshold
 from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth
 from abcdlink.linking.fitted import FittedCutoff, FittedOn, pairs_of
-from abcdlink.linking.folds import Folds
+from abcdlink.linking.folds import Folds, fold_numbers
 from abcdlink.linking.records import CutoffRule
 
 if TYPE_CHECKING:
@@ -121,22 +120,14 @@ def cross_fitted(
         InputError: when a pair has no fold, the other folds of one have no gold link, or two folds
             hold the same texts.
     """
-    fold_of = folds_of(rankings, folds)
+    pairs = pairs_of(rankings)
+    fold_of = rankings["pair"].map(dict(zip(pairs, fold_numbers(folds, pairs), strict=True))).to_numpy()
     mask, fits = np.zeros(len(rankings), bool), []
     for fold in np.unique(fold_of):
         here = fold_of == fold
         fits.append(fit_cutoff(rule, rankings[~here], corpus, probabilities=probabilities))
         mask[here] = chosen(rankings[here], fits[-1], corpus)
     return CrossFitted(mask, fits)
-
-
-def folds_of(rankings: pd.DataFrame, folds: Folds) -> NDArray[np.int64]:
-    """Return the fold of each row of rankings; ``InputError`` when a pair has none."""
-    missing = next((pair for pair in pairs_of(rankings) if pair not in folds), None)
-    if missing is not None:
-        msg = f"the pair {missing!r} is in no fold"
-        raise InputError(msg, "make the folds of the corpus that is ranked")
-    return np.asarray(rankings["pair"].map(dict(folds)), np.int64)
 
 
 def _of_pairs(rankings: pd.DataFrame, pairs: set[str]) -> pd.DataFrame:

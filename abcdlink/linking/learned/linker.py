@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
-from abcdlink.linking.folds import Folds, make_folds
+from abcdlink.linking.folds import Folds, fold_numbers, make_folds
 from abcdlink.linking.learned.features import Features
 from abcdlink.linking.learned.training import fit_model, gather
 from abcdlink.progress import Progress, silent
@@ -103,7 +103,7 @@ def learn(
     folds = make_folds(corpus, CALIBRATION_FOLDS) if folds is None else folds
     features = Features(name, rankings, corpus, position=position, progress=progress)
     training = gather(features, corpus, corpus.pairs, progress)
-    fold_of = np.array([folds[pair.id] for pair in corpus.pairs])
+    fold_of = fold_numbers(folds, [pair.id for pair in corpus.pairs])
     model = fit_model(name, training, fold_of[training.pair], seed)
     return LearnedLinker(name, fitted_on, model, position=position)
 
@@ -139,7 +139,7 @@ def out_of_fold(
         InputError: when rankings are missing, there are fewer than three folds, a fold has no links,
             or two folds hold the same texts.
     """
-    fold_of = np.array([folds[pair.id] for pair in corpus.pairs])
+    fold_of = fold_numbers(folds, [pair.id for pair in corpus.pairs])
     count = len(np.unique(fold_of))
     if count < CALIBRATION_FOLDS:
         msg = f"{count} fold(s) are too few to learn and calibrate {name!r}"

@@ -71,8 +71,6 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker:
 
 def _read(data: bytes, where: str) -> dict[str, Any]:
     """Return the content, its model checked to be one of ours."""
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.pipeline import Pipeline
     from skops.io import get_untrusted_types, loads
 
     try:
@@ -83,10 +81,23 @@ def _read(data: bytes, where: str) -> dict[str, Any]:
     if foreign:
         raise _unusable(where, f"it holds {', '.join(sorted(foreign))}, which no learned linker has")
     found = content if isinstance(content, dict) else {}
-    model = found.get("model")
-    if not (isinstance(model, Pipeline) and isinstance(model[-1], CalibratedClassifierCV)):
+    if not _is_ours(found.get("model")):
         raise _unusable(where, "it holds no model of ours")
     return found
+
+
+def _is_ours(model: object) -> bool:
+    """Tell whether a model has the steps of ours and no others: scikit-learn has some that call functions."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if not isinstance(model, Pipeline) or [type(step) for step in model] != [StandardScaler, CalibratedClassifierCV]:
+        return False
+    inner = [one.estimator for one in model[-1].calibrated_classifiers_]
+    return all(type(one) in {HistGradientBoostingClassifier, LogisticRegression} for one in inner)
 
 
 def _unusable(where: str, problem: str) -> InputError:

@@ -94,7 +94,9 @@ def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int
     model = make_pipeline(StandardScaler(), calibrated)
     # On a busy machine the threads of boosting wait for each other: a fit of 0.2 s took 80 s with two of them.
     with threadpool_limits(get_settings().threads):
-        return model.fit(training.features, training.linked)
+        model.fit(training.features, training.linked)
+    # The splits are as long as the rows: they would be most of a saved linker.
+    return model.set_params(calibratedclassifiercv__cv=None)
 
 
 def _estimator(name: str, rows: int, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
