@@ -31,11 +31,16 @@ def print_json(value: dict[str, Any]) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
     """Print a table on stdout; the first ``texts`` columns are text, the others are right-aligned."""
     table = Table(title=title, title_justify="left")
+    cells = [[str(cell) for cell in row] for row in rows]
     for index, column in enumerate(columns):
-        # A name is never cut: it is what the next command is given.
-        table.add_column(column, justify="left" if index < texts else "right", no_wrap=index == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        if index < texts:
+            table.add_column(column, overflow="fold")
+        else:
+            # In a narrow terminal words are folded, figures stay whole.
+            longest = max((len(line) for row in cells for line in row[index].split("\n")), default=0)
+            table.add_column(column, justify="right", min_width=longest)
+    for row in cells:
+        table.add_row(*map(escape, row))
     out.print(table)
 
 

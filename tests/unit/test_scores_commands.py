@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from abcdlink.cli.app import main
+from abcdlink.cli.output import out as console
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.generation import Strategy
@@ -74,7 +75,8 @@ def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 @pytest.fixture
 def run(store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """Call a command as the shell does; returns stdout, or stderr when it is to fail."""
-    monkeypatch.setenv("COLUMNS", "160")
+    # The width is fixed when a console is made, which another test may have done.
+    monkeypatch.setattr(console, "_width", 160)
 
     def call(*arguments: object, fails: bool = False) -> str:
         monkeypatch.setattr(sys, "argv", ["abcdlink", *map(str, arguments)])
