@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from abcdlink.errors import AbcdlinkError
@@ -18,6 +19,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.")]
 RunDomainOption = Annotated[str, typer.Option("--domain", help="Domain; default: the one the run was begun with.")]
 RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole bootstrap.")]
+
+WIDEST = 10_000
 
 out = Console()
 err = Console(stderr=True)
@@ -33,15 +36,15 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     table = Table(title=title, title_justify="left")
     cells = [[str(cell) for cell in row] for row in rows]
     for index, column in enumerate(columns):
-        if index < texts:
-            table.add_column(column, overflow="fold")
-        else:
-            # In a narrow terminal words are folded, figures stay whole.
-            longest = max((len(line) for row in cells for line in row[index].split("\n")), default=0)
-            table.add_column(column, justify="right", min_width=longest)
+        longest = max((len(line) for row in cells for line in row[index].split("\n")), default=0)
+        # Names and figures stay whole, as they are what the next command is given; other words are folded.
+        whole = longest if index == 0 or index >= texts else None
+        table.add_column(column, justify="left" if index < texts else "right", min_width=whole, overflow="fold")
     for row in cells:
         table.add_row(*map(escape, row))
-    out.print(table)
+    size = Measurement.get(out, out.options.update(max_width=WIDEST), table)
+    # Where even the narrowest form does not fit, lines go on beyond the terminal's width rather than being cut.
+    (out if size.minimum <= out.width else Console(width=size.maximum)).print(table)
 
 
 def say(text: str) -> None:
