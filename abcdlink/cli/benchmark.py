@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -147,11 +148,15 @@ def make_folds(corpus: Corpus, plan: BenchmarkPlan, group: str) -> Folds:
 
 def row_of(result: ApproachResult) -> tuple[str, ...]:
     """Return one row of the table."""
-    over_all, false = result.all_sources, result.all_sources.false_link_rate
-    figures = (result.precision, result.recall, result.f1, over_all.f1)
+    scores = (result.precision, result.recall, result.f1, result.all_sources.f1)
+    return (*score_cells(result, scores), f"{result.seconds:.1f}", str(result.cut))
+
+
+def score_cells(result: ApproachResult, scores: Iterable[float]) -> tuple[str, ...]:
+    """Return the cells that every table of approaches begins with: name, scores and false-link rate in percent."""
+    false = result.all_sources.false_link_rate
     rate = "" if false is None else f"{100 * false:.1f}"
-    percent = (f"{100 * value:.2f}" for value in figures)
-    return (result.approach.name, *percent, rate, f"{result.seconds:.1f}", str(result.cut))
+    return (result.approach.name, *(f"{100 * value:.2f}" for value in scores), rate)
 
 
 def _as_json(result: ApproachResult) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from abcdlink.cli.benchmark import score_cells
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.evaluation.breakdowns import Trait
 from abcdlink.evaluation.comparisons import Unit
@@ -94,11 +95,8 @@ def _print_by(title: str, table: pd.DataFrame, names: list[str]) -> None:
 
 
 def _scores_row(one: ApproachResult) -> tuple[str, ...]:
-    over_all, false = one.all_sources, one.all_sources.false_link_rate
-    figures = (one.precision, one.recall, one.f1, one.f1_of_all, over_all.f1)
-    percent = (f"{100 * value:.2f}" for value in figures)
-    rate = "" if false is None else f"{100 * false:.1f}"
-    return (one.approach.name, *percent, rate, f"{one.answered} of {one.sources}", f"{one.seconds:.1f}", str(one.cut))
+    scores = (one.precision, one.recall, one.f1, one.f1_of_all, one.all_sources.f1)
+    return (*score_cells(one, scores), f"{one.answered} of {one.sources}", f"{one.seconds:.1f}", str(one.cut))
 
 
 def _llm_row(one: ApproachResult, usage: Usage | None) -> tuple[str, ...]:

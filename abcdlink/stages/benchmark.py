@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from abcdlink.corpus.io import read_corpus_from
@@ -12,6 +12,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, compare_with_best
 from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
 from abcdlink.layout import BENCHMARK, CUTOFFS, SCORES, SYNTHETIC
 from abcdlink.linking.folds import Folds
 from abcdlink.linking.grid import steps
@@ -19,7 +20,7 @@ from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
-from abcdlink.stages.decide import decide_part, part_count, read_decisions
+from abcdlink.stages.decide import DecisionPart, decide_part, part_count, read_decisions
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.once import is_done
 from abcdlink.stages.plan import BenchmarkPlan
@@ -96,12 +97,11 @@ def llm_approaches(store: Store, domain: Domain, plan: BenchmarkPlan) -> list[Ap
 def _best_ranker(store: Store, plan: BenchmarkPlan) -> str:
     """Return the retriever with the best F1 at any cutoff; of equals the one that the plan names first."""
     corpus = read_corpus_from(store, SYNTHETIC)
-    results = [
-        scored.result
-        for name in plan.retrievers or plan.learned
-        for scored in score_cutoffs(corpus, name, read_rankings(store, SYNTHETIC, name), plan, None)
-    ]
-    return max(results, key=lambda result: result.f1).approach.retriever
+    best: dict[str, float] = {}
+    for name in plan.retrievers or plan.learned:
+        frame = score_ranking(corpus, read_rankings(store, SYNTHETIC, name).table, plan.cutoffs, plan.definition)
+        best[name] = max(scores.f1 for scores in macro_by_cutoff(frame).values())
+    return max(best, key=best.__getitem__)
 
 
 def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Approach]) -> Benchmark:
@@ -110,8 +110,8 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Appro
 
     corpus, reason = read_corpus_from(store, SYNTHETIC), why_not_fitted(store, plan)
     folds = None if reason else divide(corpus, plan.folds)
-    usage = {a.asked.name: read_decisions(store, SYNTHETIC, a).usage for a in with_llm}
-    scored = [*_score_rankings(store, corpus, plan, folds), *_score_llms(store, corpus, with_llm, folds)]
+    decided = {a.asked.name: read_decisions(store, SYNTHETIC, a) for a in with_llm}
+    scored = [*_score_rankings(store, corpus, plan, folds), *_score_llms(store, corpus, with_llm, decided, folds)]
     table = pd.concat([one.table for one in scored], ignore_index=True)
     results = tuple(one.result for one in scored)
     benchmark = Benchmark(
@@ -119,7 +119,7 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Appro
         sources=corpus.source_count,
         cutoffs=plan.cutoffs,
         approaches=results,
-        usage=usage,
+        usage={name: part.usage for name, part in decided.items()},
         left_out=tuple(_left_out(plan, with_llm, reason)) if reason else (),
         against_best=tuple(compare_with_best(table)),
         llm_against_retriever=tuple(_llm_against_retriever(results, table)),
@@ -139,13 +139,20 @@ def _score_rankings(store: Store, corpus: Corpus, plan: BenchmarkPlan, folds: Fo
             yield from score_rules(corpus, name, rankings, plan, folds)
 
 
-def _score_llms(store: Store, corpus: Corpus, approaches: Sequence[Approach], folds: Folds | None) -> Iterator[Scored]:
+def _score_llms(
+    store: Store,
+    corpus: Corpus,
+    approaches: Sequence[Approach],
+    decided: Mapping[str, DecisionPart],
+    folds: Folds | None,
+) -> Iterator[Scored]:
+    retrievers = {approach.retriever for approach in approaches if approach.retriever}
+    costs = {name: read_rankings(store, SYNTHETIC, name).effort.cost for name in retrievers}
     for approach in approaches:
         if approach.rule and not folds:
             continue
-        cost = read_rankings(store, SYNTHETIC, approach.retriever).effort.cost if approach.retriever else 0.0
-        part = read_decisions(store, SYNTHETIC, approach)
-        yield score_llm(corpus, approach, part, cost, folds)
+        cost = costs.get(approach.retriever, 0.0)
+        yield score_llm(corpus, approach, decided[approach.asked.name], cost, folds)
 
 
 def _left_out(plan: BenchmarkPlan, with_llm: Sequence[Approach], reason: str) -> Iterator[Refusal]:

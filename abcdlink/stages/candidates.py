@@ -56,6 +56,14 @@ def learned_to_rank(shortlist: Shortlist) -> list[str]:
     return [name for name in dict.fromkeys(a.retriever for a in shortlist.approaches) if is_learned(name)]
 
 
+def rank_natural(store: Store, shortlist: Shortlist, progress: Progress = silent) -> None:
+    """Rank the natural pairs by all that the shortlisted approaches need; what the run holds is not done again."""
+    for retriever in retrievers_to_rank(shortlist):
+        rank(store, NATURAL, retriever, progress)
+    for name in learned_to_rank(shortlist):
+        rank_learned(store, NATURAL, name)
+
+
 def llm_approaches_of(shortlist: Shortlist) -> list[Approach]:
     """Return the shortlisted approaches that ask an LLM."""
     return [approach for approach in shortlist.approaches if approach.kind is ApproachKind.LLM]
@@ -113,10 +121,7 @@ def run_candidates(store: Store, domain: Domain, batches: int, seed: int, progre
     if candidates_done(store, batches, seed):
         return read_counts(store)
     shortlist = read_shortlist(store)
-    for retriever in retrievers_to_rank(shortlist):
-        rank(store, NATURAL, retriever, progress)
-    for name in learned_to_rank(shortlist):
-        rank_learned(store, NATURAL, name)
+    rank_natural(store, shortlist, progress)
     for approach, part in steps(llm_approaches_of(shortlist), part_count(store, NATURAL)):
         decide_part(store, NATURAL, domain, approach, part, progress)
     return make_pools(store, domain, batches, seed)

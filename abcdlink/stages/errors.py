@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus
@@ -12,14 +16,14 @@ from abcdlink.layout import SYNTHETIC
 from abcdlink.linking.cutoffs import chosen, cross_fitted
 from abcdlink.linking.folds import Folds
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
-from abcdlink.linking.scored import decide_scored, scored_rankings
-from abcdlink.linking.top_k import decide_chosen
 from abcdlink.stages.benchmark import STAGE, read_benchmark
-from abcdlink.stages.decide import read_decisions
+from abcdlink.stages.links import links_of
 from abcdlink.stages.plan import BenchmarkPlan
-from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.score import divide
 from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def errors_of(store: Store, name: str) -> ErrorAnalysis:
@@ -38,21 +42,15 @@ def errors_of(store: Store, name: str) -> ErrorAnalysis:
 
 def benchmarked_links(store: Store, corpus: Corpus, approach: Approach) -> Sequence[Decision]:
     """Return what an approach decided in the benchmark: by what was fitted on other folds, where something was."""
-    if approach.kind is ApproachKind.LLM:
-        decisions = read_decisions(store, SYNTHETIC, approach).decisions
-        if approach.rule is None:
-            return decisions
-        scores = scored_rankings(decisions)
-        links = cross_fitted(approach.rule, scores, corpus, _folds(store, corpus)).chosen
-        return decide_scored(approach, decisions, scores, links)
-    rankings = read_rankings(store, SYNTHETIC, approach.retriever).table
-    if isinstance(approach.cutoff, CutoffRule):
+
+    def mask(rankings: pd.DataFrame) -> NDArray[np.bool_]:
+        rule = approach.rule or approach.cutoff
+        if not isinstance(rule, CutoffRule):
+            return chosen(rankings, approach.k, corpus)
         learned = approach.kind is ApproachKind.LEARNED
-        folds = _folds(store, corpus)
-        links = cross_fitted(approach.cutoff, rankings, corpus, folds, probabilities=learned).chosen
-    else:
-        links = chosen(rankings, approach.k, corpus)
-    return decide_chosen(approach.name, rankings, links)
+        return cross_fitted(rule, rankings, corpus, _folds(store, corpus), probabilities=learned).chosen
+
+    return links_of(store, SYNTHETIC, approach, mask)
 
 
 def _folds(store: Store, corpus: Corpus) -> Folds:

@@ -14,9 +14,9 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.estimate import Estimate
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.benchmark import llm_approaches
-from abcdlink.stages.candidates import learned_to_rank, llm_approaches_of, read_shortlist, retrievers_to_rank
+from abcdlink.stages.candidates import llm_approaches_of, rank_natural, read_shortlist
 from abcdlink.stages.decide import questions_left
-from abcdlink.stages.learn import learn_linker, rank_learned
+from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.plan import BenchmarkPlan, retrievers_under
 from abcdlink.stages.rank import Ranker, rank
 from abcdlink.store import Store
@@ -80,10 +80,7 @@ def estimate_candidates(store: Store, domain: Domain, progress: Progress = silen
         names = " and ".join(approach.name for approach in shortlist.approaches)
         msg = f"the shortlist of run {store.key!r} has {names}: none of them asks an LLM"
         raise InputError(msg, "there is nothing to estimate")
-    for retriever in retrievers_to_rank(shortlist):
-        rank(store, NATURAL, retriever, progress)
-    for name in learned_to_rank(shortlist):
-        rank_learned(store, NATURAL, name)
+    rank_natural(store, shortlist, progress)
     return estimate_approaches(store, NATURAL, domain, approaches)
 
 

@@ -1,8 +1,12 @@
-"""What a shortlisted approach decides on the natural pairs of a run."""
+"""What an approach decides on a corpus of a run, from its rankings or from an LLM's answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
@@ -16,6 +20,30 @@ from abcdlink.stages.decide import read_decisions
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def links_of(
+    store: Store, corpus_name: str, approach: Approach, mask: Callable[[pd.DataFrame], NDArray[np.bool_]]
+) -> Sequence[Decision]:
+    """Return the decisions of an approach; rankings and answers must be there.
+
+    Args:
+        store: the run.
+        corpus_name: ``natural`` or ``synthetic``.
+        approach: whose decisions.
+        mask: tells which rows of its rankings, or of an LLM's scores that a rule cuts, are links.
+    """
+    if approach.kind is not ApproachKind.LLM:
+        rankings = read_rankings(store, corpus_name, approach.retriever).table
+        return decide_chosen(approach.name, rankings, mask(rankings))
+    decisions = read_decisions(store, corpus_name, approach).decisions
+    if approach.rule is None:
+        return decisions
+    scores = scored_rankings(decisions)
+    return decide_scored(approach, decisions, scores, mask(scores))
+
 
 def decided_links(store: Store, shortlist: Shortlist, approach: Approach, size: int) -> Sequence[Decision]:
     """Return what an approach of the shortlist decides on the natural pairs; rankings and answers must be there.
@@ -28,18 +56,14 @@ def decided_links(store: Store, shortlist: Shortlist, approach: Approach, size: 
         InputError: when the fitted cutoff is not in the shortlist, or was fitted on these very pairs.
     """
     corpus = read_corpus_from(store, NATURAL)
-    if approach.kind is ApproachKind.LLM:
-        decisions = read_decisions(store, NATURAL, approach).decisions
-        if approach.rule is None:
-            return decisions
-        scores = scored_rankings(decisions)
-        return decide_scored(approach, decisions, scores, chosen(scores, _fitted(shortlist, approach), corpus))
-    rankings = read_rankings(store, NATURAL, approach.retriever).table
-    if isinstance(approach.cutoff, CutoffRule):
-        cutoff: int | FittedCutoff = _fitted(shortlist, approach)
-    else:
-        cutoff = max(approach.k, size) if approach.kind is ApproachKind.RETRIEVER else approach.k
-    return decide_chosen(approach.name, rankings, chosen(rankings, cutoff, corpus))
+
+    def mask(rankings: pd.DataFrame) -> NDArray[np.bool_]:
+        if approach.rule or isinstance(approach.cutoff, CutoffRule):
+            return chosen(rankings, _fitted(shortlist, approach), corpus)
+        fills = approach.kind is ApproachKind.RETRIEVER
+        return chosen(rankings, max(approach.k, size) if fills else approach.k, corpus)
+
+    return links_of(store, NATURAL, approach, mask)
 
 
 def _fitted(shortlist: Shortlist, approach: Approach) -> FittedCutoff:
