@@ -23,8 +23,6 @@ ANNOTATORS = "annotators.jsonl"
 JUDGMENTS = "judgments.jsonl"
 AGREEMENT = "agreement.json"
 REPORT = "report.html"
-WAITING = "waiting.json"
-"""What the run waits for: annotators or feedback, of which batch, in which flow run."""
 
 
 def safe(name: str) -> str:
@@ -65,3 +63,23 @@ def generation_part(part: int) -> str:
 def batch_file(batch: int, name: str) -> str:
     """Return a file of one batch."""
     return f"batches/{batch}/{name}"
+
+
+def batch_slug(batch: int) -> str:
+    """Return the name under which the run keeps what it knows of a batch's project."""
+    return f"batch-{batch}"
+
+
+def batch_of(slug: str) -> int:
+    """Return the number of the batch whose project has this slug."""
+    return int(slug.removeprefix("batch-"))
+
+
+def project_file(slug: str, name: str) -> str:
+    """Return a file on one project of Label Studio, e.g. ``batch-1``."""
+    return f"label-studio/{slug}/{name}"
+
+
+def waiting_file(flow: str) -> str:
+    """Return the file that says what the run of a flow waits for."""
+    return f"waiting/{flow}.json"

@@ -13,18 +13,21 @@ from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.runtime import flow_run
 
 from abcdlink.judgments import Annotator
-from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, batch_file
+from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, batch_file, batch_slug
 from abcdlink.store import Store, open_run
 from flows.artifacts import show_agreement, show_memo, show_project, show_results
 from flows.parameters import AnnotationParameters, RunKey, run_domain
-from tasks.annotation import conclude, look, measure, pull, push, wait_for, write_memos
+from tasks.annotation import conclude, measure, pull, push, write_memos
+from tasks.projects import WaitsFor, look, wait_for
 from tasks.runs import add_tag
+
+NAME = "annotate"
 
 SIMULATED_TAG = "simulated-annotators"
 """Tag of a run in which programs judged."""
 
 
-@flow(name="annotate", flow_run_name="annotate {run}")
+@flow(name=NAME, flow_run_name="annotate {run}")
 def annotate(
     run: RunKey,
     domain: str = "",
@@ -40,12 +43,13 @@ def annotate(
     store = open_run(run)
     domain = run_domain(store, domain)
     overlap = annotation.overlap_in(domain)
+    store.note("annotation", {"batches": annotation.batches, "overlap": overlap})
     for batch in range(1, annotation.batches + 1):
         annotate_batch(store, domain, batch, overlap)
         if batch < annotation.batches:
-            feedback_round(store, batch, overlap, annotation.auto_feedback)
+            feedback_round(store, batch, annotation.auto_feedback)
     show_results(store, conclude(run, annotation.batches, overlap))
-    wait_for(store, str(flow_run.id), "nothing", annotation.batches, overlap)
+    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, batch_slug(annotation.batches))
 
 
 def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
@@ -54,17 +58,17 @@ def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
         return
     pushed = push(store.key, domain, batch, overlap)
     while not store.exists(batch_file(batch, JUDGMENTS)):
-        progress = look(store.key, batch, overlap)
+        progress = look(store.key, batch_slug(batch))
         if progress.complete:
             pull(store.key, batch)
         else:
-            show_project(store.key, batch, pushed)
-            wait_for(store, str(flow_run.id), "annotators", batch, overlap)
+            show_project(store.key, pushed)
+            wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, batch_slug(batch))
             get_run_logger().info(
                 "Batch %d waits for annotators at %s (%d of %d tasks done). This run is suspended now and goes on by "
                 "itself; a traceback below that ends in 'paused' is how Prefect reports a suspension, not an error.",
                 batch,
-                pushed["url"],
+                pushed.url,
                 progress.done,
                 progress.tasks,
             )
@@ -75,7 +79,7 @@ def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
     show_agreement(store, batch, measure(store.key, batch, overlap))
 
 
-def feedback_round(store: Store, batch: int, overlap: int, auto: bool) -> None:
+def feedback_round(store: Store, batch: int, auto: bool) -> None:
     """Show every annotator's memo and go on when the coordinator resumes the run; nothing when that was before."""
     accepted = batch_file(batch, "feedback/accepted.json")
     if store.exists(accepted):
@@ -83,7 +87,7 @@ def feedback_round(store: Store, batch: int, overlap: int, auto: bool) -> None:
     for annotator, memo in write_memos(store.key, batch).items():
         show_memo(store.key, batch, annotator, memo)
     if not auto:
-        wait_for(store, str(flow_run.id), "feedback", batch, overlap)
+        wait_for(store, str(flow_run.id), NAME, WaitsFor.COORDINATOR, batch_slug(batch))
         get_run_logger().info(
             "The memos of batch %d are ready. Talk with the annotators, then resume this run here or with "
             "`abcdlink feedback accept %s`. This run is suspended now.",

@@ -19,6 +19,7 @@ from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import Validation
+from tasks.projects import PushedProject
 
 
 def key(*parts: object) -> str:
@@ -129,13 +130,13 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
     table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates")
 
 
-def show_project(run: str, batch: int, pushed: dict[str, Any]) -> None:
-    """Link to the Label Studio project of a batch."""
+def show_project(run: str, pushed: PushedProject) -> None:
+    """Link to a Label Studio project."""
     create_link_artifact(
-        key=key(run, "batch", batch),
-        link=pushed["url"],
-        link_text=f"Batch {batch} in Label Studio",
-        description=f"{pushed['tasks']} tasks",
+        key=key(run, pushed.slug),
+        link=pushed.url,
+        link_text=f"{pushed.title} in Label Studio",
+        description=f"{len(pushed.keys)} tasks, {pushed.overlap} annotators each",
     )
 
 

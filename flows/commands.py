@@ -161,13 +161,13 @@ def accept_feedback(run: RunArgument) -> None:
 
     Example: `abcdlink feedback accept spring-news`
     """
-    from abcdlink.layout import WAITING
     from abcdlink.store import open_run
+    from tasks.projects import WaitsFor, waiting_of
 
-    store = open_run(run)
-    waiting: dict[str, Any] = store.read_json(WAITING) if store.exists(WAITING) else {"for": "nothing"}
-    if waiting["for"] != "feedback":
-        what = f"annotators of batch {waiting['batch']}" if waiting["for"] == "annotators" else "nothing"
+    waiting = waiting_of(open_run(run), "annotate")
+    if waiting is None or waiting.kind is not WaitsFor.COORDINATOR:
+        annotators = waiting is not None and waiting.kind is WaitsFor.ANNOTATORS
+        what = f"the annotators of {waiting.slug}" if waiting and annotators else "nothing"
         msg = f"run {run!r} waits for {what}, not for feedback"
         raise InputError(msg, "look at the run in the Prefect UI")
     use_local_server()
@@ -175,8 +175,8 @@ def accept_feedback(run: RunArgument) -> None:
     from tasks.runs import resume
 
     reach_server()
-    if resume(waiting["flow_run"]):
-        say(f"Run {run} goes on with batch {waiting['batch'] + 1}.")
+    if resume(waiting.flow_run):
+        say(f"Run {run} goes on after the feedback on {waiting.slug}.")
     else:
         msg = f"run {run!r} is not suspended any more"
         raise InputError(msg, "look at the run in the Prefect UI: it was resumed already, or it ended")

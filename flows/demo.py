@@ -18,15 +18,17 @@ from abcdlink.layout import (
     REPORT,
     SHORTLIST,
     VALIDATION,
-    WAITING,
     batch_file,
+    batch_of,
+    batch_slug,
+    project_file,
 )
 from abcdlink.services.records import Stack
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from flows.watch import newest_run, page_of, reach_server
 from labelstudio_config.simulate import MARK, simulate_batch
-from tasks.annotation import label_studio
+from tasks.projects import PUSHED, Waiting, WaitsFor, label_studio, read_pushed, waiting_of
 from tasks.runs import ended_badly, resume, start_once
 
 BATCHES = 2
@@ -40,10 +42,10 @@ MILESTONES = {
     BENCHMARK: "approaches benchmarked",
     SHORTLIST: "shortlist chosen",
     POOL_COUNTS: "candidate pools built",
-    batch_file(1, "push.json"): "batch 1 is in Label Studio",
+    project_file(batch_slug(1), PUSHED): "batch 1 is in Label Studio",
     batch_file(1, AGREEMENT): "batch 1 pulled and measured",
     batch_file(1, "feedback/accepted.json"): "feedback round over",
-    batch_file(2, "push.json"): "batch 2 is in Label Studio",
+    project_file(batch_slug(2), PUSHED): "batch 2 is in Label Studio",
     batch_file(2, AGREEMENT): "batch 2 pulled and measured",
     REPORT: "data set and report written",
 }
@@ -73,7 +75,7 @@ def run_demo(run: str, domain: str, pairs: int, documents: int, people: bool) ->
     waiting = follow(store, people)
     if waiting is None:
         show_outcome(store)
-    elif waiting["for"] == "annotators":
+    elif waiting.kind is WaitsFor.ANNOTATORS:
         invite(store, waiting)
     else:
         ask_for_feedback(store, waiting)
@@ -95,13 +97,13 @@ def begin(parameters: dict[str, Any]) -> None:
         raise InputError(msg, "use another run key (--run), or the settings it was begun with")
 
 
-def follow(store: Store, people: bool) -> dict[str, Any] | None:
+def follow(store: Store, people: bool) -> Waiting | None:
     """Tell the milestones as they are reached; let programs judge each batch, unless ``people`` do.
 
     Returns:
         What the run waits for people with; ``None`` when it is at its end.
     """
-    begun, told, judged = time.monotonic(), set[str](), set[int]()
+    begun, told, judged = time.monotonic(), set[str](), set[str]()
     while True:
         for name, text in MILESTONES.items():
             if name not in told and store.exists(name):
@@ -112,9 +114,9 @@ def follow(store: Store, people: bool) -> dict[str, Any] | None:
         waiting = waits_for(store)
         if waiting is not None and people:
             return waiting
-        if waiting is not None and waiting["batch"] not in judged:
+        if waiting is not None and waiting.slug not in judged:
             judge(store, waiting)
-            judged.add(waiting["batch"])
+            judged.add(waiting.slug)
         if time.monotonic() - begun > LONGEST_SECONDS:
             msg = f"run {store.key!r} is not at its end after {LONGEST_SECONDS // 60} minutes"
             raise AbcdlinkError(msg, "look at it in the Prefect UI; `abcdlink demo` again goes on with it")
@@ -135,35 +137,33 @@ def is_over(store: Store) -> bool:
     return False
 
 
-def waits_for(store: Store) -> dict[str, Any] | None:
-    """Return what the suspended run waits for: ``for`` (annotators or feedback) of which ``batch``."""
-    if not store.exists(WAITING):
-        return None
-    waiting: dict[str, Any] = store.read_json(WAITING)
+def waits_for(store: Store) -> Waiting | None:
+    """Return what the suspended run waits for."""
+    waiting = waiting_of(store, "annotate")
     flow_run = newest_run(f"annotate {store.key}")
     suspended = flow_run is not None and flow_run.state is not None and flow_run.state.name == "Suspended"
     return waiting if suspended else None
 
 
-def judge(store: Store, waiting: dict[str, Any]) -> None:
+def judge(store: Store, waiting: Waiting) -> None:
     """Let simulated annotators judge a batch, then resume the run at once: ``reconcile`` would within half a minute."""
-    batch = waiting["batch"]
+    batch = batch_of(waiting.slug)
     say(f"         simulated annotators judge batch {batch} (these are programs, not people)")
     settings = get_settings()
     token = settings.label_studio_token.get_secret_value()
     simulate_batch(store, settings.label_studio_url, token, batch, accounts=OVERLAP)
-    resume(waiting["flow_run"])
+    resume(waiting.flow_run)
 
 
-def invite(store: Store, waiting: dict[str, Any]) -> None:
+def invite(store: Store, waiting: Waiting) -> None:
     """Say what people open to annotate the batch that the run waits for."""
-    batch, overlap = waiting["batch"], waiting["overlap"]
-    pushed = store.read_json(batch_file(batch, "push.json"))
+    pushed = read_pushed(store, waiting.slug)
+    batch, overlap = batch_of(waiting.slug), pushed.overlap
     lines = (
         f"Batch {batch} of run {store.key!r} waits for {overlap} annotators. It is people's turn:",
         f"  1. Each annotator makes an account at {label_studio().invitation()}",
         "     (two people on one machine: the second one in a private window)",
-        f"  2. and then judges the {pushed['tasks']} tasks at {pushed['url']}",
+        f"  2. and then judges the {len(pushed.keys)} tasks at {pushed.url}",
         f"The run goes on by itself when all {overlap} annotators are done; nothing has to stay open but the servers.",
         "Give this command again to see what the run waits for next.",
     )
@@ -171,9 +171,9 @@ def invite(store: Store, waiting: dict[str, Any]) -> None:
         out.print(line, soft_wrap=True, markup=False)
 
 
-def ask_for_feedback(store: Store, waiting: dict[str, Any]) -> None:
+def ask_for_feedback(store: Store, waiting: Waiting) -> None:
     """Say where the memos are and how the coordinator ends the feedback round."""
-    batch = waiting["batch"]
+    batch = batch_of(waiting.slug)
     lines = (
         f"Batch {batch} of run {store.key!r} is judged. What each annotator may look at again:",
         f"  {store.where(batch_file(batch, 'feedback'))}",

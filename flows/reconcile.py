@@ -11,18 +11,20 @@ from prefect.client.schemas import FlowRun
 from pydantic import Field
 
 from abcdlink.errors import AbcdlinkError
-from abcdlink.layout import WAITING
 from abcdlink.store import open_run
 from flows.artifacts import key
 from flows.asking import batch_in_words, batch_waited_for
-from tasks.annotation import look
 from tasks.approaches import look_at_batch
+from tasks.projects import WaitsFor, look, waiting_of
 from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
 
-LONG_FLOWS = ["bootstrap", "generate", "benchmark", "candidates", "annotate"]
-"""Flows whose runs are started again when their process died; all of them go on where they were."""
+WAITING_FLOWS = ["annotate"]
+"""Flows whose runs wait for people."""
 ASKING_FLOWS = ["bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM that is asked by batch."""
+SUSPENDING = [*WAITING_FLOWS, *ASKING_FLOWS]
+LONG_FLOWS = [*SUSPENDING, "generate"]
+"""Flows whose runs are started again when their process died; all of them go on where they were."""
 
 
 @flow(name="reconcile")
@@ -34,9 +36,10 @@ def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
             30 seconds.
     """
     logger = get_run_logger()
-    for flow_run in runs_in_state("Suspended", ["annotate", *ASKING_FLOWS]):
+    suspended = ((name, flow_run) for name in SUSPENDING for flow_run in runs_in_state("Suspended", [name]))
+    for name, flow_run in suspended:
         try:
-            resume_if_complete(flow_run)
+            resume_if_complete(name, flow_run)
         except AbcdlinkError as error:  # one broken run must not keep the others waiting
             logger.error("Run %s: %s", flow_run.name, error)  # noqa: TRY400 - a clear message needs no traceback
     stale = timedelta(seconds=stale_seconds)
@@ -48,27 +51,24 @@ def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
             reschedule(flow_run)
 
 
-def resume_if_complete(flow_run: FlowRun) -> None:
-    """Look at what a suspended run waits for, and resume the run when that is complete."""
+def resume_if_complete(name: str, flow_run: FlowRun) -> None:
+    """Look at what a suspended run of a flow waits for, and resume the run when that is complete."""
     run = str(flow_run.parameters["run"])
     if corpus := batch_waited_for(flow_run):
         resume_if_answered(flow_run, run, corpus)
         return
     store = open_run(run)
-    if not store.exists(WAITING):
+    waiting = waiting_of(store, name)
+    if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or waiting.flow_run != str(flow_run.id):
         return
-    waiting = store.read_json(WAITING)
-    if waiting["for"] != "annotators" or waiting["flow_run"] != str(flow_run.id):
-        return
-    batch = int(waiting["batch"])
-    progress = look(run, batch, int(waiting["overlap"]))
+    progress = look(run, waiting.slug)
     create_progress_artifact(
-        key=key(run, "batch", batch, "progress"),
+        key=key(run, waiting.slug, "progress"),
         progress=100.0 * progress.done / max(progress.tasks, 1),
-        description=f"Run {run}, batch {batch}: {progress.done} of {progress.tasks} tasks done",
+        description=f"Run {run}, {waiting.slug}: {progress.done} of {progress.tasks} tasks done",
     )
     if progress.complete:
-        get_run_logger().info("Run %s: batch %d is complete: the run goes on.", run, batch)
+        get_run_logger().info("Run %s: %s is complete: the run goes on.", run, waiting.slug)
         resume(flow_run.id)
 
 

@@ -1,20 +1,18 @@
-"""How far a batch is, and whether it is complete."""
+"""How far the annotators of a project are, and whether they are done."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
-from abcdlink.judgments import Pool
 from labelstudio_config.client import Client
-from labelstudio_config.projects import title_of
-from labelstudio_config.snapshot import of_batch, read_batch
+from labelstudio_config.snapshot import Snapshot, read_project
 
 
-class BatchProgress(Record):
-    """How far a batch is.
+class Progress(Record):
+    """How far the annotators are.
 
     ``tasks``: tasks that are in Label Studio. ``done``: those that enough annotators submitted or
     skipped. ``annotators``: account -> tasks it submitted or skipped. ``vanished``: keys of tasks
@@ -28,31 +26,35 @@ class BatchProgress(Record):
     vanished: tuple[str, ...]
 
 
-def progress_of(client: Client, run_key: str, batch: int, pools: Sequence[Pool], overlap: int) -> BatchProgress:
-    """Read from the annotations how far a pushed batch is.
+def progress_of(client: Client, title: str, keys: Collection[str], overlap: int) -> Progress:
+    """Read from the annotations how far a pushed project is.
 
     Args:
         client: the server.
-        run_key: name of the run.
-        batch: number of the batch.
-        pools: the candidate pools of the run.
+        title: of the project.
+        keys: of the tasks that were pushed.
         overlap: how many annotators each task needs.
 
     Raises:
         ServiceError: when the project, or every task in it, is gone (nobody could ever complete it),
             or Label Studio does not answer.
     """
-    snapshot = read_batch(client, run_key, batch, pools)
-    keys = of_batch(pools, batch).keys() - set(snapshot.vanished)
-    if snapshot.vanished and not keys:
-        msg = f"the project {title_of(run_key, batch)!r} of Label Studio at {client.url} holds no task of its batch"
-        raise ServiceError(msg, f"push batch {batch} of run {run_key!r} again")
+    snapshot = read_project(client, title, keys)
+    if snapshot.vanished and len(snapshot.vanished) == len(keys):
+        msg = f"the project {title!r} of Label Studio at {client.url} holds no task that was pushed"
+        raise ServiceError(msg, "push it again")
+    return progress_in(snapshot, keys, overlap)
+
+
+def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
+    """Count from a snapshot; for the arguments see ``progress_of``."""
+    there = set(keys) - set(snapshot.vanished)
     per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
-    done = sum(len(snapshot.accounts_of(key)) >= overlap for key in keys)
-    return BatchProgress(
-        tasks=len(keys),
+    done = sum(len(snapshot.accounts_of(key)) >= overlap for key in there)
+    return Progress(
+        tasks=len(there),
         done=done,
-        complete=done == len(keys),
+        complete=done == len(there),
         annotators=dict(sorted(per_account.items())),
         vanished=snapshot.vanished,
     )

@@ -1,16 +1,15 @@
-"""The Label Studio project of one batch: found by its title, made once, with the guidelines in it."""
+"""A Label Studio project: found by its title, made once, with the guidelines in it."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache
-from pathlib import Path
 
-from abcdlink.domain import Domain
+from pydantic import Field
+
+from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from labelstudio_config.client import Client
 
-LABEL_CONFIG = Path(__file__).with_name("linking.xml")
 TITLE_LIMIT = 50
 """Longest project title that Label Studio takes, in characters."""
 
@@ -21,74 +20,70 @@ The button "Label All Tasks" of Label Studio gives a second annotator the tasks 
 order; labelling from a tab with an order goes through them one after the other.
 """
 
-HIDDEN_COLUMNS = [
-    f"tasks:{column}"
-    for column in (
-        *("id", "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions"),
-        *("predictions_results", "total_predictions", "file_upload", "storage_filename", "created_at", "updated_at"),
-        *("updated_by", "draft_exists", "data.task_key", "data.question", "data.doc_a_name", "data.doc_b_name"),
-        *("data.doc_a_html", "data.doc_b_html", "data.candidates"),
-    )
-]
+TELLS_NOTHING = (
+    *("id", "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions"),
+    *("predictions_results", "total_predictions", "file_upload", "storage_filename", "created_at", "updated_at"),
+    *("updated_by", "draft_exists", "data.task_key"),
+)
 """Columns of the tab's table that tell an annotator nothing."""
 
 
-def title_of(run_key: str, batch: int) -> str:
-    """Return the title of a batch's project; a long run key is cut and made unique by its hash."""
-    title = f"{run_key} · batch {batch}"
+class Project(Record):
+    """What a project of Label Studio is made with.
+
+    ``label_config``: XML. ``instruction``: HTML that annotators see first. ``overlap``: annotators who
+    judge each task. ``hidden``: fields of the task data that the list of tasks does not show.
+    """
+
+    title: str = Field(max_length=TITLE_LIMIT)
+    description: str
+    label_config: str
+    instruction: str
+    overlap: int = Field(ge=1)
+    hidden: tuple[str, ...] = ()
+
+
+def title_of(run_key: str, what: str) -> str:
+    """Return a project's title, e.g. of ``batch 1``; a long run key is cut and made unique by its hash."""
+    title = f"{run_key} · {what}"
     if len(title) <= TITLE_LIMIT:
         return title
-    ending = f"~{hashlib.sha256(run_key.encode()).hexdigest()[:8]} · batch {batch}"
+    ending = f"~{hashlib.sha256(run_key.encode()).hexdigest()[:8]} · {what}"
     return run_key[: TITLE_LIMIT - len(ending)] + ending
 
 
-def find_project(client: Client, run_key: str, batch: int) -> int | None:
-    """Return the id of a batch's project, or ``None``. Of several with this title the oldest counts."""
-    return next(iter(client.projects_titled(title_of(run_key, batch))), None)
+def find_project(client: Client, title: str) -> int | None:
+    """Return the id of a project, or ``None``. Of several with this title the oldest counts."""
+    return next(iter(client.projects_titled(title)), None)
 
 
-def require_project(client: Client, run_key: str, batch: int) -> int:
-    """Return the id of a batch's project.
+def require_project(client: Client, title: str) -> int:
+    """Return the id of a project.
 
     Raises:
         ServiceError: when there is none.
     """
-    project = find_project(client, run_key, batch)
+    project = find_project(client, title)
     if project is None:
-        msg = f"Label Studio at {client.url} has no project {title_of(run_key, batch)!r}"
-        raise ServiceError(msg, f"push batch {batch} of run {run_key!r} again, or bring the project back")
+        msg = f"Label Studio at {client.url} has no project {title!r}"
+        raise ServiceError(msg, "push it again, or bring the project back")
     return project
 
 
-@cache
-def label_config() -> str:
-    """Return the label config: what an annotator sees and decides."""
-    return LABEL_CONFIG.read_text(encoding="utf-8")
-
-
-def guidelines_html(domain: Domain) -> str:
-    """Return the annotator guidelines of a domain as HTML; HTML inside the guidelines shows as text."""
-    from markdown_it import MarkdownIt
-
-    text = MarkdownIt("commonmark", {"html": False}).enable("table").render(domain.guidelines)
-    return f'<div class="xd-guide">{text}</div>'
-
-
-def ensure_project(client: Client, run_key: str, batch: int, domain: Domain, overlap: int) -> int:
-    """Return the id of the batch's project; make it, for ``overlap`` annotators per task, when it is not there.
+def ensure_project(client: Client, project: Project) -> int:
+    """Return the id of a project; make it when it is not there.
 
     Two processes may do this at once: both look again after making, keep the oldest, and the empty
     later one goes.
     """
-    title = title_of(run_key, batch)
-    if not client.projects_titled(title):
+    if not client.projects_titled(project.title):
         client.create_project(
-            title=title,
-            description=f"{domain.settings.title}. {domain.settings.question}",
-            label_config=label_config(),
-            expert_instruction=guidelines_html(domain),
+            title=project.title,
+            description=project.description,
+            label_config=project.label_config,
+            expert_instruction=project.instruction,
             show_instruction=True,
-            maximum_annotations=overlap,
+            maximum_annotations=project.overlap,
             sampling="Sequential sampling",
             show_skip_button=False,
             enable_empty_annotation=False,
@@ -96,17 +91,18 @@ def ensure_project(client: Client, run_key: str, batch: int, domain: Domain, ove
             show_annotation_history=False,
             color="#2F6FDE",
         )
-    oldest, *later = (same := client.projects_titled(title))
-    for project in later:
-        if not same[project]:
-            client.delete_project(project)
+    oldest, *later = (same := client.projects_titled(project.title))
+    for copy in later:
+        if not same[copy]:
+            client.delete_project(copy)
     return oldest
 
 
-def annotate_url(client: Client, project: int) -> str:
+def annotate_url(client: Client, project: int, hidden: tuple[str, ...] = ()) -> str:
     """Return the address where annotators begin to label; makes the project's tab when it is not there."""
     tab = next((tab["id"] for tab in client.tabs(project) if tab["data"].get("title") == TAB), None)
     if tab is None:
+        columns = [f"tasks:{column}" for column in (*TELLS_NOTHING, *(f"data.{field}" for field in hidden))]
         data = {"title": TAB, "type": "list", "target": "tasks", "ordering": ["tasks:id"]}
-        tab = client.create_tab(project, {**data, "hiddenColumns": {"explore": HIDDEN_COLUMNS, "labeling": []}})
+        tab = client.create_tab(project, {**data, "hiddenColumns": {"explore": columns, "labeling": []}})
     return f"{client.url}/projects/{project}/data?tab={tab}&labeling=1"

@@ -26,10 +26,11 @@ from abcdlink.judgments import Label, Pool
 from abcdlink.layout import NATURAL, POOLS
 from abcdlink.store import Store
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
+from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.client import NOT_FOUND, Client, connect
+from labelstudio_config.linking.batches import batch_title, of_batch
 from labelstudio_config.mistakes import Mistakes, gold_of, judge, mistakes_of
 from labelstudio_config.projects import require_project
-from labelstudio_config.snapshot import SIMULATED_DOMAIN, of_batch
 
 MARK = "simulated"
 """Section of the manifest that names the simulated annotators of a run and the batches they judged."""
@@ -68,7 +69,7 @@ def simulate_batch(
     store.require(POOLS, "candidates")
     pools = of_batch(store.read_records(POOLS, Pool), batch)
     gold = gold_of(list(pools.values()), read_corpus_from(store, NATURAL))
-    require_project(connect(url, token), store.key, batch)
+    require_project(connect(url, token), batch_title(store.key, batch))
     mark_simulated(store, batch, accounts)
     return simulate_annotators(url, token, store.key, batch, gold, accounts, seed)
 
@@ -105,7 +106,7 @@ def simulate_annotators(
         ServiceError: when the batch was not pushed, or Label Studio does not do its part.
     """
     client = connect(url, token)
-    project = require_project(client, run_key, batch)
+    project = require_project(client, batch_title(run_key, batch))
     names = [simulated_account(number) for number in range(1, accounts + 1)]
     minds = [
         _Mind(gold, mistakes_of(number, accounts, batch), f"{seed}|{name}")

@@ -1,4 +1,4 @@
-"""What lies in Label Studio for one batch: its tasks by key, and each annotator's answers to them.
+"""What lies in Label Studio for one project: its tasks by key, and each annotator's answers to them.
 
 The fields ``is_labeled``, ``total_annotations`` and ``finished_task_number`` of Label Studio stay
 stale for ever when several people submit at once, so everything is read from the annotations.
@@ -6,18 +6,14 @@ stale for ever when several people submit at once, so everything is read from th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from abcdlink.judgments import Pool
 from labelstudio_config.client import Client
 from labelstudio_config.projects import require_project
-
-SIMULATED_DOMAIN = "@simulated.invalid"
-"""Ending of the e-mail addresses of programs that annotate; ``.invalid`` can be no one's address."""
 
 DELETED_ACCOUNT = 0
 """Stands for the account of an annotation whose account is gone."""
@@ -25,14 +21,17 @@ DELETED_ACCOUNT = 0
 
 @dataclass(frozen=True)
 class Answer:
-    """One annotation of one task: submitted or skipped, never a draft."""
+    """One annotation of one task: submitted or skipped, never a draft.
+
+    ``data``: of the task. ``raw``: the annotation as Label Studio has it.
+    """
 
     key: str
     user: int
     at: datetime
     skipped: bool
     raw: dict[str, Any]
-    candidates: tuple[str, ...]
+    data: dict[str, Any]
 
     @property
     def age(self) -> tuple[datetime, int]:
@@ -42,15 +41,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A batch as it lies in Label Studio.
+    """The tasks of some keys as they lie in Label Studio.
 
-    ``answers``: (task key, account id) -> answers, newest first. ``vanished``: keys of pools without
-    a task. ``foreign``: number of tasks that belong to no pool of the batch. ``raw``: the tasks as
-    they came, without the documents.
+    ``answers``: (task key, account id) -> answers, newest first. ``vanished``: keys without a task.
+    ``foreign``: number of tasks that have another key. ``raw``: the tasks as they came, without the
+    documents.
     """
 
     project: int
-    accounts: dict[int, str]
+    accounts: Mapping[int, str]
     answers: dict[tuple[str, int], list[Answer]]
     vanished: tuple[str, ...]
     foreign: int
@@ -72,20 +71,26 @@ class Snapshot:
         return self.accounts.get(user, f"account-{user}" if user else "deleted-account")
 
 
-def of_batch(pools: Iterable[Pool], batch: int) -> dict[str, Pool]:
-    """Return the pools of one batch by their key."""
-    return {pool.key: pool for pool in pools if pool.batch == batch}
+def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
+    """Read the tasks of a project and the answers to them.
 
-
-def read_batch(client: Client, run_key: str, batch: int, pools: Sequence[Pool]) -> Snapshot:
-    """Read the tasks of a batch and the answers to them.
+    Args:
+        client: the server.
+        title: of the project.
+        keys: of the tasks that were pushed; others are foreign.
 
     Raises:
-        ServiceError: when the batch has no project, or Label Studio does not answer.
+        ServiceError: when there is no such project, or Label Studio does not answer.
     """
-    project = require_project(client, run_key, batch)
-    wanted = of_batch(pools, batch)
-    tasks = client.tasks(project)
+    project = require_project(client, title)
+    return snapshot_of(project, client.tasks(project), client.accounts(), keys)
+
+
+def snapshot_of(
+    project: int, tasks: Sequence[dict[str, Any]], accounts: Mapping[int, str], keys: Collection[str]
+) -> Snapshot:
+    """Sort exported tasks into a snapshot; for the arguments see ``read_project``."""
+    wanted = set(keys)
     mine = [task for task in tasks if task["data"].get("task_key") in wanted]
     answers: dict[tuple[str, int], list[Answer]] = {}
     for task in mine:
@@ -96,24 +101,23 @@ def read_batch(client: Client, run_key: str, batch: int, pools: Sequence[Pool]) 
     present = {task["data"]["task_key"] for task in mine}
     return Snapshot(
         project=project,
-        accounts=client.accounts(),
+        accounts=accounts,
         answers=answers,
-        vanished=tuple(key for key in wanted if key not in present),
+        vanished=tuple(key for key in keys if key not in present),
         foreign=len(tasks) - len(mine),
         raw=[_without_documents(task) for task in tasks],
     )
 
 
 def _answers(task: dict[str, Any]) -> list[Answer]:
-    data = task["data"]
     return [
         Answer(
-            key=data["task_key"],
+            key=task["data"]["task_key"],
             user=_user(annotation["completed_by"]),
             at=datetime.fromisoformat(annotation["updated_at"]),
             skipped=bool(annotation["was_cancelled"]),
             raw=annotation,
-            candidates=tuple(candidate["id"] for candidate in data["candidates"]),
+            data=task["data"],
         )
         for annotation in task["annotations"]
     ]

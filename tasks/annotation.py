@@ -16,21 +16,12 @@ from abcdlink.domain import find_domain
 from abcdlink.export import export_dataset
 from abcdlink.feedback import memos
 from abcdlink.judgments import Annotator, Judgment, Pool
-from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, NATURAL, POOLS, WAITING, batch_file
+from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, NATURAL, POOLS, batch_file, batch_slug
 from abcdlink.report import write_report
-from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
-from labelstudio_config.client import Client, connect
-from labelstudio_config.completeness import BatchProgress, progress_of
-from labelstudio_config.pull import pull_batch
-from labelstudio_config.push import push_batch
+from labelstudio_config.linking import batch_project, batch_tasks, pull_batch
+from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
 from tasks.retrying import SERVICE_RETRIES
-
-
-def label_studio() -> Client:
-    """Connect to the Label Studio of the settings."""
-    settings = get_settings()
-    return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
 
 
 def pools_of(store: Store, batch: int | None = None) -> list[Pool]:
@@ -41,22 +32,14 @@ def pools_of(store: Store, batch: int | None = None) -> list[Pool]:
 
 
 @task(task_run_name="push batch {batch}", **SERVICE_RETRIES)
-def push(run: str, domain: str, batch: int, overlap: int) -> dict[str, Any]:
-    """Put a batch into its Label Studio project; returns project, url, tasks."""
-    store, name = open_run(run), batch_file(batch, "push.json")
-    if not store.exists(name):
-        corpus = read_corpus_from(store, NATURAL)
-        pools = pools_of(store, batch)
-        result = push_batch(label_studio(), run, batch, pools, corpus, find_domain(domain), overlap=overlap)
-        store.write_json(name, {"project": result.project_id, "url": result.url, "tasks": len(pools)})
-    return dict(store.read_json(name))
-
-
-@task(task_run_name="look at batch {batch}", **SERVICE_RETRIES)
-def look(run: str, batch: int, overlap: int) -> BatchProgress:
-    """Read how far the annotators are; a batch that was pulled is not asked for again."""
-    store = open_run(run)
-    return progress_of(label_studio(), run, batch, pools_of(store, batch), overlap)
+def push(run: str, domain: str, batch: int, overlap: int) -> PushedProject:
+    """Put a batch into its Label Studio project."""
+    store, slug = open_run(run), batch_slug(batch)
+    if is_pushed(store, slug):
+        return read_pushed(store, slug)
+    meaning = find_domain(domain)
+    tasks = batch_tasks(run, batch, pools_of(store, batch), read_corpus_from(store, NATURAL), meaning)
+    return push_project(store, slug, batch_project(run, batch, meaning, overlap), tasks)
 
 
 @task(task_run_name="pull batch {batch}", **SERVICE_RETRIES)
@@ -114,8 +97,3 @@ def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     store.write_text(AGREEMENT, agreement(judgments, overlap).model_dump_json(indent=2))
     dataset = export_dataset(store, "jsonl")
     return {"judgments": len(judgments), "dataset": list(dataset.files), "report": write_report(store)}
-
-
-def wait_for(store: Store, flow_run: str, kind: str, batch: int, overlap: int) -> None:
-    """Note what the run is about to wait for: ``annotators``, ``feedback`` or, at its end, ``nothing``."""
-    store.write_json(WAITING, {"flow_run": flow_run, "for": kind, "batch": batch, "overlap": overlap})

@@ -16,7 +16,7 @@ from abcdlink.errors import InputError
 from abcdlink.export.candidates import LabelledCandidate, labelled_candidates, natural_order
 from abcdlink.export.rules import LabelRule
 from abcdlink.judgments import Annotator, Judgment
-from abcdlink.layout import ANNOTATORS, JUDGMENTS, NATURAL, WAITING
+from abcdlink.layout import ANNOTATORS, JUDGMENTS, NATURAL
 from abcdlink.store import Store
 
 
@@ -87,7 +87,7 @@ def gather(store: Store, rule: LabelRule, licence: str) -> Dataset:
     judgments = store.read_records(JUDGMENTS, Judgment)
     people = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
     _refuse_accounts(store, judgments, people)
-    asked_for = store.read_json(WAITING).get("overlap") if store.exists(WAITING) else None
+    asked_for = store.manifest.get("annotation", {}).get("overlap")
     return Dataset(
         store=store,
         corpus=read_corpus_from(store, NATURAL),

@@ -13,8 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from abcdlink.judgments import Label
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client, connect
-from labelstudio_config.pull import pull_batch
-from labelstudio_config.push import push_batch
+from labelstudio_config.linking import pull_batch, push_batch
 from tests.integration.annotation import TEXTS, Run, make_run
 from tests.integration.label_studio_server import LabelStudioServer
 

@@ -15,10 +15,12 @@ import pytest
 
 from abcdlink.agreement import Agreement
 from abcdlink.judgments import Annotator, Judgment, Pool
+from abcdlink.layout import batch_slug
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import connect
-from labelstudio_config.projects import title_of
+from labelstudio_config.linking import batch_title
 from labelstudio_config.simulate import simulate_batch
+from tasks.projects import WaitsFor, is_pushed, read_pushed, waiting_of
 from tests.integration.label_studio_server import LabelStudioServer
 from tests.integration.prefect_server import PrefectServer, prefect_server
 from tests.unit.fake_llm import MODEL, FakeLLM, Request, Response, says
@@ -66,12 +68,12 @@ class Stack:
             time.sleep(5)
         self.prefect.wait(flow_run, "Completed", 10)
 
-    def wait_until_waiting(self, flow_run: str, key: str, kind: str, batch: int, seconds: float = 90) -> None:
+    def wait_until_waiting(self, flow_run: str, key: str, kind: WaitsFor, batch: int, seconds: float = 90) -> None:
         """Wait until the run is suspended for ``kind`` of ``batch``."""
         store, deadline = self.run(key), time.monotonic() + seconds
         while time.monotonic() < deadline:
-            waiting = store.read_json("waiting.json") if store.exists("waiting.json") else {}
-            if (waiting.get("for"), waiting.get("batch")) == (kind, batch):
+            waiting = waiting_of(store, "annotate")
+            if waiting is not None and (waiting.kind, waiting.slug) == (kind, batch_slug(batch)):
                 self.prefect.wait(flow_run, "Suspended")
                 return
             time.sleep(0.5)
@@ -99,30 +101,30 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
     bootstrap = prefect.start("bootstrap/bootstrap", {"run": key, **SMALL})
     prefect.wait(bootstrap, "Completed", 240)
     annotate = prefect.runs("annotate")[-1]["id"]
-    stack.wait_until_waiting(annotate, key, "annotators", 1)
+    stack.wait_until_waiting(annotate, key, WaitsFor.ANNOTATORS, 1)
 
     # The worker dies while the annotators work, and comes back when they are done.
     people = threading.Thread(target=stack.simulate, args=(key, 1))
     people.start()
     prefect.kill_worker()
     people.join()
-    pushed = stack.run(key).read_json("batches/1/push.json")
+    pushed = read_pushed(stack.run(key), batch_slug(1))
     prefect.start_worker()
     stack.reconcile()
-    stack.wait_until_waiting(annotate, key, "feedback", 1)
+    stack.wait_until_waiting(annotate, key, WaitsFor.COORDINATOR, 1)
 
     # Nothing but the coordinator ends the feedback round.
     stack.reconcile()
     assert prefect.state(annotate) == "Suspended"
-    assert not stack.run(key).exists("batches/2/push.json")
+    assert not is_pushed(stack.run(key), batch_slug(2))
     prefect.post(f"/flow_runs/{annotate}/resume")
-    stack.wait_until_waiting(annotate, key, "annotators", 2)
+    stack.wait_until_waiting(annotate, key, WaitsFor.ANNOTATORS, 2)
     stack.simulate(key, 2)
     stack.reconcile()
     prefect.wait(annotate, "Completed")
 
     store = stack.run(key)
-    assert store.read_json("batches/1/push.json") == pushed
+    assert read_pushed(store, batch_slug(1)) == pushed
     assert_every_step_was_done_once(stack, key, annotate)
     judgments = store.read_records("judgments.jsonl", Judgment)
     candidates = sum(len(pool.candidates) for pool in store.read_records("candidates.jsonl", Pool))
@@ -143,7 +145,7 @@ def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str) -> No
     client = connect(stack.label_studio.url, stack.label_studio.token)
     pools = stack.run(key).read_records("candidates.jsonl", Pool)
     for batch in (1, 2):
-        (project,) = client.projects_titled(title_of(key, batch))
+        (project,) = client.projects_titled(batch_title(key, batch))
         in_label_studio = sorted(task["data"]["task_key"] for task in client.tasks(project))
         assert in_label_studio == sorted(pool.key for pool in pools if pool.batch == batch)
     pulls = Counter(run["name"] for run in stack.prefect.task_runs(annotate) if run["name"].startswith("pull"))

@@ -27,10 +27,10 @@ from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.client import Client, connect
 from labelstudio_config.commands import register
 from labelstudio_config.completeness import progress_of
+from labelstudio_config.linking import batch_title, keys_of, pull_batch, push_batch
 from labelstudio_config.mistakes import Mistakes, gold_of
 from labelstudio_config.projects import find_project, require_project
-from labelstudio_config.pull import pull_batch
-from labelstudio_config.push import PushResult, push_batch
+from labelstudio_config.push import PushResult
 from labelstudio_config.simulate import simulate_annotators, simulate_batch
 from tests.integration.annotation import METHODS, SECRETS, Run, annotator, make_run, skip, submit
 from tests.integration.label_studio_server import LabelStudioServer, free_port
@@ -47,12 +47,14 @@ def pushed(client: Client, run: Run, batch: int = 1) -> PushResult:
 
 def keys_there(client: Client, run: Run, batch: int = 1) -> list[str]:
     """Task keys in the project, in the order in which annotators get the tasks."""
-    tasks = client.tasks(require_project(client, run.key, batch))
+    tasks = client.tasks(require_project(client, batch_title(run.key, batch)))
     return [task["data"]["task_key"] for task in sorted(tasks, key=lambda task: task["id"])]
 
 
 def task_ids(client: Client, run: Run) -> dict[str, int]:
-    return {task["data"]["task_key"]: task["id"] for task in client.tasks(require_project(client, run.key, 1))}
+    return {
+        task["data"]["task_key"]: task["id"] for task in client.tasks(require_project(client, batch_title(run.key, 1)))
+    }
 
 
 def test_pushed_twice_is_there_once_and_pairs_stay_together(client: Client) -> None:
@@ -190,7 +192,7 @@ def test_task_data_is_the_same_whatever_gold_and_methods_are(client: Client) -> 
     twin = Run(f"{run.key}-twin", other, pools, run.domain)
     pushed(client, twin)
     there = [
-        sorted((task["data"] for task in client.tasks(require_project(client, r.key, 1))), key=json.dumps)
+        sorted((task["data"] for task in client.tasks(require_project(client, batch_title(r.key, 1)))), key=json.dumps)
         for r in (run, twin)
     ]
     assert there[0] == there[1]
@@ -215,7 +217,7 @@ def test_eight_people_submitting_at_once_never_leave_a_batch_waiting(client: Cli
     with ExitStack() as stack, ThreadPoolExecutor(8) as threads:
         people = [stack.enter_context(annotator(client, f"person{n}")) for n in range(8)]
         list(threads.map(work, people))
-    progress = progress_of(client, run.key, 1, run.pools, overlap=8)
+    progress = progress_of(client, batch_title(run.key, 1), keys_of(run.pools, 1), overlap=8)
     assert (progress.tasks, progress.done, progress.complete) == (6, 6, True)
     result = pull_batch(client, run.key, 1, run.pools)
     assert len(result.judgments) == 6 * 8 * 3
@@ -228,7 +230,7 @@ def test_progress_goes_up_with_each_answer_and_a_skip_is_done_but_missing(client
     first, second = (task_ids(client, run)[pool.key] for pool in run.pools)
 
     def done() -> tuple[int, bool]:
-        progress = progress_of(client, run.key, 1, run.pools, overlap=2)
+        progress = progress_of(client, batch_title(run.key, 1), keys_of(run.pools, 1), overlap=2)
         return progress.done, progress.complete
 
     with annotator(client, "ada") as ada, annotator(client, "ben") as ben:
@@ -271,7 +273,7 @@ def test_someone_who_submits_twice_is_heard_once(client: Client) -> None:
     with annotator(client) as session:
         submit(session, task, ["Link"] * 3).raise_for_status()
         submit(session, task, ["No Link"] * 3).raise_for_status()
-    assert not progress_of(client, run.key, 1, run.pools, overlap=2).complete
+    assert not progress_of(client, batch_title(run.key, 1), keys_of(run.pools, 1), overlap=2).complete
     result = pull_batch(client, run.key, 1, run.pools)
     assert [j.label for j in result.judgments] == [Label.NO_LINK] * 3
     assert result.anomalies == [f"annotator-1 answered the task {run.pools[0].key} 2 times; the newest counts"]
@@ -285,7 +287,7 @@ def test_a_vanished_task_is_reported_and_not_waited_for(client: Client) -> None:
     client.delete_task(tasks[gone])
     with annotator(client) as session:
         submit(session, tasks[kept], ["Link"] * 3).raise_for_status()
-    progress = progress_of(client, run.key, 1, run.pools, overlap=1)
+    progress = progress_of(client, batch_title(run.key, 1), keys_of(run.pools, 1), overlap=1)
     assert (progress.tasks, progress.complete, progress.vanished) == (1, True, (gone,))
     assert gone in pull_batch(client, run.key, 1, run.pools).anomalies[0]
 
@@ -294,7 +296,7 @@ def test_a_vanished_project_is_one_clear_error(client: Client) -> None:
     run = make_run(tasks=1)
     client.delete_project(pushed(client, run).project_id)
     with pytest.raises(ServiceError, match="push batch 1"):
-        progress_of(client, run.key, 1, run.pools, overlap=2)
+        progress_of(client, batch_title(run.key, 1), keys_of(run.pools, 1), overlap=2)
 
 
 def test_the_answers_of_a_deleted_account_stay(client: Client) -> None:
@@ -313,7 +315,7 @@ def test_a_batch_without_pools_is_one_clear_error(client: Client) -> None:
     run = make_run(tasks=1)
     with pytest.raises(InputError, match="batch 2"):
         pushed(client, run, batch=2)
-    assert find_project(client, run.key, 2) is None
+    assert find_project(client, batch_title(run.key, 2)) is None
 
 
 def test_no_token_a_wrong_token_and_a_dead_server_are_clear_errors(label_studio: LabelStudioServer) -> None:
@@ -374,7 +376,7 @@ def test_simulated_annotators_do_both_batches_and_say_what_they_are(
     one = pull_batch(client, run.key, 1, run.pools)
     two = pull_batch(client, run.key, 2, run.pools, one.annotators)
     for batch, result in ((1, one), (2, two)):
-        assert progress_of(client, run.key, batch, run.pools, overlap=2).complete
+        assert progress_of(client, batch_title(run.key, batch), keys_of(run.pools, batch), overlap=2).complete
         assert [(a.annotator, a.account, a.simulated) for a in result.annotators] == [
             ("annotator-1", accounts[0], True),
             ("annotator-2", accounts[1], True),

@@ -163,7 +163,7 @@ def test_candidate_with_a_missing_judgment_has_no_label(store: Store):
 
 
 def test_as_many_judgments_are_needed_as_were_asked_for(hostile: Store):
-    hostile.write_json("waiting.json", {"flow_run": "f", "for": "nothing", "batch": 2, "overlap": 3})
+    hostile.note("annotation", {"batches": 2, "overlap": 3})
     rows = rows_of(hostile)
     assert all((row.link is None) == (len(row.judgments) < 3) for row in rows)
 

@@ -25,11 +25,12 @@ from abcdlink.judgments import Annotator, Candidate, Label, Pool
 from abcdlink.store import Store
 from labelstudio_config.accounts import with_own_token
 from labelstudio_config.completeness import progress_of
+from labelstudio_config.html import document_html, guidelines_html
+from labelstudio_config.linking import batch_title, keys_of, pull_batch
+from labelstudio_config.linking.tasks import candidate_id, documents_of, task_data
 from labelstudio_config.mistakes import LENIENT, STRICT, Mistakes, gold_of, judge, mistakes_of
-from labelstudio_config.projects import TITLE_LIMIT, guidelines_html, title_of
-from labelstudio_config.pull import pull_batch
+from labelstudio_config.projects import TITLE_LIMIT
 from labelstudio_config.simulate import mark_simulated
-from labelstudio_config.tasks import candidate_id, document_html, documents_of, task_data
 
 RUN = "a-run"
 
@@ -87,7 +88,7 @@ def test_no_sentence_becomes_html(texts: list[str], marked: set[int]) -> None:
 def test_a_task_holds_only_texts_and_opaque_ids(news: Domain) -> None:
     data = task_data(pool(), SOURCE, TARGET, news)
     assert set(data) == {
-        *("task_key", "question", "doc_a_name", "doc_b_name", "source_text", "doc_a_html", "doc_b_html", "candidates")
+        *("question", "doc_a_name", "doc_b_name", "source_text", "doc_a_html", "doc_b_html", "candidates")
     }
     assert [set(candidate) for candidate in data["candidates"]] == [{"id", "text"}] * 2
     assert data["candidates"][1]["text"] == "1 · There were no injuries."
@@ -114,13 +115,13 @@ def test_a_pool_that_does_not_fit_the_corpus_is_named() -> None:
 
 @given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", fullmatch=True), st.integers(1, 99))
 def test_titles_fit_and_differ(run: str, batch: int) -> None:
-    assert len(title_of(run, batch)) <= TITLE_LIMIT
-    assert len({title_of(run, batch), title_of(run, batch + 1), title_of(run + "x", batch)}) == 3
+    assert len(batch_title(run, batch)) <= TITLE_LIMIT
+    assert len({batch_title(run, batch), batch_title(run, batch + 1), batch_title(run + "x", batch)}) == 3
 
 
 def test_html_in_guidelines_shows_as_text(news: Domain) -> None:
     news.guidelines = "# Read\n\n<script>alert(1)</script> **this** [now](javascript:alert(1))"
-    html = guidelines_html(news)
+    html = guidelines_html(news.guidelines)
     page = Page()
     page.feed(html)
     assert set(page.elements) == {"div", "h1", "p", "strong"}
@@ -137,7 +138,7 @@ class Server:
         self.known = accounts or {7: "ada@example.org", 8: "ben@example.org", 9: "simulated-1@simulated.invalid"}
 
     def projects_titled(self, title: str) -> dict[int, int]:
-        return {3: len(self.exported)} if title == title_of(RUN, 1) else {}
+        return {3: len(self.exported)} if title == batch_title(RUN, 1) else {}
 
     def tasks(self, _project: int) -> list[dict[str, Any]]:
         return self.exported
@@ -201,12 +202,12 @@ def test_a_skipped_task_is_done_but_says_nothing() -> None:
     result = pull_batch(server, RUN, 1, [pool()])
     assert {j.annotator for j in result.judgments} == {"annotator-1"}
     assert [(s.key, s.annotator) for s in result.skips] == [("key-1", "annotator-2")]
-    assert progress_of(server, RUN, 1, [pool()], overlap=2).complete
+    assert progress_of(server, batch_title(RUN, 1), keys_of([pool()], 1), overlap=2).complete
 
 
 def test_one_person_twice_is_not_two_people() -> None:
     server = Server([task(annotation(1, 7, LINKS), annotation(2, 7, LINKS, minute=1))])
-    progress = progress_of(server, RUN, 1, [pool()], overlap=2)
+    progress = progress_of(server, batch_title(RUN, 1), keys_of([pool()], 1), overlap=2)
     assert (progress.done, progress.complete) == (0, False)
 
 
@@ -248,15 +249,15 @@ def test_pseudonyms_stay() -> None:
 
 def test_a_vanished_task_is_reported_and_not_waited_for() -> None:
     server = Server([task(annotation(1, 7, LINKS), annotation(2, 8, LINKS))])
-    progress = progress_of(server, RUN, 1, [pool(), pool(key="key-2")], overlap=2)
+    progress = progress_of(server, batch_title(RUN, 1), keys_of([pool(), pool(key="key-2")], 1), overlap=2)
     assert (progress.tasks, progress.done, progress.complete, progress.vanished) == (1, 1, True, ("key-2",))
 
 
 def test_a_batch_that_nobody_can_complete_is_an_error() -> None:
-    with pytest.raises(ServiceError, match="push batch 1"):
-        progress_of(Server([]), RUN, 1, [pool()], overlap=2)
-    with pytest.raises(ServiceError, match="push batch 2"):
-        progress_of(Server([]), RUN, 2, [pool(batch=2)], overlap=2)
+    with pytest.raises(ServiceError, match="holds no task that was pushed"):
+        progress_of(Server([]), batch_title(RUN, 1), keys_of([pool()], 1), overlap=2)
+    with pytest.raises(ServiceError, match="no project 'a-run · batch 2'"):
+        progress_of(Server([]), batch_title(RUN, 2), keys_of([pool(batch=2)], 2), overlap=2)
 
 
 def annotated(links: dict[str, tuple[str, ...]] | None) -> Corpus:

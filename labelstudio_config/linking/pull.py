@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from abcdlink.corpus.records import Record
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
+from labelstudio_config.answers import choices, read_answers
 from labelstudio_config.client import Client
-from labelstudio_config.snapshot import SIMULATED_DOMAIN, Answer, Snapshot, of_batch, read_batch
-from labelstudio_config.tasks import candidate_id
+from labelstudio_config.linking.batches import batch_title, of_batch
+from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.snapshot import Answer, Snapshot, read_project
 
 DECISION = "link_"
 """Names of the decisions in the label config: ``link_0``, ``link_1``, ..."""
@@ -49,57 +51,35 @@ def pull_batch(
     Raises:
         ServiceError: when the batch has no project, or Label Studio does not answer.
     """
-    snapshot = read_batch(client, run_key, batch, pools)
     wanted = of_batch(pools, batch)
-    known = _extended(annotators, snapshot)
-    pseudonym = {annotator.account: annotator.annotator for annotator in known}
-    anomalies = _about_tasks(snapshot)
+    snapshot = read_project(client, batch_title(run_key, batch), wanted)
+    return judgments_in(snapshot, wanted, annotators)
+
+
+def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequence[Annotator]) -> PullResult:
+    """Read judgments from what lies in Label Studio; for the arguments see ``pull_batch``."""
+    answers = read_answers(snapshot, pools, annotators)
+    anomalies = [*answers.anomalies]
     judgments: list[Judgment] = []
-    skips: list[Skip] = []
-    in_order = ((key, user) for key in wanted for user in sorted(snapshot.accounts_of(key)))
-    for key, user in in_order:
-        newest, *older = snapshot.answers[key, user]
-        who = pseudonym[snapshot.account(user)]
-        if older:
-            anomalies.append(f"{who} answered the task {key} {len(older) + 1} times; the newest counts")
-        if newest.skipped:
-            skips.append(Skip(batch=batch, key=key, annotator=who))
-            continue
-        found, problems = _judgments(newest, wanted[key], who)
+    for who, answer in answers.newest:
+        found, problems = _judgments(answer, pools[answer.key], who)
         judgments += found
         anomalies += problems
-    return PullResult(judgments=judgments, skips=skips, annotators=known, anomalies=anomalies, raw=snapshot.raw)
-
-
-def _extended(annotators: Sequence[Annotator], snapshot: Snapshot) -> list[Annotator]:
-    """Give the accounts that are new pseudonyms after those in use, in the order of their account ids."""
-    known = list(annotators)
-    accounts = {annotator.account for annotator in known}
-    for user in sorted({user for _, user in snapshot.answers}):
-        account = snapshot.account(user)
-        if account not in accounts:
-            simulated = account.endswith(SIMULATED_DOMAIN)
-            known.append(Annotator(annotator=f"annotator-{len(known) + 1}", account=account, simulated=simulated))
-    return known
-
-
-def _about_tasks(snapshot: Snapshot) -> list[str]:
-    said = [f"the task {key} was pushed and is no longer in Label Studio" for key in snapshot.vanished]
-    if snapshot.foreign:
-        said.append(
-            f"{snapshot.foreign} tasks in the project {snapshot.project} are not of this batch and are left out"
-        )
-    return said
+    skips = [Skip(batch=pools[key].batch, key=key, annotator=who) for who, key in answers.skips]
+    return PullResult(
+        judgments=judgments, skips=skips, annotators=answers.annotators, anomalies=anomalies, raw=snapshot.raw
+    )
 
 
 def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], list[str]]:
     """Read one annotation; candidates are found by their opaque ids, never by their place alone."""
     candidates = {candidate_id(pool.key, candidate.target): candidate for candidate in pool.candidates}
     labels, flags, anomalies = _choices(answer, who)
+    offered = [candidate["id"] for candidate in answer.data["candidates"]]
     seconds = answer.raw.get("lead_time")
     judgments = []
     for number, label in sorted(labels.items()):
-        candidate = candidates.get(answer.candidates[number]) if number < len(answer.candidates) else None
+        candidate = candidates.get(offered[number]) if number < len(offered) else None
         if candidate is None:
             anomalies.append(f"{who} judged candidate {number} of the task {pool.key}, which its pool does not have")
             continue
@@ -128,17 +108,12 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], tuple[str, ...
     labels: dict[int, Label] = {}
     flags: tuple[str, ...] = ()
     anomalies = []
-    for name, choices in _results(answer.raw["result"]):
+    for name, chosen in choices(answer).items():
         number = name.removeprefix(DECISION)
         if name == FLAG:
-            flags = tuple(choices)
-        elif number.isdecimal() and len(choices) == 1 and choices[0] in set(Label):
-            labels[int(number)] = Label(choices[0])
+            flags = tuple(chosen)
+        elif number.isdecimal() and len(chosen) == 1 and chosen[0] in set(Label):
+            labels[int(number)] = Label(chosen[0])
         else:
-            anomalies.append(f"{who} gave {name} = {choices} for the task {answer.key}, which says nothing")
+            anomalies.append(f"{who} gave {name} = {chosen} for the task {answer.key}, which says nothing")
     return labels, flags, anomalies
-
-
-def _results(results: Iterable[dict[str, Any]]) -> Iterable[tuple[str, list[str]]]:
-    for result in results:
-        yield str(result.get("from_name")), list(result.get("value", {}).get("choices", []))

@@ -7,8 +7,6 @@ only: no method, no gold link, no name of a document or an approach.
 from __future__ import annotations
 
 import hashlib
-import html
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +14,10 @@ from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Pool
+from labelstudio_config.html import document_html, shown
 
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""Control characters that a database or a browser cannot take."""
-
-EMPTY = "(empty sentence)"
+HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "candidates")
+"""Fields of a task that the list of tasks does not show."""
 
 
 def candidate_id(key: str, target: str) -> str:
@@ -50,30 +47,6 @@ def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Docum
     return found
 
 
-def shown(text: str) -> str:
-    """Return a sentence as people see it: without outer white space and control characters, never empty."""
-    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).strip() or EMPTY
-
-
-def document_html(document: Document, marks: dict[str, str]) -> str:
-    """Return a document as HTML, one paragraph a sentence, every text escaped.
-
-    Args:
-        document: what is shown.
-        marks: sentence id -> what stands before the marked sentence (a number, or nothing). The
-            browser opens the document at the first mark.
-    """
-    scroll = ' style="scroll-initial-target: nearest"'
-    paragraphs = []
-    for sentence in document.sentences:
-        text = html.escape(shown(sentence.text))
-        if sentence.id in marks:
-            number = f"<b>{html.escape(marks[sentence.id])}</b> " if marks[sentence.id] else ""
-            text, scroll = f"<mark{scroll}>{number}{text}</mark>", ""
-        paragraphs.append(f"<p>{text}</p>")
-    return "".join(paragraphs)
-
-
 def task_data(pool: Pool, source: Document, target: Document, domain: Domain) -> dict[str, Any]:
     """Return the data of one task: the source sentence, both documents and the candidates.
 
@@ -81,7 +54,6 @@ def task_data(pool: Pool, source: Document, target: Document, domain: Domain) ->
     """
     numbers = {candidate.target: str(number) for number, candidate in enumerate(pool.candidates)}
     return {
-        "task_key": pool.key,
         "question": domain.settings.question,
         "doc_a_name": f"Document A: {domain.settings.source_name}",
         "doc_b_name": f"Document B: {domain.settings.target_name}",

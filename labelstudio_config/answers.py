@@ -1,0 +1,88 @@
+"""The answer that counts of each annotator to each task, and a word on all that was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from abcdlink.judgments import Annotator
+from labelstudio_config.snapshot import Answer, Snapshot
+
+SIMULATED_DOMAIN = "@simulated.invalid"
+"""Ending of the e-mail addresses of programs that annotate; ``.invalid`` can be no one's address."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What annotators answered.
+
+    ``newest``: (pseudonym, answer) in the order of the keys, then of the accounts; skipped tasks are
+    not in it. ``skips``: (pseudonym, task key). ``annotators``: all of the run so far.
+    ``anomalies``: one sentence for each thing that was left out or looks wrong.
+    """
+
+    newest: list[tuple[str, Answer]]
+    skips: list[tuple[str, str]]
+    annotators: list[Annotator]
+    anomalies: list[str]
+
+
+def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence[Annotator] = ()) -> Answers:
+    """Take the newest answer of each annotator to each task, a skip included; older ones are reported.
+
+    Args:
+        snapshot: what lies in Label Studio.
+        keys: of the tasks that were pushed.
+        annotators: those who are known, who keep their pseudonyms.
+    """
+    known = _extended(annotators, snapshot)
+    pseudonym = {annotator.account: annotator.annotator for annotator in known}
+    anomalies = _about_tasks(snapshot)
+    newest: list[tuple[str, Answer]] = []
+    skips: list[tuple[str, str]] = []
+    in_order = ((key, user) for key in keys for user in sorted(snapshot.accounts_of(key)))
+    for key, user in in_order:
+        answer, *older = snapshot.answers[key, user]
+        who = pseudonym[snapshot.account(user)]
+        if older:
+            anomalies.append(f"{who} answered the task {key} {len(older) + 1} times; the newest counts")
+        if answer.skipped:
+            skips.append((who, key))
+        else:
+            newest.append((who, answer))
+    return Answers(newest, skips, known, anomalies)
+
+
+def choices(answer: Answer) -> dict[str, list[str]]:
+    """Return what was chosen: name in the label config -> choices."""
+    return {name: list(value["choices"]) for name, value in _values(answer) if "choices" in value}
+
+
+def texts(answer: Answer) -> dict[str, str]:
+    """Return what was written: name in the label config -> text, several lines of it joined."""
+    return {name: "\n".join(value["text"]).strip() for name, value in _values(answer) if "text" in value}
+
+
+def _values(answer: Answer) -> list[tuple[str, dict[str, list[str]]]]:
+    return [(str(result.get("from_name")), dict(result.get("value", {}))) for result in answer.raw["result"]]
+
+
+def _extended(annotators: Sequence[Annotator], snapshot: Snapshot) -> list[Annotator]:
+    """Give the accounts that are new pseudonyms after those in use, in the order of their account ids."""
+    known = list(annotators)
+    accounts = {annotator.account for annotator in known}
+    for user in sorted({user for _, user in snapshot.answers}):
+        account = snapshot.account(user)
+        if account not in accounts:
+            simulated = account.endswith(SIMULATED_DOMAIN)
+            known.append(Annotator(annotator=f"annotator-{len(known) + 1}", account=account, simulated=simulated))
+    return known
+
+
+def _about_tasks(snapshot: Snapshot) -> list[str]:
+    said = [f"the task {key} was pushed and is no longer in Label Studio" for key in snapshot.vanished]
+    if snapshot.foreign:
+        said.append(
+            f"{snapshot.foreign} tasks in the project {snapshot.project} are not of this batch and are left out"
+        )
+    return said

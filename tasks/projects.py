@@ -1,0 +1,103 @@
+"""Projects of Label Studio: pushed once, looked at, waited for; the same for every kind of project.
+
+What a run knows of a project lies under its slug (``batch-1``, ``adjudication``) in the run's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from prefect import task
+
+from abcdlink.corpus.records import Record
+from abcdlink.layout import project_file, waiting_file
+from abcdlink.settings import get_settings
+from abcdlink.store import Store, open_run
+from labelstudio_config.client import Client, connect
+from labelstudio_config.completeness import Progress, progress_of
+from labelstudio_config.projects import Project
+from labelstudio_config.push import push_tasks
+from tasks.retrying import SERVICE_RETRIES
+
+PUSHED = "pushed.json"
+
+
+class PushedProject(Record):
+    """A project that lies in Label Studio. ``keys``: of its tasks; ``overlap``: annotators per task."""
+
+    slug: str
+    title: str
+    project_id: int
+    url: str
+    overlap: int
+    keys: tuple[str, ...]
+
+
+class WaitsFor(StrEnum):
+    """Whom a suspended run waits for."""
+
+    ANNOTATORS = "annotators"
+    COORDINATOR = "coordinator"
+    NOTHING = "nothing"
+
+
+class Waiting(Record):
+    """What a flow run waits for, and at which project."""
+
+    flow_run: str
+    kind: WaitsFor
+    slug: str
+
+
+def label_studio() -> Client:
+    """Connect to the Label Studio of the settings."""
+    settings = get_settings()
+    return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
+
+
+def push_project(store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]]) -> PushedProject:
+    """Bring tasks into their project, or return what is known of the project that was pushed before."""
+    name = project_file(slug, PUSHED)
+    if not store.exists(name):
+        result = push_tasks(label_studio(), project, tasks)
+        pushed = PushedProject(
+            slug=slug,
+            title=project.title,
+            project_id=result.project_id,
+            url=result.url,
+            overlap=project.overlap,
+            keys=tuple(tasks),
+        )
+        store.write_text(name, pushed.model_dump_json(indent=2))
+    return read_pushed(store, slug)
+
+
+def is_pushed(store: Store, slug: str) -> bool:
+    """Tell whether a project of the run was pushed."""
+    return store.exists(project_file(slug, PUSHED))
+
+
+def read_pushed(store: Store, slug: str) -> PushedProject:
+    """Return what the run knows of a project that was pushed."""
+    return PushedProject.model_validate_json(store.read_text(project_file(slug, PUSHED)))
+
+
+@task(task_run_name="look at {slug}", **SERVICE_RETRIES)
+def look(run: str, slug: str) -> Progress:
+    """Read how far the annotators of a project are."""
+    pushed = read_pushed(open_run(run), slug)
+    return progress_of(label_studio(), pushed.title, pushed.keys, pushed.overlap)
+
+
+def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str) -> None:
+    """Note what the run of a flow is about to wait for; at its end, for nothing."""
+    waiting = Waiting(flow_run=flow_run, kind=kind, slug=slug)
+    store.write_text(waiting_file(flow), waiting.model_dump_json(indent=2))
+
+
+def waiting_of(store: Store, flow: str) -> Waiting | None:
+    """Return what the run of a flow waits for, or did when it was last seen; ``None``: it never waited."""
+    name = waiting_file(flow)
+    return Waiting.model_validate_json(store.read_text(name)) if store.exists(name) else None
