@@ -25,7 +25,7 @@ COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
 
 
 class PoolSizes(Record):
-    """How many candidates of each kind one source sentence is shown with."""
+    """How many candidates of each kind one source sentence is shown with where two approaches are compared."""
 
     first: int = Field(3, ge=0, description="candidates of the first shortlisted approach")
     second: int = Field(3, ge=0, description="candidates of the second shortlisted approach")
@@ -48,6 +48,13 @@ class SourceFilter(Record):
                 msg = f"{expression!r} is no regular expression: {error}"
                 raise ValueError(msg) from None
         return expressions
+
+    def reason_to_leave_out(self, text: str) -> str:
+        """Return why a source sentence is not shown to annotators; empty when it is."""
+        if len(text.split()) < self.min_words:
+            return f"fewer than {self.min_words} words"
+        pattern = next((pattern for pattern in self.exclude if re.search(pattern, text)), None)
+        return f"matches the excluded pattern {pattern}" if pattern else ""
 
 
 class TopicExample(Record):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from statistics import fmean
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,6 +12,7 @@ from abcdlink.corpus.builder import first_problem
 from abcdlink.corpus.formats.files import read_json_object, read_table
 from abcdlink.errors import InputError
 from abcdlink.judgments import BOTH, RANDOM
+from abcdlink.recall import ExhaustiveGold, Over, View, measure
 from abcdlink.reproduction.paper import Triple
 from abcdlink.reproduction.records import Place
 
@@ -21,6 +21,9 @@ METHODS = {"R+LLM only": "llm", "Retriever only": "retriever", "Both": BOTH, "Ra
 """The paper's name of a method -> ours."""
 
 GOLD_COLUMNS = ("og_doc_id", "source_id", "target_id")
+SHARED = "Both"
+SHARED_BY = ("R+LLM", "Retriever")
+"""The paper's row of what two approaches predict in common, and these two."""
 POOL = 3
 """Candidates of each approach that came into a pool."""
 
@@ -87,28 +90,20 @@ class TrueRecall:
         ``Both`` is what both approaches predict. With ``limit``, lists are cut to that many, and the
         paper's mean for ``Both`` is over the sources for which both approaches share something.
         """
+        gold = ExhaustiveGold({source: frozenset(links) for source, links in self._gold.items()})
+        names = dict.fromkeys([*SHARED_BY, *(row for row in printed if row != SHARED)])
+        lists = {name: {source: by.get(name, [])[:limit] for source, by in self._predicted.items()} for name in names}
+        view, over = (View.FULL, Over.GOLD) if limit is None else (View.POOL, Over.SHARED)
+        measured = measure(gold, lists, view, SHARED_BY)
+        # The rows of single approaches are over all sources with gold in both tables.
+        rows = {row.approach: row for row in measured if row.approach != BOTH or row.over is over}
         for row, paper in printed.items():
-            named = ("R+LLM", "Retriever") if row == "Both" else (row,)
-            lists = {
-                source: set.intersection(*(set(by.get(name, [])[:limit]) for name in named))
-                for source, by in self._predicted.items()
-            }
-            rows = [
-                _scores(predicted, self._gold[source])
-                for source, predicted in lists.items()
-                if predicted or limit is None or row != "Both"
-            ]
-            if not rows:
-                place.miss(row, "no source to take the mean over")
-                continue
-            for name, values, theirs in zip(("R", "P", "F1"), zip(*rows, strict=True), paper, strict=True):
-                place.compare(row, name, fmean(values), theirs, 2)
-
-
-def _scores(predicted: set[str], gold: set[str]) -> Sequence[float]:
-    """Return recall, precision and F1 of a set."""
-    hits = len(predicted & gold)
-    return hits / len(gold), hits / max(len(predicted), 1), 2 * hits / (len(predicted) + len(gold))
+            triple = rows[BOTH if row == SHARED else row].measures
+            for name, ours, theirs in zip(("R", "P", "F1"), triple, paper, strict=True):
+                if ours is None:
+                    place.miss(row, "no source to take the mean over")
+                    break
+                place.compare(row, name, ours.mean, theirs, 2)
 
 
 def _only(folder: Path, pattern: str) -> Path:
