@@ -295,7 +295,7 @@ def test_a_vanished_task_is_reported_and_not_waited_for(client: Client) -> None:
 def test_a_vanished_project_is_one_clear_error(client: Client) -> None:
     run = make_run(tasks=1)
     client.delete_project(pushed(client, run).project_id)
-    with pytest.raises(ServiceError, match="push batch 1"):
+    with pytest.raises(ServiceError, match="push it again"):
         progress_of(client, batch_title(run.key, 1), keys_of(run.pools, 1), overlap=2)
 
 
