@@ -33,10 +33,17 @@ class PoolSizes(Record):
 
 
 class SourceFilter(Record):
-    """Which source sentences are not shown to annotators."""
+    """Which source sentences are not shown to annotators.
+
+    ``unproposed``: shows what annotators find where every approach is silent; of the paper's annotated
+    source sentences 30 % are such ones.
+    """
 
     min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")
     exclude: tuple[str, ...] = Field((), description="regular expressions; a match removes the source")
+    unproposed: bool = Field(
+        default=False, description="whether sources for which nothing is proposed are shown too, with distractors alone"
+    )
 
     @field_validator("exclude")
     @classmethod

@@ -113,10 +113,9 @@ def comparison_row(one: Comparison) -> dict[str, Any]:
 
 
 def show_shortlist(run: str, result: Shortlist) -> None:
-    """Show the two chosen approaches and the reasons in words."""
-    text = f"# Shortlist\n\n1. `{result.first.name}`\n2. `{result.second.name}`\n\n" + "\n".join(
-        f"- {reason}" for reason in result.reasons
-    )
+    """Show the chosen approaches and the reasons in words."""
+    names = "\n".join(f"1. `{approach.name}`" for approach in result.approaches)
+    text = f"# Shortlist\n\n{names}\n\n" + "\n".join(f"- {reason}" for reason in result.reasons)
     create_markdown_artifact(
         key=key(run, "shortlist"), markdown=text, description="The approaches that propose candidates"
     )
@@ -127,7 +126,7 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
     rows = [{"what": f"pools of batch {batch}", "count": count} for batch, count in counts.batches.items()]
     rows += [{"what": f"candidates by {method}", "count": count} for method, count in counts.methods.items()]
     rows += [{"what": f"left out: {reason}", "count": count} for reason, count in counts.filtered.items()]
-    table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates")
+    table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates, mode {counts.mode}")
 
 
 def show_project(run: str, pushed: PushedProject) -> None:

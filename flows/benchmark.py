@@ -50,7 +50,7 @@ def benchmark(
 
 @flow(name="shortlist", flow_run_name="shortlist {run}")
 def shortlist(run: RunKey, shortlist: ShortlistParameters = ShortlistParameters()) -> Shortlist:
-    """Choose the two approaches that propose candidates to the annotators.
+    """Choose the approaches that propose candidates to the annotators.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.

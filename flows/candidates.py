@@ -10,6 +10,7 @@ from abcdlink.stages.candidates import (
     candidates_done,
     learned_to_rank,
     llm_approaches_of,
+    proposing,
     read_counts,
     read_shortlist,
     retrievers_to_rank,
@@ -39,16 +40,17 @@ def candidates(
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    if candidates_done(store, annotation.batches, annotation.seed):
+    plan = annotation.pools()
+    approaches = proposing(read_shortlist(store), plan.mode)
+    if candidates_done(store, plan):
         counts = read_counts(store)
     else:
-        choice = read_shortlist(store)
-        rank(run, NATURAL, retrievers_to_rank(choice))
-        for name in learned_to_rank(choice):
+        rank(run, NATURAL, retrievers_to_rank(approaches))
+        for name in learned_to_rank(approaches):
             rank_with_learned(run, NATURAL, name)
-        if not decide(run, NATURAL, domain, llm_approaches_of(choice)):
+        if not decide(run, NATURAL, domain, llm_approaches_of(approaches)):
             wait_for_answers(NATURAL)
             return None
-        counts = build_pools(run, domain, annotation.batches, annotation.seed)
+        counts = build_pools(run, domain, plan)
     show_candidates(run, counts)
     return counts

@@ -12,7 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, RunDomainOption, print_json, say
+from abcdlink.candidates import PoolMode
+from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, RunDomainOption, listed, print_json, say
+from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.settings import get_settings
@@ -99,6 +101,10 @@ def run_bootstrap(
     pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
     batches: BatchesOption = 2,
     overlap: OverlapOption = None,
+    approaches: ApproachesOption = "",
+    kinds: KindsOption = "",
+    mode: ModeOption = PoolMode.COMPARISON,
+    distractors: DistractorsOption = None,
     auto_feedback: AutoFeedbackOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -115,7 +121,14 @@ def run_bootstrap(
         "corpus": absolute(corpus),
         "pairs": pairs,
         "generation": {"strategy": strategy.value, "documents": documents},
-        "annotation": {"batches": batches, "overlap": overlap, "auto_feedback": auto_feedback},
+        "shortlist": {"approaches": listed(approaches), "kinds": kinds_of(kinds)},
+        "annotation": {
+            "batches": batches,
+            "overlap": overlap,
+            "auto_feedback": auto_feedback,
+            "mode": mode.value,
+            "distractors": distractors,
+        },
     }
     start_flow("bootstrap/bootstrap", parameters, json)
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from abcdlink.candidates import PoolMode
 from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit
 from abcdlink.evaluation.scores import PAPER_CUTOFFS
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.linking.grid import SAMPLES
 from abcdlink.linking.records import ApproachKind, CutoffRule, Scoring, Setup
+from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.intake import domain_of
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import RUN_KEY, Store
@@ -131,13 +134,19 @@ class BenchmarkParameters(Parameters):
 
 
 class ShortlistParameters(Parameters):
-    """How the two approaches that propose candidates are chosen."""
+    """How the two approaches that propose candidates are chosen, or one where nothing is compared."""
 
+    approaches: list[Name] = Field(
+        [],
+        max_length=2,
+        description="Take these, named as in the benchmark's table, such as bm25@3 and hybrid@7+llm-listwise-4; "
+        "empty: the best of each kind.",
+    )
     kinds: list[ApproachKind] = Field(
         [],
         max_length=2,
-        description="Kinds of the first and the second approach; empty: a retriever and an LLM, or a retriever and a "
-        "learned linker when no LLM was asked.",
+        description="Kinds of the first and the second approach, which may be the same kind twice; empty: a retriever "
+        "and an LLM, or a retriever and a learned linker when no LLM was asked.",
     )
     by: Unit = Field("source", description="What is resampled to tell approaches apart: source sentences or pairs.")
     recall_target: float = Field(
@@ -147,18 +156,19 @@ class ShortlistParameters(Parameters):
         False, description="Allow cutoffs by rule. Fitted on synthetic pairs, they may not suit natural ones."
     )
 
-    @field_validator("kinds")
-    @classmethod
-    def _none_or_two(cls, kinds: list[ApproachKind]) -> list[ApproachKind]:
-        if kinds and (len(kinds), len(set(kinds))) != (2, 2):
-            msg = "name two different kinds, or none"
-            raise ValueError(msg)
-        return kinds
+    @model_validator(mode="after")
+    def _make_a_rule(self) -> ShortlistParameters:
+        try:
+            self.rule()
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return self
 
     def rule(self) -> ShortlistRule:
-        """Return the same choice as the library's record."""
+        """Return the same choice as the library's record; ``InputError`` when the fields do not fit together."""
         return ShortlistRule(
-            kinds=(self.kinds[0], self.kinds[1]) if self.kinds else None,
+            approaches=tuple(self.approaches) or None,
+            kinds=tuple(self.kinds) or None,
             by=self.by,
             recall_target=self.recall_target,
             fitted_cutoffs=self.fitted_cutoffs,
@@ -175,7 +185,22 @@ class AnnotationParameters(Parameters):
     auto_feedback: bool = Field(
         False, description="Go on after a feedback round at once, without waiting for the coordinator."
     )
+    mode: PoolMode = Field(
+        PoolMode.COMPARISON,
+        description="comparison: the first candidates of both approaches, and distractors; without a comparison - "
+        "single: all links of the first approach, intersection: those of both, union: those of either.",
+    )
+    distractors: int | None = Field(
+        None,
+        ge=0,
+        le=20,
+        description="Random target sentences beside the candidates; empty: as the domain says in a comparison, else 0.",
+    )
     seed: int = Field(13, ge=0, description="Seed of the random distractors.")
+
+    def pools(self) -> PoolPlan:
+        """Return what of this concerns the pools as the library's record."""
+        return PoolPlan(batches=self.batches, seed=self.seed, mode=self.mode, distractors=self.distractors)
 
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each task of this domain."""

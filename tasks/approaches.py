@@ -10,7 +10,7 @@ from abcdlink.linking.records import Approach
 from abcdlink.llm.batch import BatchState
 from abcdlink.stages import batch
 from abcdlink.stages import benchmark as stage
-from abcdlink.stages.candidates import PoolCounts, make_pools
+from abcdlink.stages.candidates import PoolCounts, PoolPlan, make_pools
 from abcdlink.stages.decide import decide_part as decide_one_part
 from abcdlink.stages.estimate import CostEstimate, estimate_approaches
 from abcdlink.stages.learn import learn_linker, rank_learned
@@ -84,11 +84,11 @@ def score(run: str, plan: BenchmarkPlan, llm_approaches: list[Approach]) -> stag
 
 @task
 def choose_shortlist(run: str, rule: ShortlistRule) -> Shortlist:
-    """Choose the two approaches that propose candidates."""
+    """Choose the approaches that propose candidates."""
     return run_shortlist(open_run(run), rule)
 
 
 @task
-def build_pools(run: str, domain: str, batches: int, seed: int) -> PoolCounts:
+def build_pools(run: str, domain: str, plan: PoolPlan) -> PoolCounts:
     """Build the candidate pools of the natural pairs."""
-    return make_pools(open_run(run), find_domain(domain), batches, seed)
+    return make_pools(open_run(run), find_domain(domain), plan)

@@ -72,7 +72,7 @@ def estimate(
             if given:
                 msg = f"--natural estimates what is on the shortlist: {', '.join(given)} cannot be chosen"
                 raise InputError(msg, "leave the other options out")
-            _say_missing(store, NATURAL, retrievers_to_rank(read_shortlist(store)))
+            _say_missing(store, NATURAL, retrievers_to_rank(read_shortlist(store).approaches))
             found = stage.estimate_candidates(store, chosen, progress)
         else:
             plan = _plan(store, given)

@@ -1,13 +1,16 @@
-"""The two approaches that are taken into annotation: the best of each of two kinds, at a fair price.
+"""The approaches that are taken into annotation: the best of each of two kinds, at a fair price, or named ones.
 
 Within a kind, the best by mean F1 over all sources with links (one that was not answered counts as
 0) sets the mark. Among the approaches that a paired bootstrap cannot tell from it, the one with the
 fewest measured seconds per 1,000 pairs is taken: annotators see no difference, the budget does.
+Where both are to be of one kind, the second is the best of those that do not only cut the ranking
+or the answers of the first elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -31,47 +34,72 @@ NAMED = 3
 """So many of the approaches that cannot be told from the best are named in the reasons."""
 
 
+MOST_SUGGESTED = 3
+"""So many approaches are suggested in the place of one that the benchmark does not hold."""
+
+
 class ShortlistRule(Record):
     """How the shortlist is chosen.
 
-    ``kinds``: of the first and the second approach; none: a retriever and an LLM, or a retriever and a
-    learned linker when no LLM was benchmarked. ``fitted_cutoffs``: whether approaches whose cutoff is
-    a fitted rule may be chosen. What was fitted on synthetic pairs transfers badly to documents with
-    another density of links.
+    ``approaches``: names of the first and the second, as the benchmark lists them: these are taken as
+    they are. ``kinds``: of the first and the second approach, which may be one kind twice; none: a
+    retriever and an LLM, or a retriever and a learned linker when no LLM was benchmarked. One name or
+    one kind makes a shortlist of one approach, for candidates without a comparison.
+    ``fitted_cutoffs``: whether approaches whose cutoff is a fitted rule may be chosen. What was fitted
+    on synthetic pairs transfers badly to documents with another density of links.
 
     Raises:
-        InputError: when both kinds are the same.
+        InputError: when the fields do not fit together.
     """
 
-    kinds: tuple[ApproachKind, ApproachKind] | None = None
+    approaches: tuple[str, ...] | None = None
+    kinds: tuple[ApproachKind, ...] | None = None
     by: Unit = Field("source", description="unit of the bootstrap")
     recall_target: float = Field(0.0, ge=0, le=1, description="recall that the cutoffs are to reach; 0: none")
     fitted_cutoffs: bool = False
 
     @model_validator(mode="after")
-    def _kinds_differ(self) -> ShortlistRule:
-        if self.kinds and self.kinds[0] is self.kinds[1]:
-            msg = f"both kinds of the shortlist are {self.kinds[0].value!r}"
-            raise InputError(msg, "name two different kinds of retriever, learned and llm")
+    def _fields_fit_together(self) -> ShortlistRule:
+        for what, named in (("approaches", self.approaches), ("kinds", self.kinds)):
+            if named is not None and len(named) not in (1, 2):
+                msg = f"{len(named)} {what} are named for the shortlist"
+                raise InputError(msg, "name two, or one for candidates without a comparison")
+        if self.approaches and len(set(self.approaches)) < len(self.approaches):
+            msg = f"the shortlist names {self.approaches[0]} twice"
+            raise InputError(msg, "name two different approaches, or one")
+        if self.approaches and (self.kinds or self.recall_target):
+            msg = "the shortlist names approaches, and kinds or a recall target as well"
+            raise InputError(msg, "leave out the kinds and the recall target: named approaches are taken as they are")
         return self
 
 
 class Shortlist(Record):
-    """Two approaches of different kinds with their cutoffs, and why these, in words.
+    """Two approaches with their cutoffs, or one, and why these, in words.
 
     ``fitted``: the cutoff of each of them that cuts by a rule, by the approach's name.
     """
 
     first: Approach
-    second: Approach
+    second: Approach | None = None
     reasons: tuple[str, ...]
     rule: ShortlistRule = ShortlistRule()
     fitted: dict[str, FittedCutoff] = Field(default_factory=dict)
 
     @property
-    def approaches(self) -> tuple[Approach, Approach]:
-        """Both approaches."""
-        return self.first, self.second
+    def approaches(self) -> tuple[Approach, ...]:
+        """The approaches, one or two."""
+        return (self.first, self.second) if self.second else (self.first,)
+
+    @property
+    def labels(self) -> dict[str, Approach]:
+        """Method -> the approach that alone proposed its candidates.
+
+        Methods are named by kind, or where both approaches are of one kind by the approaches' names.
+        """
+        by_kind = {approach.kind.value: approach for approach in self.approaches}
+        if len(by_kind) == len(self.approaches):
+            return by_kind
+        return {approach.name: approach for approach in self.approaches}
 
 
 def shortlist(
@@ -89,24 +117,42 @@ def shortlist(
         lengths: of the documents.
 
     Raises:
-        InputError: when the benchmark holds no approach of a kind that may be chosen.
+        InputError: when the benchmark holds no approach of a name or kind that may be chosen.
     """
-    chosen, reasons = [], []
+    if rule.approaches:
+        named = [_find(results, name) for name in rule.approaches]
+        _refuse_one_ranking([one.approach for one in named])
+        reasons = [reason for one in named for reason in _said_of_named(one)]
+        return _shortlist([one.approach for one in named], reasons, rule)
+    chosen: list[Approach] = []
+    reasons = []
+    taken: Approach | None = None
     with_llm = any(result.approach.kind is ApproachKind.LLM for result in results)
     second = ApproachKind.LLM if with_llm else ApproachKind.LEARNED
     for kind in rule.kinds or (ApproachKind.RETRIEVER, second):
-        best, why = _best_of_kind(results, table, rule, kind)
+        best, why = _best_of_kind(results, table, rule, kind, taken)
+        taken = best.approach
         approach, why_cutoff = choose_cutoff(best.approach, results, rule.recall_target, lengths)
         chosen.append(approach)
         reasons += [*why, *why_cutoff]
-    return Shortlist(first=chosen[0], second=chosen[1], reasons=tuple(reasons), rule=rule)
+    return _shortlist(chosen, reasons, rule)
+
+
+def _shortlist(approaches: Sequence[Approach], reasons: Sequence[str], rule: ShortlistRule) -> Shortlist:
+    first, second = (*approaches, None)[:2]
+    return Shortlist(first=first, second=second, reasons=tuple(reasons), rule=rule)
 
 
 def _best_of_kind(
-    results: Sequence[ApproachResult], table: pd.DataFrame, rule: ShortlistRule, kind: ApproachKind
+    results: Sequence[ApproachResult],
+    table: pd.DataFrame,
+    rule: ShortlistRule,
+    kind: ApproachKind,
+    taken_before: Approach | None,
 ) -> tuple[ApproachResult, list[str]]:
-    """Return the approach of one kind that is taken, and why, in words."""
+    """Return the approach of one kind that is taken beside one that was taken before, and why, in words."""
     order, left_out = _eligible(results, rule, kind)
+    order, uncut = _others(order, taken_before)
     best = order[0]
     comparisons = compare_one_with_many(table, best.approach.name, [r.approach.name for r in order[1:]], rule.by)
     alike = [c for c in comparisons if not c.told_apart]
@@ -129,6 +175,10 @@ def _best_of_kind(
     missing = taken.sources - taken.answered
     if missing:
         reasons.append(f"{taken.approach.name} did not answer {missing} source(s); they count as 0 here.")
+    if uncut and taken_before:
+        reasons.append(
+            f"{uncut} approach(es) that only cut otherwise what {taken_before.name} cuts were left out beside it."
+        )
     if left_out:
         reasons.append(f"{left_out} approach(es) with a fitted cutoff were left out: such cutoffs transfer badly.")
     if taken.fitted:
@@ -152,6 +202,35 @@ def _eligible(
     return order, len(of_kind) - len(eligible)
 
 
+def _others(order: list[ApproachResult], taken: Approach | None) -> tuple[list[ApproachResult], int]:
+    """Return what is no other cut of what was taken, and how many were left out."""
+    rest = [result for result in order if taken is None or result.approach.uncut != taken.uncut]
+    if taken and not rest:
+        msg = (
+            f"the benchmark holds no second {WORDS[taken.kind]} approach beside {taken.name}, at other cutoffs at most"
+        )
+        raise InputError(msg, "benchmark another one, or let the shortlist rule name another kind")
+    return rest, len(order) - len(rest)
+
+
+def _find(results: Sequence[ApproachResult], name: str) -> ApproachResult:
+    """Return what the benchmark says of a named approach; ``InputError`` when it holds none of this name."""
+    by_name = {result.approach.name: result for result in results}
+    if name in by_name:
+        return by_name[name]
+    close = get_close_matches(name, by_name, MOST_SUGGESTED, cutoff=0) or ["nothing"]
+    msg = f"the benchmark holds no approach {name!r}"
+    raise InputError(msg, f"name one of those it lists, such as {', '.join(close)}")
+
+
+def _refuse_one_ranking(approaches: Sequence[Approach]) -> None:
+    """Raise ``InputError`` when two named approaches cut one ranking: one proposes nothing that the other does not."""
+    ranks = approaches[0].kind is not ApproachKind.LLM
+    if len(approaches) == 2 and approaches[0].uncut == approaches[1].uncut and ranks:  # noqa: PLR2004
+        msg = f"{approaches[0].name} and {approaches[1].name} cut one and the same ranking"
+        raise InputError(msg, "name approaches of two retrievers: the first targets of these two are the same")
+
+
 def _has_fitted_cutoff(approach: Approach) -> bool:
     return isinstance(approach.cutoff, CutoffRule) or approach.rule is not None
 
@@ -159,6 +238,13 @@ def _has_fitted_cutoff(approach: Approach) -> bool:
 def _size(approach: Approach) -> float:
     """Return the cutoff; one that is no fixed number comes after all numbers."""
     return approach.cutoff if isinstance(approach.cutoff, int) else inf
+
+
+def _said_of_named(result: ApproachResult) -> list[str]:
+    """Say what a named approach scores and costs."""
+    name = result.approach.name
+    reasons = [f"{name} was named. Its mean F1 is {_scores(result)}; it costs {_cost(result)} per 1,000 pairs."]
+    return [*reasons, f"{name} was {result.fitted}."] if result.fitted else reasons
 
 
 def _said_of_alike(

@@ -112,7 +112,7 @@ def _methods(dataset: Dataset) -> dict[str, str]:
         from abcdlink.evaluation.shortlist import Shortlist
 
         shortlist = Shortlist.model_validate_json(dataset.store.read_text(SHORTLIST))
-        named |= {approach.kind.value: approach.name for approach in (shortlist.first, shortlist.second)}
+        named |= {label: approach.name for label, approach in shortlist.labels.items()}
     return {method: named.get(method, "") for method in dict.fromkeys(c.method for c in dataset.candidates)}
 
 

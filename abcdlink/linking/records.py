@@ -13,7 +13,7 @@ from abcdlink.llm.records import Outcome
 
 
 class ApproachKind(StrEnum):
-    """How an approach decides; also the label of its candidates."""
+    """How an approach decides."""
 
     RETRIEVER = "retriever"
     LEARNED = "learned"
@@ -123,6 +123,11 @@ class Approach(Record):
     def asked(self) -> Approach:
         """The same approach without a rule: whose questions and scores this one's links come from."""
         return self.model_copy(update={"rule": None})
+
+    @property
+    def uncut(self) -> Approach:
+        """The same approach without cutoffs: equal for all that only cut one ranking or one LLM's answers otherwise."""
+        return self.model_copy(update={"cutoff": None, "rule": None})
 
     @property
     def name(self) -> str:

@@ -105,7 +105,7 @@ class Content:
     @property
     def shortlisted(self) -> list[Approach]:
         """The approaches taken into annotation."""
-        return [self.shortlist.first, self.shortlist.second] if self.shortlist else []
+        return list(self.shortlist.approaches) if self.shortlist else []
 
     @cached_property
     def results(self) -> list[ApproachResult]:

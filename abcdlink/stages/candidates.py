@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from abcdlink.candidates import build_pools, split_batches
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from abcdlink.candidates import PoolMode, PoolResult, PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
-from abcdlink.errors import AbcdlinkError
+from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
 from abcdlink.linking.grid import steps
@@ -28,9 +32,29 @@ class NothingToAnnotateError(AbcdlinkError):
     """No source sentence has a candidate: nothing was proposed, or all was filtered out."""
 
 
+class PoolPlan(Record):
+    """Which pools are made.
+
+    ``distractors``: random target sentences of one source sentence; none given: as the domain says in a comparison, and
+    no distractors in the other modes, whose pools are for finding links.
+    """
+
+    batches: int = Field(2, ge=1)
+    seed: int = Field(13, ge=0, description="of the distractors")
+    mode: PoolMode = PoolMode.COMPARISON
+    distractors: int | None = Field(None, ge=0)
+
+    def distractors_in(self, domain: Domain) -> int:
+        """Return how many distractors one source sentence gets."""
+        if self.distractors is not None:
+            return self.distractors
+        return domain.settings.pool.random if self.mode is PoolMode.COMPARISON else 0
+
+
 class PoolCounts(Record):
     """How many pools and candidates there are and what was left out, as kept in ``candidates.json``."""
 
+    mode: PoolMode
     pools: int
     candidates: int
     batches: dict[int, int]
@@ -45,86 +69,99 @@ def read_shortlist(store: Store) -> Shortlist:
     return Shortlist.model_validate_json(store.read_text(SHORTLIST))
 
 
-def retrievers_to_rank(shortlist: Shortlist) -> list[str]:
-    """Return the retrievers that the shortlisted approaches need, those under learned linkers included."""
-    names = [approach.retriever for approach in shortlist.approaches if approach.retriever]
+def proposing(shortlist: Shortlist, mode: PoolMode) -> tuple[Approach, ...]:
+    """Return the shortlisted approaches that propose in a mode; ``InputError`` when it needs more."""
+    found = shortlist.approaches[: mode.approaches]
+    if len(found) < mode.approaches:
+        msg = f"the mode {mode.value!r} needs two approaches, and the shortlist has only {shortlist.first.name}"
+        raise InputError(msg, "choose the mode 'single', or shortlist two approaches in a new run")
+    return found
+
+
+def retrievers_to_rank(approaches: Sequence[Approach]) -> list[str]:
+    """Return the retrievers that approaches need, those under learned linkers included."""
+    names = [approach.retriever for approach in approaches if approach.retriever]
     return list(dict.fromkeys(part for name in names for part in retrievers_under(name)))
 
 
-def learned_to_rank(shortlist: Shortlist) -> list[str]:
-    """Return the learned linkers that the shortlisted approaches need."""
-    return [name for name in dict.fromkeys(a.retriever for a in shortlist.approaches) if is_learned(name)]
+def learned_to_rank(approaches: Sequence[Approach]) -> list[str]:
+    """Return the learned linkers that approaches need."""
+    return [name for name in dict.fromkeys(a.retriever for a in approaches) if is_learned(name)]
 
 
-def rank_natural(store: Store, shortlist: Shortlist, progress: Progress = silent) -> None:
-    """Rank the natural pairs by all that the shortlisted approaches need; what the run holds is not done again."""
-    for retriever in retrievers_to_rank(shortlist):
+def rank_natural(store: Store, approaches: Sequence[Approach], progress: Progress = silent) -> None:
+    """Rank the natural pairs by all that approaches need; what the run holds is not done again."""
+    for retriever in retrievers_to_rank(approaches):
         rank(store, NATURAL, retriever, progress)
-    for name in learned_to_rank(shortlist):
+    for name in learned_to_rank(approaches):
         rank_learned(store, NATURAL, name)
 
 
-def llm_approaches_of(shortlist: Shortlist) -> list[Approach]:
-    """Return the shortlisted approaches that ask an LLM."""
-    return [approach for approach in shortlist.approaches if approach.kind is ApproachKind.LLM]
+def llm_approaches_of(approaches: Sequence[Approach]) -> list[Approach]:
+    """Return those of the approaches that ask an LLM."""
+    return [approach for approach in approaches if approach.kind is ApproachKind.LLM]
 
 
-def candidates_done(store: Store, batches: int, seed: int) -> bool:
+def candidates_done(store: Store, plan: PoolPlan) -> bool:
     """Tell whether the run already holds the pools that are asked for."""
-    return is_done(store, STAGE, POOL_COUNTS, {"batches": batches, "seed": seed})
+    return is_done(store, STAGE, POOL_COUNTS, plan.model_dump(mode="json"))
 
 
-def make_pools(store: Store, domain: Domain, batches: int, seed: int) -> PoolCounts:
+def make_pools(store: Store, domain: Domain, plan: PoolPlan) -> PoolCounts:
     """Build the pools from what the shortlisted approaches decided on the natural pairs.
 
     Raises:
+        InputError: when the mode needs more approaches than there are.
         NothingToAnnotateError: when no candidate is left to annotate, or none in one of the batches.
     """
     shortlist, corpus = read_shortlist(store), read_corpus_from(store, NATURAL)
     sizes = domain.settings.pool
-    result = build_pools(
-        corpus,
-        (
-            decided_links(store, shortlist, shortlist.first, sizes.first),
-            decided_links(store, shortlist, shortlist.second, sizes.second),
-        ),
-        (shortlist.first.kind.value, shortlist.second.kind.value),
-        domain,
-        store.key,
-        seed,
-        split_batches(corpus.pairs, batches),
-    )
-    if not result.pools:
-        reasons = ", ".join(f"{count} x {reason}" for reason, count in result.filtered.items())
-        msg = f"run {store.key!r} has no candidate to annotate ({reasons})"
-        raise NothingToAnnotateError(msg, "loosen the filters in domain.toml or import more pairs")
-    by_batch = [pool.batch for pool in result.pools]
-    empty = [batch for batch in range(1, batches + 1) if batch not in by_batch]
-    if empty:
-        msg = f"batch {empty[0]} of run {store.key!r} would be empty: {len(corpus.pairs)} pairs for {batches} batches"
-        raise NothingToAnnotateError(msg, "annotate in fewer batches, or import more pairs")
-    counts = PoolCounts(
-        pools=len(result.pools),
-        candidates=sum(len(pool.candidates) for pool in result.pools),
-        batches={batch: by_batch.count(batch) for batch in range(1, batches + 1)},
-        methods=result.methods,
-        filtered=result.filtered,
-        refused=len(result.refused),
-    )
+    # Outside a comparison no place is to be filled: a retriever proposes as many as its cutoff says.
+    places = (sizes.first, sizes.second) if plan.mode is PoolMode.COMPARISON else (0, 0)
+    proposals = [
+        Proposals(label, decided_links(store, shortlist, approach, size))
+        for approach, label, size in zip(proposing(shortlist, plan.mode), shortlist.labels, places, strict=False)
+    ]
+    rules = PoolRules(mode=plan.mode, sizes=sizes, sources=domain.settings.sources)
+    distractors = sampled(plan.distractors_in(domain), plan.seed)
+    result = build_pools(corpus, proposals, rules, distractors, store.key, split_batches(corpus.pairs, plan.batches))
+    counts = _count(store, result, plan, len(corpus.pairs))
     store.write_records(POOLS, result.pools)
     store.write_text(POOL_COUNTS, counts.model_dump_json(indent=2))
     return counts
 
 
-def run_candidates(store: Store, domain: Domain, batches: int, seed: int, progress: Progress = silent) -> PoolCounts:
+def _count(store: Store, result: PoolResult, plan: PoolPlan, pairs: int) -> PoolCounts:
+    """Count what there is; raises ``NothingToAnnotateError`` as ``make_pools`` says."""
+    if not result.pools:
+        reasons = ", ".join(f"{count} x {reason}" for reason, count in result.filtered.items())
+        msg = f"run {store.key!r} has no candidate to annotate ({reasons})"
+        raise NothingToAnnotateError(msg, "loosen the filters in domain.toml or import more pairs")
+    by_batch = [pool.batch for pool in result.pools]
+    empty = [batch for batch in range(1, plan.batches + 1) if batch not in by_batch]
+    if empty:
+        msg = f"batch {empty[0]} of run {store.key!r} would be empty: {pairs} pairs for {plan.batches} batches"
+        raise NothingToAnnotateError(msg, "annotate in fewer batches, or import more pairs")
+    return PoolCounts(
+        mode=plan.mode,
+        pools=len(result.pools),
+        candidates=sum(len(pool.candidates) for pool in result.pools),
+        batches={batch: by_batch.count(batch) for batch in range(1, plan.batches + 1)},
+        methods=result.methods,
+        filtered=result.filtered,
+        refused=len(result.refused),
+    )
+
+
+def run_candidates(store: Store, domain: Domain, plan: PoolPlan, progress: Progress = silent) -> PoolCounts:
     """Run the whole stage, or return its kept result."""
-    if candidates_done(store, batches, seed):
+    approaches = proposing(read_shortlist(store), plan.mode)
+    if candidates_done(store, plan):
         return read_counts(store)
-    shortlist = read_shortlist(store)
-    rank_natural(store, shortlist, progress)
-    for approach, part in steps(llm_approaches_of(shortlist), part_count(store, NATURAL)):
+    rank_natural(store, approaches, progress)
+    for approach, part in steps(llm_approaches_of(approaches), part_count(store, NATURAL)):
         decide_part(store, NATURAL, domain, approach, part, progress)
-    return make_pools(store, domain, batches, seed)
+    return make_pools(store, domain, plan)
 
 
 def read_counts(store: Store) -> PoolCounts:

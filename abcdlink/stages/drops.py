@@ -37,7 +37,7 @@ def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
         files = {taken.name: taken.digest for taken in result.taken}
         store.note("drop", {"shortlist_of": base.key, "files": files})
         describe_run(store, domain)
-        for name in learned_to_rank(choice):
+        for name in learned_to_rank(choice.approaches):
             store.folder.write(model_file(name), base.folder.read(model_file(name)))
         # Written last: its being there means that the run is begun as a whole.
         store.write_text(SHORTLIST, choice.model_dump_json(indent=2))

@@ -75,12 +75,12 @@ def estimate_candidates(store: Store, domain: Domain, progress: Progress = silen
         InputError: when the run has no shortlist, or none of the approaches on it asks an LLM.
     """
     shortlist = read_shortlist(store)
-    approaches = llm_approaches_of(shortlist)
+    approaches = llm_approaches_of(shortlist.approaches)
     if not approaches:
         names = " and ".join(approach.name for approach in shortlist.approaches)
         msg = f"the shortlist of run {store.key!r} has {names}: none of them asks an LLM"
         raise InputError(msg, "there is nothing to estimate")
-    rank_natural(store, shortlist, progress)
+    rank_natural(store, shortlist.approaches, progress)
     return estimate_approaches(store, NATURAL, domain, approaches)
 
 

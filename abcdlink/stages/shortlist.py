@@ -1,4 +1,4 @@
-"""Stage shortlist: the two approaches that propose candidates, with the reasons in words."""
+"""Stage shortlist: the approaches that propose candidates, with the reasons in words."""
 
 from __future__ import annotations
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from abcdlink.candidates import build_pools, split_batches
+from abcdlink.candidates import PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
-from abcdlink.domain import DomainSettings
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import decision_part
@@ -29,12 +28,6 @@ FACTS = [
     HOSTILE,
     "Nobody was hurt when a barge touched the eastern pier in March.",
 ]
-
-
-class ExampleDomain:
-    """The part of a domain that candidate pools need."""
-
-    settings = DomainSettings(title="News", source_name="report", target_name="report", question="Same fact?")
 
 
 def _document(name: str, chooser: random.Random, size: int) -> Document:
@@ -84,12 +77,12 @@ def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:
     for part, calls in enumerate((7, 5)):
         kept = {"decisions": [], "usage": {"calls": calls, "prompt_tokens": 1000}}
         store.write_json(decision_part("natural", "hybrid@7+llm-listwise-4", part), kept)
-    labels = ("retriever", "llm")
-    batches = split_batches(corpus.pairs)
-    result = build_pools(corpus, decisions, labels, ExampleDomain(), store.key, 13, batches)  # type: ignore[arg-type]
+    proposals = [Proposals("retriever", decisions[0]), Proposals("llm", decisions[1])]
+    result = build_pools(corpus, proposals, PoolRules(), sampled(2, 13), store.key, split_batches(corpus.pairs))
     store.write_records("candidates.jsonl", result.pools)
     in_batch = [pool.batch for pool in result.pools]
     counts = {
+        "mode": "comparison",
         "pools": len(result.pools),
         "candidates": sum(len(pool.candidates) for pool in result.pools),
         "batches": {batch: in_batch.count(batch) for batch in (1, 2)},

@@ -16,7 +16,7 @@ from abcdlink.layout import NATURAL, SHORTLIST, SYNTHETIC, model_file
 from abcdlink.linking.cutoffs import FittedCutoff
 from abcdlink.linking.records import ApproachKind, CutoffRule
 from abcdlink.stages.benchmark import read_benchmark, run_benchmark
-from abcdlink.stages.candidates import run_candidates
+from abcdlink.stages.candidates import PoolPlan, run_candidates
 from abcdlink.stages.drops import open_drop
 from abcdlink.stages.errors import errors_of
 from abcdlink.stages.intake import describe_run
@@ -109,7 +109,7 @@ def test_a_learned_linker_and_a_fitted_cutoff_propose_candidates(store: Store, d
     choice = run_shortlist(store, LEARNED_AND_RETRIEVER)
     assert [approach.kind for approach in choice.approaches] == ["retriever", "learned"]
     assert set(choice.fitted) == {a.name for a in choice.approaches if isinstance(a.cutoff, CutoffRule)}
-    counts = run_candidates(store, domain, 2, 13)
+    counts = run_candidates(store, domain, PoolPlan())
     assert counts.methods["both"] + counts.methods.get("learned", 0) + counts.methods.get("retriever", 0) >= 8
     assert set(counts.methods) <= {"retriever", "learned", "both", "random"}
     natural = read_rankings(store, NATURAL, LEARNED).table
@@ -146,7 +146,7 @@ def test_a_drop_takes_the_learned_linker_along(store: Store, domain: Domain) -> 
     run_shortlist(store, ShortlistRule())
     drop = open_drop(store, DropResult(corpus=corpus(PairKind.NATURAL, 2, 5)), domain)
     assert drop.folder.read(model_file(LEARNED)) == store.folder.read(model_file(LEARNED))
-    assert run_candidates(drop, domain, 1, 13).pools > 0
+    assert run_candidates(drop, domain, PoolPlan(batches=1)).pools > 0
     assert drop.exists(SHORTLIST)
 
 

@@ -122,8 +122,94 @@ def test_the_rule_names_the_kinds_and_their_order():
     chosen = choose(*results, rule=rule)
     assert (chosen.first.kind, chosen.second.name, chosen.rule) == ("llm", "learned-logistic@3", rule)
     assert "learned-logistic@3 was fitted on x." in chosen.reasons
-    with pytest.raises(InputError, match="both kinds of the shortlist are 'llm'"):
-        ShortlistRule(kinds=(ApproachKind.LLM, ApproachKind.LLM))
+    assert chosen.labels == {"llm": chosen.first, "learned": chosen.second}
+
+
+RETRIEVERS = [
+    result("retriever", 3, 0.5),
+    result("retriever", 5, 0.49),
+    result("retriever", 3, 0.4, "hybrid"),
+    result("retriever", 5, 0.45, "hybrid"),
+]
+TWO_RETRIEVERS = ShortlistRule(kinds=(ApproachKind.RETRIEVER, ApproachKind.RETRIEVER))
+
+
+def test_of_two_retrievers_the_second_is_no_other_cut_of_the_first():
+    chosen = choose(*RETRIEVERS, LLM, rule=TWO_RETRIEVERS)
+    assert [a.name for a in chosen.approaches] == ["bm25@3", "hybrid@5"]
+    assert list(chosen.labels) == ["bm25@3", "hybrid@5"]
+    text = " ".join(chosen.reasons)
+    assert "hybrid@5 has the highest mean F1 of 2 retriever approaches" in text
+    assert "2 approach(es) that only cut otherwise what bm25@3 cuts were left out beside it." in text
+    assert Shortlist.model_validate_json(chosen.model_dump_json()) == chosen
+
+
+def test_a_recall_target_does_not_make_the_two_the_same():
+    lengths = Lengths(benchmark=20, annotated=40)
+    rule = TWO_RETRIEVERS.model_copy(update={"recall_target": 0.4})
+    chosen = choose(*RETRIEVERS, rule=rule, lengths=lengths)
+    assert [a.name for a in chosen.approaches] == ["bm25@6", "hybrid@6"]
+
+
+def test_two_set_ups_of_an_llm_and_two_learned_linkers_can_be_compared():
+    votes = result("llm", 7, 0.6)
+    votes = votes.model_copy(update={"approach": votes.approach.model_copy(update={"prompt_mode": 1})})
+    deeper = result("llm", 9, 0.79, cost=9000)
+    chosen = choose(LLM, deeper, votes, rule=ShortlistRule(kinds=(ApproachKind.LLM, ApproachKind.LLM)))
+    assert list(chosen.labels) == ["bm25@7+llm-listwise-4", "bm25@7+llm-listwise-1"]
+    learned = [result("learned", 3, f1, name) for name, f1 in (("learned-logistic", 0.6), ("learned-boosting", 0.5))]
+    chosen = choose(*learned, rule=ShortlistRule(kinds=(ApproachKind.LEARNED, ApproachKind.LEARNED)))
+    assert list(chosen.labels) == ["learned-logistic@3", "learned-boosting@3"]
+
+
+def test_one_retriever_at_several_cutoffs_makes_no_two():
+    with pytest.raises(InputError, match="no second retriever approach beside bm25@3"):
+        choose(*RETRIEVERS[:2], LLM, rule=TWO_RETRIEVERS)
+
+
+def test_one_kind_makes_a_shortlist_of_one():
+    chosen = choose(*RETRIEVERS, LLM, rule=ShortlistRule(kinds=(ApproachKind.LLM,)))
+    assert (chosen.approaches, chosen.second) == ((LLM.approach,), None)
+    assert chosen.labels == {"llm": LLM.approach}
+
+
+def test_named_approaches_are_taken_as_they_are_and_in_this_order():
+    fitted = result("learned", "expected-f1", 0.6, "learned-logistic", fitted="fitted on the other folds")
+    rule = ShortlistRule(approaches=("learned-logistic@expected-f1", "hybrid@3"))
+    chosen = choose(*RETRIEVERS, LLM, fitted, rule=rule, lengths=Lengths(benchmark=20, annotated=400))
+    assert tuple(a.name for a in chosen.approaches) == rule.approaches
+    assert list(chosen.labels) == ["learned", "retriever"]
+    assert "hybrid@3 was named. Its mean F1 is 40.0% (" in " ".join(chosen.reasons)
+    assert "learned-logistic@expected-f1 was fitted on the other folds." in chosen.reasons
+
+
+def test_a_name_that_the_benchmark_does_not_hold_is_an_error_that_suggests_others():
+    with pytest.raises(InputError, match="the benchmark holds no approach 'hybrid@4'") as refused:
+        choose(*RETRIEVERS, LLM, rule=ShortlistRule(approaches=("bm25@3", "hybrid@4")))
+    assert "hybrid@3" in refused.value.mend
+
+
+def test_two_names_that_cut_one_ranking_are_refused():
+    with pytest.raises(InputError, match="bm25@3 and bm25@5 cut one and the same ranking"):
+        choose(*RETRIEVERS, rule=ShortlistRule(approaches=("bm25@3", "bm25@5")))
+    deeper = result("llm", 9, 0.79)
+    chosen = choose(LLM, deeper, rule=ShortlistRule(approaches=(LLM.approach.name, deeper.approach.name)))
+    assert len(chosen.labels) == 2  # an LLM that is offered more decides anew
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"approaches": ("bm25@3", "bm25@3")}, "names bm25@3 twice"),
+        ({"approaches": ("a", "b", "c")}, "3 approaches are named"),
+        ({"kinds": ()}, "0 kinds are named"),
+        ({"approaches": ("bm25@3",), "kinds": (ApproachKind.LLM,)}, "kinds or a recall target as well"),
+        ({"approaches": ("bm25@3",), "recall_target": 0.9}, "kinds or a recall target as well"),
+    ],
+)
+def test_rules_that_contradict_themselves_are_refused(fields, problem):
+    with pytest.raises(InputError, match=problem):
+        ShortlistRule(**fields)
 
 
 @pytest.mark.parametrize("kind", ["retriever", "llm"])

@@ -18,7 +18,7 @@ from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
 from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
-from abcdlink.stages.candidates import NothingToAnnotateError, run_candidates
+from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
 from abcdlink.stages.generate import generate_part, plan_generation, run_generation
 from abcdlink.stages.intake import domain_of, take_corpus
 from abcdlink.stages.plan import BenchmarkPlan
@@ -67,7 +67,7 @@ def run_all(store: Store, domain: Domain) -> None:
     run_validation(store, domain)
     run_benchmark(store, domain, PLAN)
     run_shortlist(store, ShortlistRule())
-    run_candidates(store, domain, 2, 13)
+    run_candidates(store, domain, PoolPlan())
 
 
 def test_a_run_goes_from_documents_to_pools(store: Store, domain: Domain) -> None:
@@ -169,7 +169,7 @@ def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Do
     run_benchmark(store, domain, PLAN)
     run_shortlist(store, ShortlistRule())
     with pytest.raises(NothingToAnnotateError, match="1 pairs for 2 batches") as refused:
-        run_candidates(store, domain, 2, 13)
+        run_candidates(store, domain, PoolPlan())
     assert "fewer batches" in refused.value.mend
     assert not store.exists("candidates.jsonl")
 
