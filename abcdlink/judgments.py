@@ -47,7 +47,8 @@ class Judgment(Record):
     """One annotator's Link / No Link on one candidate.
 
     ``annotator``: pseudonym within the run (``annotator-1``); ``seconds``: time spent on the whole
-    task (all candidates of one source), where it is known; ``flags``: what the annotator marked.
+    task (all candidates of one source), where it is known. ``flags`` and ``comment``: what the
+    annotator marked and wrote of the whole task.
     """
 
     batch: int
@@ -60,6 +61,7 @@ class Judgment(Record):
     seconds: float | None = None
     submitted: datetime | None = None
     flags: tuple[str, ...] = ()
+    comment: str = ""
 
 
 class Annotator(Record):
