@@ -135,7 +135,7 @@ def show_project(run: str, pushed: PushedProject) -> None:
         key=key(run, pushed.slug),
         link=pushed.url,
         link_text=f"{pushed.title} in Label Studio",
-        description=f"{len(pushed.keys)} tasks, {pushed.overlap} annotators each",
+        description=f"{len(pushed.task_keys)} tasks, {pushed.overlap} annotators each",
     )
 
 

@@ -25,14 +25,14 @@ PUSHED = "pushed.json"
 
 
 class PushedProject(Record):
-    """A project that lies in Label Studio. ``keys``: of its tasks; ``overlap``: annotators per task."""
+    """A project that lies in Label Studio. ``task_keys``: of its tasks (a field ``keys`` would make Prefect take it for a mapping); ``overlap``: annotators per task."""
 
     slug: str
     title: str
     project_id: int
     url: str
     overlap: int
-    keys: tuple[str, ...]
+    task_keys: tuple[str, ...]
 
 
 class WaitsFor(StrEnum):
@@ -68,7 +68,7 @@ def push_project(store: Store, slug: str, project: Project, tasks: Mapping[str, 
             project_id=result.project_id,
             url=result.url,
             overlap=project.overlap,
-            keys=tuple(tasks),
+            task_keys=tuple(tasks),
         )
         store.write_text(name, pushed.model_dump_json(indent=2))
     return read_pushed(store, slug)
@@ -88,7 +88,7 @@ def read_pushed(store: Store, slug: str) -> PushedProject:
 def look(run: str, slug: str) -> Progress:
     """Read how far the annotators of a project are."""
     pushed = read_pushed(open_run(run), slug)
-    return progress_of(label_studio(), pushed.title, pushed.keys, pushed.overlap)
+    return progress_of(label_studio(), pushed.title, pushed.task_keys, pushed.overlap)
 
 
 def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str) -> None:
