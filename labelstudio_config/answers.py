@@ -11,6 +11,9 @@ from labelstudio_config.snapshot import Answer, Snapshot
 SIMULATED_DOMAIN = "@simulated.invalid"
 """Ending of the e-mail addresses of programs that annotate; ``.invalid`` can be no one's address."""
 
+ANNOTATOR = "annotator"
+"""What the pseudonyms of a run's annotators begin with."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -35,7 +38,7 @@ def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence
         keys: of the tasks that were pushed.
         annotators: those who are known, who keep their pseudonyms.
     """
-    known = _extended(annotators, snapshot)
+    known = with_pseudonyms(annotators, snapshot)
     pseudonym = {annotator.account: annotator.annotator for annotator in known}
     anomalies = _about_tasks(snapshot)
     newest: list[tuple[str, Answer]] = []
@@ -67,15 +70,21 @@ def _values(answer: Answer) -> list[tuple[str, dict[str, list[str]]]]:
     return [(str(result.get("from_name")), dict(result.get("value", {}))) for result in answer.raw["result"]]
 
 
-def _extended(annotators: Sequence[Annotator], snapshot: Snapshot) -> list[Annotator]:
-    """Give the accounts that are new pseudonyms after those in use, in the order of their account ids."""
+def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: str = ANNOTATOR) -> list[Annotator]:
+    """Give the accounts that are new pseudonyms after those in use, in the order of their account ids.
+
+    Args:
+        annotators: those who are known, who keep their pseudonyms.
+        snapshot: what lies in Label Studio.
+        role: what the new pseudonyms begin with; people of another role are counted apart.
+    """
     known = list(annotators)
     accounts = {annotator.account for annotator in known}
     for user in sorted({user for _, user in snapshot.answers}):
         account = snapshot.account(user)
         if account not in accounts:
             simulated = account.endswith(SIMULATED_DOMAIN)
-            known.append(Annotator(annotator=f"annotator-{len(known) + 1}", account=account, simulated=simulated))
+            known.append(Annotator(annotator=f"{role}-{len(known) + 1}", account=account, simulated=simulated))
     return known
 
 

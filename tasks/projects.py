@@ -57,8 +57,13 @@ def label_studio() -> Client:
     return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
 
 
-def push_project(store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]]) -> PushedProject:
-    """Bring tasks into their project, or return what is known of the project that was pushed before."""
+def push_project(
+    store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]], needed: int | None = None
+) -> PushedProject:
+    """Bring tasks into their project, or return what is known of the project that was pushed before.
+
+    ``needed``: annotators whom a task waits for, where more may judge it; default: all who may.
+    """
     name = project_file(slug, PUSHED)
     if not store.exists(name):
         result = push_tasks(label_studio(), project, tasks)
@@ -67,7 +72,7 @@ def push_project(store: Store, slug: str, project: Project, tasks: Mapping[str, 
             title=project.title,
             project_id=result.project_id,
             url=result.url,
-            overlap=project.overlap,
+            overlap=needed or project.overlap,
             task_keys=tuple(tasks),
         )
         store.write_text(name, pushed.model_dump_json(indent=2))

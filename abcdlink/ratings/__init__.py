@@ -1,0 +1,22 @@
+"""Ratings: people say how good documents are, synthetic ones among natural ones, without knowing which are which."""
+
+from abcdlink.ratings.criteria import Criterion, criteria_of
+from abcdlink.ratings.kept import has_ratings, keep_ratings, keep_sample, ratings_of, sample_of
+from abcdlink.ratings.records import RatedDocument, Rating
+from abcdlink.ratings.sample import sample_documents
+from abcdlink.ratings.summary import RatingSummary, summarise
+
+__all__ = [
+    "Criterion",
+    "RatedDocument",
+    "Rating",
+    "RatingSummary",
+    "criteria_of",
+    "has_ratings",
+    "keep_ratings",
+    "keep_sample",
+    "ratings_of",
+    "sample_documents",
+    "sample_of",
+    "summarise",
+]

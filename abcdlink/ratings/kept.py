@@ -1,0 +1,57 @@
+"""What a run keeps of its ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.judgments import Annotator
+from abcdlink.ratings.records import RatedDocument, Rating
+from abcdlink.store import Store
+
+FOLDER = "ratings"
+SAMPLE = f"{FOLDER}/sample.jsonl"
+RATERS = f"{FOLDER}/raters.jsonl"
+"""Who stands behind each pseudonym; the pseudonyms of batches are others."""
+ANNOTATIONS = f"{FOLDER}/annotations.json"
+ANOMALIES = f"{FOLDER}/anomalies.json"
+RATINGS = f"{FOLDER}/ratings.jsonl"
+
+
+def keep_sample(store: Store, documents: Sequence[RatedDocument]) -> None:
+    """Keep which documents are rated, in their order."""
+    store.write_records(SAMPLE, documents)
+
+
+def sample_of(store: Store) -> list[RatedDocument] | None:
+    """Return which documents are rated; ``None``: they were not chosen yet."""
+    return store.read_records(SAMPLE, RatedDocument) if store.exists(SAMPLE) else None
+
+
+def raters_of(store: Store) -> list[Annotator]:
+    """Return who rated, as far as it is known."""
+    return store.read_records(RATERS, Annotator) if store.exists(RATERS) else []
+
+
+def has_ratings(store: Store) -> bool:
+    """Tell whether the ratings were pulled."""
+    return store.exists(RATINGS)
+
+
+def keep_ratings(
+    store: Store, raters: Sequence[Annotator], ratings: Sequence[Rating], anomalies: Sequence[str], raw: object
+) -> None:
+    """Keep what raters said; the ratings are written last."""
+    store.write_json(ANNOTATIONS, raw)
+    store.write_records(RATERS, raters)
+    store.write_json(ANOMALIES, list(anomalies))
+    store.write_records(RATINGS, ratings)
+
+
+def ratings_of(store: Store) -> list[Rating]:
+    """Return the ratings of a run.
+
+    Raises:
+        InputError: when they were not pulled yet.
+    """
+    store.require(RATINGS, "rate")
+    return store.read_records(RATINGS, Rating)

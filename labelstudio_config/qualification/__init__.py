@@ -1,0 +1,17 @@
+"""The page of a qualification is that of a batch: applicants see and decide what annotators will."""
+
+from labelstudio_config.qualification.project import (
+    MOST_APPLICANTS,
+    qualification_project,
+    qualification_tasks,
+    qualification_title,
+)
+from labelstudio_config.qualification.pull import pull_qualification
+
+__all__ = [
+    "MOST_APPLICANTS",
+    "pull_qualification",
+    "qualification_project",
+    "qualification_tasks",
+    "qualification_title",
+]
