@@ -25,7 +25,10 @@ PUSHED = "pushed.json"
 
 
 class PushedProject(Record):
-    """A project that lies in Label Studio. ``task_keys``: of its tasks (a field ``keys`` would make Prefect take it for a mapping); ``overlap``: annotators per task."""
+    """A project that lies in Label Studio. ``overlap``: annotators per task.
+
+    ``task_keys``: of its tasks. A field named ``keys`` would make Prefect take the record for a mapping.
+    """
 
     slug: str
     title: str
