@@ -103,7 +103,11 @@ def llm_approaches_of(approaches: Sequence[Approach]) -> list[Approach]:
 
 
 def candidates_done(store: Store, plan: PoolPlan) -> bool:
-    """Tell whether the run already holds the pools that are asked for."""
+    """Tell whether the run already holds the pools that are asked for; ``InputError`` when it holds others."""
+    return store.exists(POOL_COUNTS) and _claim(store, plan)
+
+
+def _claim(store: Store, plan: PoolPlan) -> bool:
     return is_done(store, STAGE, POOL_COUNTS, plan.model_dump(mode="json"))
 
 
@@ -126,6 +130,8 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan) -> PoolCounts:
     distractors = sampled(plan.distractors_in(domain), plan.seed)
     result = build_pools(corpus, proposals, rules, distractors, store.key, split_batches(corpus.pairs, plan.batches))
     counts = _count(store, result, plan, len(corpus.pairs))
+    # Not before: a plan that leaves nothing to annotate must not bind the run.
+    _claim(store, plan)
     store.write_records(POOLS, result.pools)
     store.write_text(POOL_COUNTS, counts.model_dump_json(indent=2))
     return counts

@@ -17,15 +17,23 @@ STAGE = "shortlist"
 def run_shortlist(store: Store, rule: ShortlistRule) -> Shortlist:
     """Choose among the approaches of the benchmark, or return the kept choice.
 
+    A rule that the benchmark cannot follow leaves the run as it is, so that another can be tried.
+
     Raises:
-        InputError: when the run's shortlist was chosen by another rule.
+        InputError: when the benchmark does not hold what the rule names, or the run's shortlist was chosen by
+            another rule.
     """
-    results = read_benchmark(store).approaches
-    if not is_done(store, STAGE, SHORTLIST, rule.model_dump(mode="json")):
-        benchmark, annotated = (mean_target_sentences(read_corpus_from(store, name)) for name in (SYNTHETIC, NATURAL))
-        lengths = Lengths(benchmark=benchmark, annotated=annotated)
-        choice = shortlist(results, store.read_table(SCORES), rule, lengths)
-        cutoffs = store.read_json(CUTOFFS)
-        fitted = {a.name: FittedCutoff.model_validate(cutoffs[a.name]) for a in choice.approaches if a.name in cutoffs}
-        store.write_text(SHORTLIST, choice.model_copy(update={"fitted": fitted}).model_dump_json(indent=2))
+    choice = None if store.exists(SHORTLIST) else _choose(store, rule)
+    is_done(store, STAGE, SHORTLIST, rule.model_dump(mode="json"))
+    if choice:
+        store.write_text(SHORTLIST, choice.model_dump_json(indent=2))
     return Shortlist.model_validate_json(store.read_text(SHORTLIST))
+
+
+def _choose(store: Store, rule: ShortlistRule) -> Shortlist:
+    results = read_benchmark(store).approaches
+    benchmark, annotated = (mean_target_sentences(read_corpus_from(store, name)) for name in (SYNTHETIC, NATURAL))
+    choice = shortlist(results, store.read_table(SCORES), rule, Lengths(benchmark=benchmark, annotated=annotated))
+    cutoffs = store.read_json(CUTOFFS)
+    fitted = {a.name: FittedCutoff.model_validate(cutoffs[a.name]) for a in choice.approaches if a.name in cutoffs}
+    return choice.model_copy(update={"fitted": fitted})
