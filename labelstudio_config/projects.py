@@ -9,6 +9,7 @@ from pydantic import Field
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from labelstudio_config.client import Client
+from labelstudio_config.style import with_style
 
 TITLE_LIMIT = 50
 """Longest project title that Label Studio takes, in characters."""
@@ -31,8 +32,9 @@ TELLS_NOTHING = (
 class Project(Record):
     """What a project of Label Studio is made with.
 
-    ``label_config``: XML. ``instruction``: HTML that annotators see first. ``overlap``: annotators who
-    judge each task. ``hidden``: fields of the task data that the list of tasks does not show.
+    ``label_config``: XML; the look that all pages share is added to it. ``instruction``: HTML that
+    annotators see first. ``overlap``: annotators who judge each task. ``hidden``: fields of the task
+    data that the list of tasks does not show.
     """
 
     title: str = Field(max_length=TITLE_LIMIT)
@@ -80,7 +82,7 @@ def ensure_project(client: Client, project: Project) -> int:
         client.create_project(
             title=project.title,
             description=project.description,
-            label_config=project.label_config,
+            label_config=with_style(project.label_config),
             expert_instruction=project.instruction,
             show_instruction=True,
             maximum_annotations=project.overlap,
