@@ -23,6 +23,10 @@ ANNOTATORS = "annotators.jsonl"
 JUDGMENTS = "judgments.jsonl"
 AGREEMENT = "agreement.json"
 REPORT = "report.html"
+SAMPLE = "exhaustive/sample.json"
+"""The source sentences whose every target sentence is judged."""
+EXHAUSTIVE_JUDGMENTS = "exhaustive/judgments.jsonl"
+RECALL = "exhaustive/recall.json"
 
 
 def safe(name: str) -> str:

@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     run = typer.Typer(help="Start a flow on the Prefect server.", no_args_is_help=True)
     run.command("bootstrap")(run_bootstrap)
+    run.command("exhaustive")(run_exhaustive)
     run.command("reconcile")(run_reconcile)
     run.command("drops")(run_drops)
     app.add_typer(run, name="run")
@@ -54,6 +55,10 @@ def register(app: typer.Typer) -> None:
     feedback.callback()(_feedback)
     app.add_typer(feedback, name="feedback")
     app.command("demo")(demo)
+    # These modules take from this one how a flow is started.
+    from flows import qualification_commands
+
+    qualification_commands.register(app)
 
 
 def _feedback() -> None:
@@ -131,6 +136,27 @@ def run_bootstrap(
         },
     }
     start_flow("bootstrap/bootstrap", parameters, json)
+
+
+def run_exhaustive(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the source sentences.")] = 0.1,
+    number: Annotated[int | None, typer.Option(min=1, help="So many source sentences instead of a share.")] = None,
+    overlap: OverlapOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 13,
+    json: JsonOption = False,
+) -> None:
+    """Have people judge every target sentence of a random sample of source sentences.
+
+    Example: `abcdlink run exhaustive spring-news --share 0.1`
+    """
+    from abcdlink.stages.intake import domain_of
+    from abcdlink.store import existing_run
+
+    domain_of(existing_run(run), domain)
+    judging = {"share": share, "number": number, "overlap": overlap, "seed": seed}
+    start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json)
 
 
 def run_reconcile(json: JsonOption = False) -> None:

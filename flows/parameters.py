@@ -16,13 +16,16 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit
 from abcdlink.evaluation.scores import PAPER_CUTOFFS
 from abcdlink.evaluation.shortlist import ShortlistRule
+from abcdlink.export.rules import LabelRule
 from abcdlink.generation import Strategy
 from abcdlink.linking.grid import SAMPLES
 from abcdlink.linking.records import ApproachKind, CutoffRule, Scoring, Setup
+from abcdlink.qualification.pair import WANTED_LINKS
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.intake import domain_of
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import RUN_KEY, Store
+from labelstudio_config.qualification import MOST_APPLICANTS
 
 RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]
 OptionalRunKey = Annotated[str, Field(pattern=f"^({RUN_KEY.pattern})?$")]
@@ -204,6 +207,55 @@ class AnnotationParameters(Parameters):
 
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each task of this domain."""
+        return self.overlap or find_domain(domain).settings.overlap
+
+
+class QualificationParameters(Parameters):
+    """How applicants are tried out."""
+
+    corpus: str = Field(
+        "sample",
+        description="Folder with gold links, as `abcdlink import` writes it; `sample`: the domain's shipped sample.",
+    )
+    pair: str = Field("", description="Id of the gold pair; empty: the one whose number of links is nearest.")
+    links: int = Field(WANTED_LINKS, ge=1, description="How many links the gold pair should have.")
+    applicants: int = Field(
+        4, ge=1, le=MOST_APPLICANTS, description="Applications close when so many have judged every task."
+    )
+    wanted: int = Field(2, ge=1, description="How many are proposed at most.")
+    threshold: float = Field(0.6, ge=-1, le=1, description="Smallest kappa against gold with which one is proposed.")
+    seed: int = Field(13, ge=0, description="Seed of the distractors and of the sources without links.")
+
+
+class RatingParameters(Parameters):
+    """How people rate documents."""
+
+    synthetic: int = Field(20, ge=1, description="Synthetic documents that are rated, at most.")
+    natural: int = Field(10, ge=0, description="Natural documents that are mixed in, at most.")
+    overlap: int = Field(2, ge=1, le=10, description="Raters a document.")
+    seed: int = Field(13, ge=0, description="Seed of the choice and of the order.")
+
+
+class ExhaustiveParameters(Parameters):
+    """Which source sentences are judged against every sentence of the target document, and by how many."""
+
+    share: float = Field(0.1, gt=0, le=1, description="Share of the source sentences, sampled at random.")
+    number: int | None = Field(None, ge=1, description="So many source sentences instead of a share.")
+    overlap: int | None = Field(
+        None, ge=1, le=10, description="Annotators who judge each source sentence; empty: as the domain says."
+    )
+    seed: int = Field(13, ge=0)
+    rule: LabelRule = Field(
+        LabelRule.BOTH, description="What makes a sentence a gold link: all annotators say so, or most."
+    )
+
+    @property
+    def share_or_none(self) -> float | None:
+        """The share, where no number is asked for."""
+        return None if self.number else self.share
+
+    def overlap_in(self, domain: str) -> int:
+        """Return how many annotators judge each source sentence."""
         return self.overlap or find_domain(domain).settings.overlap
 
 

@@ -2,15 +2,28 @@
 
 from abcdlink.recall.gold import ExhaustiveGold, gold_of
 from abcdlink.recall.measure import lists_of, measure
-from abcdlink.recall.records import EXHAUSTIVE, Over, Recall, RecallRow, Sample, SampledSource, Source, View
+from abcdlink.recall.records import (
+    EXHAUSTIVE,
+    NO_BATCH,
+    Over,
+    Recall,
+    RecallRow,
+    Remark,
+    Sample,
+    SampledSource,
+    Source,
+    View,
+)
 from abcdlink.recall.sample import exhaustive_key, sample_sources
 
 __all__ = [
     "EXHAUSTIVE",
+    "NO_BATCH",
     "ExhaustiveGold",
     "Over",
     "Recall",
     "RecallRow",
+    "Remark",
     "Sample",
     "SampledSource",
     "Source",

@@ -15,6 +15,9 @@ Source = tuple[str, str]
 EXHAUSTIVE = "exhaustive"
 """Method of a judgment that no approach proposed: every target sentence was judged."""
 
+NO_BATCH = 0
+"""Batch of an exhaustive judgment: it is of none."""
+
 
 class SampledSource(Record):
     """A source sentence for which every target sentence is judged; ``key``: opaque name of its task."""
@@ -40,6 +43,15 @@ class Sample(Record):
     population: int
     filtered: dict[str, int]
     seed: int
+
+
+class Remark(Record):
+    """What an annotator wrote beside the judgments on one source."""
+
+    pair: str
+    source: str
+    annotator: str
+    comment: str
 
 
 class View(StrEnum):

@@ -1,0 +1,67 @@
+"""Prefect tasks of exhaustive judging: sample, push, pull, measure; one whose result is kept does nothing."""
+
+from __future__ import annotations
+
+from prefect import task
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.domain import find_domain
+from abcdlink.export.rules import LabelRule
+from abcdlink.judgments import Annotator, Judgment
+from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, NATURAL
+from abcdlink.recall import Recall
+from abcdlink.report import write_report
+from abcdlink.stages.recall import make_sample, measure_recall, overlap_of, read_sample
+from abcdlink.store import open_run
+from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, pull_exhaustive
+from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
+from tasks.retrying import SERVICE_RETRIES
+
+SLUG = "exhaustive"
+
+
+@task(task_run_name="sample sources")
+def sample(run: str, domain: str, overlap: int, seed: int, share: float | None, number: int | None) -> dict[str, int]:
+    """Sample the source sentences that are judged exhaustively; returns how many of how many."""
+    kept = make_sample(open_run(run), find_domain(domain), overlap, seed, share, number)
+    return {"sampled": len(kept.sources), "sources": kept.population}
+
+
+@task(task_run_name="push the sampled sources", **SERVICE_RETRIES)
+def push(run: str, domain: str) -> PushedProject:
+    """Put the sampled sources into their Label Studio project."""
+    store = open_run(run)
+    if is_pushed(store, SLUG):
+        return read_pushed(store, SLUG)
+    meaning = find_domain(domain)
+    tasks = exhaustive_tasks(read_sample(store).sources, read_corpus_from(store, NATURAL), meaning)
+    return push_project(store, SLUG, exhaustive_project(run, meaning, overlap_of(store)), tasks)
+
+
+@task(task_run_name="pull the sampled sources", **SERVICE_RETRIES)
+def pull(run: str) -> dict[str, int]:
+    """Read the judgments; returns counts. The judgments file, apart from those of batches, is written last."""
+    store = open_run(run)
+    if not store.exists(EXHAUSTIVE_JUDGMENTS):
+        known = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
+        corpus = read_corpus_from(store, NATURAL)
+        result = pull_exhaustive(label_studio(), run, read_sample(store).sources, corpus, known)
+        store.write_json("exhaustive/annotations.json", result.raw)
+        store.write_records(ANNOTATORS, result.annotators)
+        store.write_records("exhaustive/skips.jsonl", result.skips)
+        store.write_records("exhaustive/remarks.jsonl", result.remarks)
+        store.write_json("exhaustive/anomalies.json", result.anomalies)
+        store.write_records(EXHAUSTIVE_JUDGMENTS, result.judgments)
+    return {
+        "judgments": len(store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)),
+        "anomalies": len(store.read_json("exhaustive/anomalies.json")),
+    }
+
+
+@task(task_run_name="true recall")
+def measure(run: str, domain: str, rule: LabelRule) -> Recall:
+    """Measure the approaches of the run, and write its report anew."""
+    store = open_run(run)
+    result = measure_recall(store, find_domain(domain), rule)
+    write_report(store)
+    return result
