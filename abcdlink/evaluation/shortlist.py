@@ -18,8 +18,9 @@ from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.evaluation.comparisons import Comparison, Unit, compare_one_with_many
+from abcdlink.evaluation.comparisons import Unit, compare_one_with_many
 from abcdlink.evaluation.cutoff_choice import Lengths, choose_cutoff
+from abcdlink.evaluation.reasons import cost_of, said_of_alike, said_of_named, scores_of
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 WORDS = {ApproachKind.RETRIEVER: "retriever", ApproachKind.LEARNED: "learned linker", ApproachKind.LLM: "LLM"}
 SAME_COST = 1.1
 """Costs up to this many times the lowest count as equal: measured seconds vary by as much."""
-NAMED = 3
-"""So many of the approaches that cannot be told from the best are named in the reasons."""
 
 
 MOST_SUGGESTED = 3
@@ -122,7 +121,7 @@ def shortlist(
     if rule.approaches:
         named = [_find(results, name) for name in rule.approaches]
         _refuse_one_ranking([one.approach for one in named])
-        reasons = [reason for one in named for reason in _said_of_named(one)]
+        reasons = [reason for one in named for reason in said_of_named(one)]
         return _shortlist([one.approach for one in named], reasons, rule)
     chosen: list[Approach] = []
     reasons = []
@@ -162,16 +161,16 @@ def _best_of_kind(
     taken = next(result for result in close if result.seconds_per_1000_pairs <= SAME_COST * lowest)
 
     count = f"{len(order)} {WORDS[kind]} approach{'es' if len(order) > 1 else ''}"
-    reasons = [f"{best.approach.name} has the highest mean F1 of {count}: {_scores(best)}."]
+    reasons = [f"{best.approach.name} has the highest mean F1 of {count}: {scores_of(best)}."]
     if len(order) > 1:
-        reasons.append(_said_of_alike(best, comparisons, alike, rule.by))
+        reasons.append(said_of_alike(best, comparisons, alike, rule.by))
     if taken is not best:
         reasons.append(
-            f"{taken.approach.name} is taken instead, as it costs less: {_cost(taken)} per 1,000 pairs, "
-            f"{best.approach.name} {_cost(best)}. Its scores: {_scores(taken)}."
+            f"{taken.approach.name} is taken instead, as it costs less: {cost_of(taken)} per 1,000 pairs, "
+            f"{best.approach.name} {cost_of(best)}. Its scores: {scores_of(taken)}."
         )
     elif alike:
-        reasons.append(f"None of these costs clearly less than {best.approach.name}: {_cost(best)} per 1,000 pairs.")
+        reasons.append(f"None of these costs clearly less than {best.approach.name}: {cost_of(best)} per 1,000 pairs.")
     missing = taken.sources - taken.answered
     if missing:
         reasons.append(f"{taken.approach.name} did not answer {missing} source(s); they count as 0 here.")
@@ -238,39 +237,3 @@ def _has_fitted_cutoff(approach: Approach) -> bool:
 def _size(approach: Approach) -> float:
     """Return the cutoff; one that is no fixed number comes after all numbers."""
     return approach.cutoff if isinstance(approach.cutoff, int) else inf
-
-
-def _said_of_named(result: ApproachResult) -> list[str]:
-    """Say what a named approach scores and costs."""
-    name = result.approach.name
-    reasons = [f"{name} was named. Its mean F1 is {_scores(result)}; it costs {_cost(result)} per 1,000 pairs."]
-    return [*reasons, f"{name} was {result.fitted}."] if result.fitted else reasons
-
-
-def _said_of_alike(
-    best: ApproachResult, comparisons: Sequence[Comparison], alike: Sequence[Comparison], by: Unit
-) -> str:
-    """Say which approaches cannot be told from the best, or how far the next one is."""
-    how = f"95 % interval of the difference in F1, resampled by {by}"
-    if not alike:
-        return f"It is clearly better than the others ({how}); the next is {_difference(comparisons[0])}."
-    named = "; ".join(_difference(comparison) for comparison in alike[:NAMED])
-    more = f"; and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
-    return f"{len(alike)} other(s) cannot be told from {best.approach.name} ({how}): {named}{more}."
-
-
-def _difference(comparison: Comparison) -> str:
-    lower, low, high = (100 * getattr(comparison.difference, name) for name in ("mean", "low", "high"))
-    return f"{comparison.b}, {lower:.1f} points lower ({low:.1f} to {high:.1f})"
-
-
-def _scores(result: ApproachResult) -> str:
-    return (
-        f"{result.f1_of_all:.1%} (precision {result.precision:.1%}, recall {result.recall:.1%}, "
-        f"{result.sources} sources with links)"
-    )
-
-
-def _cost(result: ApproachResult) -> str:
-    seconds = result.seconds_per_1000_pairs
-    return f"{seconds:,.0f} seconds" if seconds >= 10 else f"{seconds:.2g} seconds"  # noqa: PLR2004 - two digits

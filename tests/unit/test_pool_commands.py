@@ -13,14 +13,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from abcdlink.agreement import agreement, read_judgments
 from abcdlink.candidates import PoolMode
 from abcdlink.cli.app import main
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
+from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.generation import Strategy
-from abcdlink.judgments import Pool
-from abcdlink.layout import NATURAL, POOLS
+from abcdlink.judgments import Judgment, Label, Pool
+from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.linking.records import Setup
 from abcdlink.report.content import gather
 from abcdlink.report.page import render
@@ -138,6 +140,31 @@ def test_two_retrievers_make_pools_whose_methods_are_their_names(store: Store) -
     page = render(gather(store))
     for name in ("bm25@3", "jaccard@3"):
         assert f"<b>{name}</b> (labelled <i>{name}</i>)" in page
+
+
+def test_what_comes_after_annotation_knows_two_approaches_of_one_kind(store: Store) -> None:
+    pools = make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan())
+    judgments = [
+        Judgment(
+            batch=1,
+            pair=pair,
+            source=source,
+            target=target,
+            method=method,
+            annotator=f"annotator-{n}",
+            label=Label.LINK,
+        )
+        for (pair, source), methods in pools.items()
+        for target, method in methods.items()
+        for n in (1, 2)
+    ]
+    store.write_records(JUDGMENTS, judgments)
+    methods = list(agreement(judgments).acceptance)
+    assert (set(methods[:2]), methods[2:]) == ({"bm25@3", "jaccard@3"}, ["both", "random"])
+    card = store.read_text(next(f for f in export_dataset(store, ExportFormat.HUGGINGFACE).files if f.endswith(".md")))
+    assert "| bm25@3 | bm25@3 |" in card
+    (table,) = export_dataset(store, ExportFormat.CSV).files
+    assert {j.method for j in read_judgments(store.where(table))} == set(methods)
 
 
 def test_a_single_approach_asks_nothing_of_the_other(store: Store, llm: FakeLLM) -> None:
