@@ -1,0 +1,101 @@
+"""Stage feedback: what a feedback round begins with, what the coordinator accepts, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Record
+from abcdlink.feedback import Accepted, Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, finished, memos
+from abcdlink.feedback import draft_clarifications as draft
+from abcdlink.feedback.guidelines import clarify, guidelines_for
+from abcdlink.feedback.outcome import outcome_of
+from abcdlink.feedback.patterns import views_of
+from abcdlink.judgments import Judgment, Pool
+from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, batch_file
+from abcdlink.store import Store
+
+CASES = "feedback/cases.jsonl"
+DRAFT = "feedback/draft.md"
+MEMOS = "feedback/memos.json"
+ACCEPTED = "feedback/accepted.json"
+ANSWERS = "feedback/answers.jsonl"
+ACKNOWLEDGEMENTS = "feedback/acknowledgements.jsonl"
+OUTCOME = "feedback/outcome.json"
+"""Files of a batch."""
+
+
+class Feedback(Record):
+    """What a round begins with: annotator -> memo, the borderline cases, and drafted clarifications (Markdown)."""
+
+    memos: dict[str, str]
+    cases: tuple[Case, ...]
+    draft: str
+
+
+def judged_in(store: Store, batch: int) -> list[Judgment]:
+    """Return the judgments of a batch; ``InputError`` when they were not pulled yet."""
+    store.require(batch_file(batch, JUDGMENTS), "annotate")
+    return store.read_records(batch_file(batch, JUDGMENTS), Judgment)
+
+
+def prepare_feedback(store: Store, batch: int) -> Feedback:
+    """Write the memos, cases and draft of a batch, unless they are there: the draft may have been edited.
+
+    Raises:
+        InputError: when the batch has no judgments yet.
+    """
+    if not store.exists(batch_file(batch, MEMOS)):
+        judgments, corpus = judged_in(store, batch), read_corpus_from(store, NATURAL)
+        pools = [pool for pool in store.read_records(POOLS, Pool) if pool.batch == batch]
+        texts = memos(judgments, corpus, pools)
+        for annotator, text in texts.items():
+            store.write_text(batch_file(batch, f"feedback/{annotator}.md"), text)
+        store.write_records(batch_file(batch, CASES), choose_cases(store.key, judgments, corpus))
+        store.write_text(batch_file(batch, DRAFT), draft(batch, judgments, views_of(judgments, corpus)))
+        store.write_json(batch_file(batch, MEMOS), texts)
+    return Feedback(
+        memos=store.read_json(batch_file(batch, MEMOS)),
+        cases=tuple(store.read_records(batch_file(batch, CASES), Case)),
+        draft=store.read_text(batch_file(batch, DRAFT)),
+    )
+
+
+def accept_feedback(
+    store: Store, batch: int, domain_text: str, clarifications: str, label_studio_round: bool, by: str = "coordinator"
+) -> Accepted:
+    """Keep what the coordinator accepts and give the guidelines a new version; what was accepted before stays.
+
+    Args:
+        store: the run.
+        batch: after which the round is.
+        domain_text: the domain's guidelines, for a batch that was pushed without keeping its version.
+        clarifications: Markdown; notes of the draft are taken out.
+        label_studio_round: whether annotators answer again in Label Studio.
+        by: who accepts.
+    """
+    if not store.exists(batch_file(batch, ACCEPTED)):
+        text = finished(clarifications)
+        guidelines_for(store, batch, domain_text)
+        accepted = Accepted(
+            by=by,
+            clarifications=text,
+            edited=text != finished(prepare_feedback(store, batch).draft),
+            label_studio_round=label_studio_round,
+            guidelines=clarify(store, batch, text),
+        )
+        store.write_text(batch_file(batch, ACCEPTED), accepted.model_dump_json(indent=2))
+    return Accepted.model_validate_json(store.read_text(batch_file(batch, ACCEPTED)))
+
+
+def end_feedback(
+    store: Store, batch: int, answers: Sequence[SecondAnswer] = (), acknowledgements: Sequence[Acknowledgement] = ()
+) -> Outcome:
+    """Keep what annotators answered and what came of it; the judgments of the batch stay as they are."""
+    if not store.exists(batch_file(batch, OUTCOME)):
+        cases = prepare_feedback(store, batch).cases
+        outcome = outcome_of(cases, judged_in(store, batch), answers, acknowledgements)
+        store.write_records(batch_file(batch, ANSWERS), answers)
+        store.write_records(batch_file(batch, ACKNOWLEDGEMENTS), acknowledgements)
+        store.write_text(batch_file(batch, OUTCOME), outcome.model_dump_json(indent=2))
+    return Outcome.model_validate_json(store.read_text(batch_file(batch, OUTCOME)))
