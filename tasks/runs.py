@@ -43,8 +43,10 @@ def runs_in_state(state: str, flows: list[str]) -> list[FlowRun]:
                 return sorted(found, key=lambda run: (run.created is None, run.created))
 
 
-def resume(flow_run: UUID | str) -> bool:
+def resume(flow_run: UUID | str, form: dict[str, Any] | None = None) -> bool:
     """Resume a suspended run; tells whether it was suspended (else nothing is done).
+
+    ``form``: what is put into the form that the run waits for, where it waits for one.
 
     Raises:
         InputError: when there is no such run.
@@ -54,7 +56,7 @@ def resume(flow_run: UUID | str) -> bool:
     with get_client(sync_client=True) as client:
         try:
             # The answer is 200 also when the run was not paused: the body tells.
-            return client.resume_flow_run(UUID(str(flow_run))).status == SetStateStatus.ACCEPT
+            return client.resume_flow_run(UUID(str(flow_run)), run_input=form).status == SetStateStatus.ACCEPT
         except ObjectNotFound:
             msg = f"Prefect knows no flow run {flow_run}"
             raise InputError(msg, "look at `abcdlink status` which server is used") from None

@@ -47,6 +47,11 @@ def people_of(store: Store) -> list[Annotator]:
     return store.read_records(APPLICANTS, Annotator) if store.exists(APPLICANTS) else []
 
 
+def keep_people(store: Store, people: Sequence[Annotator]) -> None:
+    """Keep who stands behind which pseudonym, so that they stay."""
+    store.write_records(APPLICANTS, people)
+
+
 def has_judgments(store: Store) -> bool:
     """Tell whether the judgments of the applicants were pulled."""
     return store.exists(JUDGMENTS)
@@ -57,7 +62,7 @@ def keep_judgments(
 ) -> None:
     """Keep what applicants said; the judgments are written last."""
     store.write_json(ANNOTATIONS, raw)
-    store.write_records(APPLICANTS, people)
+    keep_people(store, people)
     store.write_json(ANOMALIES, list(anomalies))
     store.write_records(JUDGMENTS, judgments)
 

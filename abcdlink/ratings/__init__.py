@@ -1,7 +1,8 @@
 """Ratings: people say how good documents are, synthetic ones among natural ones, without knowing which are which."""
 
 from abcdlink.ratings.criteria import Criterion, criteria_of
-from abcdlink.ratings.kept import has_ratings, keep_ratings, keep_sample, ratings_of, sample_of
+from abcdlink.ratings.kept import has_ratings, keep_ratings, keep_sample, kept_criteria, ratings_of, sample_of
+from abcdlink.ratings.prepare import prepare
 from abcdlink.ratings.records import RatedDocument, Rating
 from abcdlink.ratings.sample import sample_documents
 from abcdlink.ratings.summary import RatingSummary, summarise
@@ -15,6 +16,8 @@ __all__ = [
     "has_ratings",
     "keep_ratings",
     "keep_sample",
+    "kept_criteria",
+    "prepare",
     "ratings_of",
     "sample_documents",
     "sample_of",

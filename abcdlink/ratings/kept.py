@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abcdlink.judgments import Annotator
+from abcdlink.ratings.criteria import Criterion
 from abcdlink.ratings.records import RatedDocument, Rating
 from abcdlink.store import Store
 
 FOLDER = "ratings"
 SAMPLE = f"{FOLDER}/sample.jsonl"
+CRITERIA = f"{FOLDER}/criteria.jsonl"
+"""As the page was made with them: the domain's may be edited while people rate."""
 RATERS = f"{FOLDER}/raters.jsonl"
 """Who stands behind each pseudonym; the pseudonyms of batches are others."""
 ANNOTATIONS = f"{FOLDER}/annotations.json"
@@ -17,14 +20,25 @@ ANOMALIES = f"{FOLDER}/anomalies.json"
 RATINGS = f"{FOLDER}/ratings.jsonl"
 
 
-def keep_sample(store: Store, documents: Sequence[RatedDocument]) -> None:
-    """Keep which documents are rated, in their order."""
+def keep_sample(store: Store, documents: Sequence[RatedDocument], criteria: Sequence[Criterion]) -> None:
+    """Keep which documents are rated, in their order, and by what; the documents are written last."""
+    store.write_records(CRITERIA, criteria)
     store.write_records(SAMPLE, documents)
 
 
-def sample_of(store: Store) -> list[RatedDocument] | None:
-    """Return which documents are rated; ``None``: they were not chosen yet."""
-    return store.read_records(SAMPLE, RatedDocument) if store.exists(SAMPLE) else None
+def sample_of(store: Store) -> list[RatedDocument]:
+    """Return which documents are rated.
+
+    Raises:
+        InputError: when they were not chosen yet.
+    """
+    store.require(SAMPLE, "rate")
+    return store.read_records(SAMPLE, RatedDocument)
+
+
+def kept_criteria(store: Store) -> list[Criterion]:
+    """Return by what the sampled documents are rated."""
+    return store.read_records(CRITERIA, Criterion)
 
 
 def raters_of(store: Store) -> list[Annotator]:

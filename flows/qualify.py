@@ -1,0 +1,109 @@
+"""Flow qualify: applicants judge a gold pair, the best are proposed, the coordinator decides.
+
+It needs nothing else of the run, so that it can come before all other flows. While applicants work, and
+while the coordinator thinks, the run is suspended.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from prefect import flow, get_run_logger, suspend_flow_run
+from prefect.input import RunInput
+from prefect.runtime import flow_run
+from pydantic import Field
+
+from abcdlink.errors import InputError
+from abcdlink.qualification import Applicant, applicants_of, confirm, proposal, screening_of
+from abcdlink.qualification.confirm import Qualified, qualified_of
+from abcdlink.qualification.kept import has_judgments, people_of
+from abcdlink.qualification.prepare import domain_to_begin
+from abcdlink.qualification.table import coordinator_rows
+from abcdlink.store import Store, open_run
+from flows.artifacts import key, show_project, table
+from flows.parameters import QualificationParameters, RunKey
+from tasks.projects import WaitsFor, look, wait_for
+from tasks.qualification import SLUG, pull_applicants, push_gold_pair, take_gold_pair
+
+NAME = "qualify"
+
+
+class Decision(RunInput):
+    """Who may judge batches: the form that the coordinator fills in."""
+
+    qualified: list[str] = Field(min_length=1, description="Pseudonyms or accounts of applicants.")
+
+
+@flow(name=NAME, flow_run_name="qualify {run}")
+def qualify(run: RunKey, domain: str = "", qualification: QualificationParameters = QualificationParameters()) -> None:
+    """Have applicants judge a pair whose links are known, and let the coordinator take the best.
+
+    Applications close when as many as asked for have judged every task, or when this run is resumed before.
+
+    Args:
+        run: run key, the name of this whole bootstrap; it may be new.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        qualification: how applicants are tried out.
+    """
+    store, asked = open_run(run), qualification
+    meaning = str(domain_to_begin(store, domain).folder)
+    take_gold_pair(run, meaning, asked.corpus, asked.pair, asked.links, asked.seed)
+    if not has_judgments(store):
+        take_applications(store, meaning, asked.applicants)
+    applicants = applicants_of(store)
+    best = proposal(applicants, asked.wanted, asked.threshold)
+    show_applicants(store, applicants, best)
+    decision = qualified_of(store) or decide(store, best)
+    get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
+    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, SLUG)
+
+
+def take_applications(store: Store, domain: str, applicants: int) -> None:
+    """Push the gold pair, suspend until enough applicants are done or the coordinator resumes, then pull."""
+    pushed = push_gold_pair(store.key, domain, applicants)
+    if not look(store.key, SLUG).complete:
+        show_project(store.key, pushed)
+        wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, SLUG)
+        get_run_logger().info(
+            "Applicants judge at %s. This run is suspended now. It goes on when %d have judged every task, or when you "
+            "resume it to close applications. A traceback below that ends in 'paused' is how Prefect reports it.",
+            pushed.url,
+            applicants,
+        )
+        # One fixed key: Prefect suspends once for it; whoever resumes the run closes applications.
+        suspend_flow_run(key="applications", timeout=None)
+    pull_applicants(store.key)
+
+
+def show_applicants(store: Store, applicants: list[Applicant], best: list[Applicant]) -> None:
+    """Show the coordinator's table, with accounts and screening fields."""
+    names = [one.annotator for one in best]
+    rows = coordinator_rows(applicants, names, people_of(store), screening_of(store))
+    finished = sum(one.finished for one in applicants)
+    told = (
+        f"{len(applicants)} applicants, {finished} of them judged every task; proposed: {', '.join(names) or 'nobody'}"
+    )
+    table(key(store.key, "applicants"), rows, told)
+
+
+def decide(store: Store, best: list[Applicant]) -> Qualified:
+    """Suspend until the coordinator has said who is taken; a form that names someone else is asked for again."""
+    trouble = ""
+    for attempt in count(1):
+        wait_for(store, str(flow_run.id), NAME, WaitsFor.COORDINATOR, SLUG)
+        get_run_logger().info(
+            "The table of applicants is ready. Resume this run with those who are taken, or say it with "
+            "`abcdlink qualify confirm %s`. This run is suspended now.",
+            store.key,
+        )
+        form = Decision.with_initial_data(
+            description=f"{trouble}Who may judge batches? The proposal is filled in; the table is under Artifacts.",
+            qualified=[one.annotator for one in best],
+        )
+        # The same key in every process: what was filled in is read again when the run was killed after it.
+        answer = suspend_flow_run(wait_for_input=form, key=f"decision-{attempt}", timeout=None)
+        try:
+            return confirm(store, answer.qualified)
+        except InputError as error:
+            trouble = f"**{error}**\n\n"
+    raise AssertionError
