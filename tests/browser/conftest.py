@@ -6,9 +6,11 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.integration.label_studio_server import label_studio
+from labelstudio_config.client import Client, connect
+from tests.browser.window import annotator_window
+from tests.integration.label_studio_server import LabelStudioServer, label_studio
 
 __all__ = ["label_studio"]
 
@@ -20,3 +22,16 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture
+def client(label_studio: LabelStudioServer) -> Client:
+    """The coordinator's connection."""
+    return connect(label_studio.url, label_studio.token)
+
+
+@pytest.fixture
+def page(browser: Browser, client: Client) -> Iterator[Page]:
+    """The browser window of a new annotator."""
+    with annotator_window(browser, client) as window:
+        yield window
