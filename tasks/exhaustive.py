@@ -49,7 +49,6 @@ def pull(run: str) -> dict[str, int]:
         store.write_json("exhaustive/annotations.json", result.raw)
         store.write_records(ANNOTATORS, result.annotators)
         store.write_records("exhaustive/skips.jsonl", result.skips)
-        store.write_records("exhaustive/remarks.jsonl", result.remarks)
         store.write_json("exhaustive/anomalies.json", result.anomalies)
         store.write_records(EXHAUSTIVE_JUDGMENTS, result.judgments)
     return {

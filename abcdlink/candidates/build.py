@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from abcdlink.candidates.distractors import Distractors
 from abcdlink.candidates.modes import PoolRules, Proposals
-from abcdlink.corpus.records import Corpus, Document, Record, Refusal, Sentence
-from abcdlink.domain import SourceFilter
+from abcdlink.corpus.records import Corpus, Document, Record, Refusal
 from abcdlink.judgments import RANDOM, Candidate, Pool
 from abcdlink.linking.records import Decision
 
@@ -70,7 +68,7 @@ def build_pools(
     for pair in corpus.pairs:
         target = corpus.target_of(pair)
         for source in corpus.source_of(pair).sentences:
-            reason = NO_BATCH if pair.id not in batch_of else _reason_to_leave_out(source, rules.sources)
+            reason = NO_BATCH if pair.id not in batch_of else rules.sources.reason_to_leave_out(source.text)
             if reason:
                 filtered[reason] += 1
                 continue
@@ -126,11 +124,3 @@ def _in(target: Document, ids: Iterable[str], where: str, refused: list[Refusal]
         else:
             refused.append(Refusal(where=where, reason=f"the target document has no sentence {name!r}"))
     return found
-
-
-def _reason_to_leave_out(source: Sentence, rules: SourceFilter) -> str:
-    """Return why the domain does not show this source sentence to annotators; empty when it does."""
-    if len(source.text.split()) < rules.min_words:
-        return f"fewer than {rules.min_words} words"
-    pattern = next((pattern for pattern in rules.exclude if re.search(pattern, source.text)), None)
-    return f"matches the excluded pattern {pattern}" if pattern else ""

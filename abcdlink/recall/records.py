@@ -45,15 +45,6 @@ class Sample(Record):
     seed: int
 
 
-class Remark(Record):
-    """What an annotator wrote beside the judgments on one source."""
-
-    pair: str
-    source: str
-    annotator: str
-    comment: str
-
-
 class View(StrEnum):
     """Which targets of an approach are looked at."""
 

@@ -26,6 +26,7 @@ from abcdlink.layout import (
     JUDGMENTS,
     NATURAL,
     POOL_COUNTS,
+    RECALL,
     SHORTLIST,
     SYNTHETIC,
     VALIDATION,
@@ -33,6 +34,7 @@ from abcdlink.layout import (
 )
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
+from abcdlink.recall import Recall
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
@@ -74,6 +76,7 @@ class Content:
     annotators: list[Annotator]
     skips: list[Skip]
     anomalies: list[str]
+    recall: Recall | None
 
     @cached_property
     def agreement(self) -> Agreement | None:
@@ -209,6 +212,7 @@ def gather(store: Store) -> Content:
         annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
+        recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
     )
 
 

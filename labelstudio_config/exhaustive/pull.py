@@ -7,7 +7,7 @@ from typing import Any
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
-from abcdlink.recall import EXHAUSTIVE, NO_BATCH, Remark, SampledSource
+from abcdlink.recall import EXHAUSTIVE, NO_BATCH, SampledSource
 from labelstudio_config.answers import choices, read_answers, texts
 from labelstudio_config.client import Client
 from labelstudio_config.exhaustive.project import exhaustive_title
@@ -30,7 +30,6 @@ class ExhaustiveResult(Record):
     """
 
     judgments: list[Judgment]
-    remarks: list[Remark]
     skips: list[Skip]
     annotators: list[Annotator]
     anomalies: list[str]
@@ -68,7 +67,6 @@ def judgments_in(
     by_key = {source.key: source for source in sources}
     answers = read_answers(snapshot, by_key, annotators)
     judgments: list[Judgment] = []
-    remarks: list[Remark] = []
     anomalies = [*answers.anomalies]
     for who, answer in answers.newest:
         source = by_key[answer.key]
@@ -78,11 +76,8 @@ def judgments_in(
         anomalies += _problems(answer, who, ids)
         if DONE in choices(answer):
             judgments += _judgments(answer, who, source, ids)
-        if comment := texts(answer).get(COMMENT):
-            remarks.append(Remark(pair=source.pair, source=source.source, annotator=who, comment=comment))
     return ExhaustiveResult(
         judgments=judgments,
-        remarks=remarks,
         skips=[Skip(batch=NO_BATCH, key=key, annotator=who) for who, key in answers.skips],
         annotators=answers.annotators,
         anomalies=anomalies,
@@ -94,6 +89,7 @@ def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, s
     """Return a judgment on every target sentence; ``ids``: opaque id -> target sentence."""
     ticked = set(choices(answer).get(LINKS, ()))
     flags = tuple(choices(answer).get(FLAG, ()))
+    comment = texts(answer).get(COMMENT, "")
     return [
         Judgment(
             batch=NO_BATCH,
@@ -106,6 +102,7 @@ def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, s
             seconds=answer.raw.get("lead_time"),
             submitted=answer.at,
             flags=flags,
+            comment=comment,
         )
         for name, target in ids.items()
     ]

@@ -127,5 +127,5 @@ def test_the_page_shows_whatever_texts_hold_in_light_and_dark(page: Page, client
     page.keyboard.press("Control+Enter")
     expect(page.locator(".xd-list input:checked")).to_have_count(0)
     pulled = pull_exhaustive(client, run.key, sample.sources, run.corpus)
-    assert [remark.comment for remark in pulled.remarks] == ["Two sentences are the same."]
+    assert {j.comment for j in pulled.judgments} == {"Two sentences are the same."}
     assert [j.target for j in pulled.judgments if j.label is Label.LINK] == ["sid-dugong-1"]

@@ -1,0 +1,159 @@
+"""Exhaustive tasks hold texts and opaque ids only; what is not ticked is No Link, when all was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.judgments import Annotator, Label
+from abcdlink.recall import SampledSource
+from labelstudio_config.client import Client
+from labelstudio_config.exhaustive import pull_exhaustive
+from labelstudio_config.exhaustive.project import exhaustive_project, label_config
+from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK, ExhaustiveResult
+from labelstudio_config.exhaustive.tasks import exhaustive_tasks
+from labelstudio_config.linking.tasks import candidate_id
+
+SOURCE = Document(id="doc-dingo", sentences=(Sentence(id="sid-7", text="The bridge fell."),))
+TARGET = Document(
+    id="doc-quoll",
+    sentences=tuple(Sentence(id=f"sid-{n}", text=t) for n, t in enumerate(("Same.", "Same.", "<b>x</b>", " "))),
+)
+CORPUS = Corpus(
+    name="c",
+    documents={"doc-dingo": SOURCE, "doc-quoll": TARGET},
+    pairs=[Pair(id="pair-bilby", source="doc-dingo", target="doc-quoll", links={"sid-7": ("sid-0",)})],
+)
+AT = SampledSource(key="0123456789abcdef", pair="pair-bilby", source="sid-7")
+
+
+def target_id(number: int) -> str:
+    return candidate_id(AT.key, f"sid-{number}")
+
+
+def annotation(number: int, user: int, ticked: Sequence[str], said: str | None, **more: Any) -> dict[str, Any]:
+    chosen = {"links": list(ticked), "done": [said] if said else []}
+    result = [{"from_name": name, "type": "choices", "value": {"choices": c}} for name, c in chosen.items() if c]
+    return {
+        "id": number,
+        "completed_by": user,
+        "updated_at": f"2026-11-28T05:00:{number:02}Z",
+        "was_cancelled": False,
+        "lead_time": 90.5,
+        "result": result + more.pop("result", []),
+        **more,
+    }
+
+
+class LabelStudio:
+    """What is read of Label Studio: one project with some tasks."""
+
+    url = "http://localhost"
+
+    def __init__(self, tasks: list[dict[str, Any]]) -> None:
+        self._tasks = tasks
+
+    def projects_titled(self, title: str) -> dict[int, int]:
+        assert title == "a-run · exhaustive"
+        return {1: len(self._tasks)}
+
+    def tasks(self, _project: int) -> list[dict[str, Any]]:
+        return self._tasks
+
+    def accounts(self) -> dict[int, str]:
+        return {1: "ada@example.org", 2: "bo@example.org"}
+
+
+def pulled(*annotations: dict[str, Any]) -> ExhaustiveResult:
+    data = {"task_key": AT.key, **exhaustive_tasks([AT], CORPUS, find_domain("news"))[AT.key]}
+    tasks = [{"id": 1, "data": data, "annotations": list(annotations)}]
+    known = [Annotator(annotator="annotator-1", account="bo@example.org", simulated=False)]
+    return pull_exhaustive(cast("Client", LabelStudio(tasks)), "a-run", [AT], CORPUS, known)
+
+
+def links(result: ExhaustiveResult, who: str) -> dict[str, Label]:
+    return {j.target: j.label for j in result.judgments if j.annotator == who}
+
+
+def test_a_task_holds_only_texts_and_opaque_ids():
+    (data,) = exhaustive_tasks([AT], CORPUS, find_domain("news")).values()
+    assert set(data) == {"list_title", "doc_a_name", "source_text", "doc_a_html", "targets_html"}
+    text = json.dumps(data)
+    assert not [secret for secret in ("sid-", "doc-", "pair-bilby", "exhaustive", "gold") if secret in text]
+    shown = [target["html"] for target in data["targets_html"]]
+    assert shown == ["<b>1</b> Same.", "<b>2</b> Same.", "<b>3</b> &lt;b&gt;x&lt;/b&gt;", "<b>4</b> (empty sentence)"]
+    assert len({target["value"] for target in data["targets_html"]}) == 4
+
+
+def test_gold_links_do_not_change_a_task():
+    bare = CORPUS.model_copy(update={"pairs": [CORPUS.pairs[0].model_copy(update={"links": None})]})
+    domain = find_domain("news")
+    assert exhaustive_tasks([AT], CORPUS, domain) == exhaustive_tasks([AT], bare, domain)
+
+
+def test_every_target_is_judged_by_everyone_who_read_all():
+    result = pulled(annotation(1, 1, [target_id(1)], ALL_TICKED), annotation(2, 2, [], NO_LINK))
+    link, no = Label.LINK, Label.NO_LINK
+    # The annotator who was known keeps the pseudonym.
+    assert links(result, "annotator-2") == {"sid-0": no, "sid-1": link, "sid-2": no, "sid-3": no}
+    assert links(result, "annotator-1") == dict.fromkeys(("sid-0", "sid-1", "sid-2", "sid-3"), no)
+    assert {j.seconds for j in result.judgments} == {90.5}
+    assert result.anomalies == []
+    assert not any("_html" in name for task in result.raw for name in task["data"])
+
+
+def test_who_did_not_say_that_all_was_read_judged_nothing():
+    result = pulled(annotation(1, 1, [target_id(1)], None), annotation(2, 2, [], None))
+    assert result.judgments == []
+    assert len(result.anomalies) == 2
+    assert all("not judged" in line for line in result.anomalies)
+
+
+@pytest.mark.parametrize(
+    ("ticked", "said", "problem", "expected"),
+    [
+        ([target_id(0)], NO_LINK, "no link, and ticked 1", {"sid-0"}),
+        ([], ALL_TICKED, "ticked none", set()),
+        ([target_id(2), "of-another-task"], ALL_TICKED, "ticked 1 sentences that", {"sid-2"}),
+    ],
+)
+def test_contradictions_are_reported_and_ticks_count(ticked: list[str], said: str, problem: str, expected: set[str]):
+    result = pulled(annotation(1, 1, ticked, said))
+    assert {target for target, label in links(result, "annotator-2").items() if label is Label.LINK} == expected
+    (line,) = result.anomalies
+    assert problem in line
+
+
+def test_skips_flags_comments_and_changed_answers():
+    flagged = [
+        {"from_name": "flag", "type": "choices", "value": {"choices": ["Unsure"]}},
+        {"from_name": "comment", "type": "textarea", "value": {"text": ["Sentence 2 repeats 1."]}},
+    ]
+    result = pulled(
+        annotation(1, 1, [], NO_LINK),
+        annotation(3, 1, [target_id(0)], ALL_TICKED, result=flagged),
+        annotation(2, 2, [], None, was_cancelled=True),
+    )
+    said = [(j.target, j.flags, j.comment) for j in result.judgments if j.label is Label.LINK]
+    assert said == [("sid-0", ("Unsure",), "Sentence 2 repeats 1.")]
+    assert [(s.key, s.annotator) for s in result.skips] == [(AT.key, "annotator-1")]
+    assert any("2 times" in line for line in result.anomalies)
+
+
+def test_the_answers_of_the_page_are_those_that_are_read():
+    config = label_config()
+    assert f'<Choice value="{ALL_TICKED}"' in config
+    assert f'<Choice value="{NO_LINK}"' in config
+    project = exhaustive_project("a-run", find_domain("news"), 2)
+    assert (project.title, project.overlap) == ("a-run · exhaustive", 2)
+
+
+def test_a_sample_of_another_corpus_is_refused():
+    with pytest.raises(InputError, match="'sid-9'"):
+        exhaustive_tasks([AT.model_copy(update={"source": "sid-9"})], CORPUS, find_domain("news"))
