@@ -34,6 +34,9 @@ from abcdlink.layout import (
 )
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
+from abcdlink.qualification import Applicant, applicants_of, ranked
+from abcdlink.qualification.confirm import qualified_of
+from abcdlink.ratings import RatingSummary, has_ratings, ratings_of, summarise
 from abcdlink.recall import Recall
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.settings import Settings
@@ -76,6 +79,9 @@ class Content:
     annotators: list[Annotator]
     skips: list[Skip]
     anomalies: list[str]
+    applicants: list[Applicant]
+    qualified: tuple[str, ...] | None
+    ratings: list[RatingSummary]
     recall: Recall | None
 
     @cached_property
@@ -212,6 +218,9 @@ def gather(store: Store) -> Content:
         annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
+        applicants=ranked(applicants_of(store)),
+        qualified=decision.annotators if (decision := qualified_of(store)) else None,
+        ratings=summarise(ratings_of(store)) if has_ratings(store) else [],
         recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
     )
 
