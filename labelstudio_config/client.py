@@ -64,6 +64,11 @@ class Client:
         with self._errors(f"create the project {settings.get('title')!r}"):
             return int(self._sdk.projects.create(**settings).id)
 
+    def show_instruction(self, project: int, instruction: str) -> None:
+        """Replace what annotators read first and behind the button "Instructions" (HTML)."""
+        with self._errors(f"change the instruction of the project {project}"):
+            self._sdk.projects.update(id=project, expert_instruction=instruction)
+
     def delete_project(self, project: int) -> None:
         """Delete a project with all that is in it; one that is gone already is no error."""
         with self._errors(f"delete the project {project}"), _gone_is_fine():
@@ -79,6 +84,11 @@ class Client:
         with self._errors(f"list the tabs of the project {project}"):
             found = self._sdk.views.list(project=project)
             return [json.loads(tab.model_dump_json()) for tab in found]
+
+    def task_count(self, project: int) -> int:
+        """Return how many tasks a project holds; Label Studio counts them anew for each call."""
+        with self._errors(f"count the tasks of the project {project}"):
+            return int(self._sdk.projects.get(id=project).task_number or 0)
 
     def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
         """Add tasks. A call that is repeated adds them again: the caller looks what is there."""
@@ -96,6 +106,11 @@ class Client:
         """Delete a task; one that is gone already is no error."""
         with self._errors(f"delete the task {task}"), _gone_is_fine():
             self._sdk.tasks.delete(id=str(task))
+
+    def delete_annotation(self, annotation: int) -> None:
+        """Delete an annotation; one that is gone already is no error."""
+        with self._errors(f"delete the annotation {annotation}"), _gone_is_fine():
+            self._sdk.annotations.delete(id=annotation)
 
     def accounts(self) -> dict[int, str]:
         """Return the accounts of the server: id -> e-mail address."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Collection
 
 from abcdlink.corpus.records import Document
 
@@ -31,10 +32,21 @@ def document_html(document: Document, marks: dict[str, str]) -> str:
     for sentence in document.sentences:
         text = html.escape(shown(sentence.text))
         if sentence.id in marks:
-            number = f"<b>{html.escape(marks[sentence.id])}</b> " if marks[sentence.id] else ""
+            name = html.escape(marks[sentence.id])
+            number = f'<button type="button" tabindex="-1" id="mark-{name}">{name}</button> ' if name else ""
             text, scroll = f"<mark{scroll}>{number}{text}</mark>", ""
         paragraphs.append(f"<p>{text}</p>")
     return "".join(paragraphs)
+
+
+def jumps_html(marks: Collection[str]) -> str:
+    """Return a line to click at: each name scrolls the document to the mark that begins with it.
+
+    A link into the page would make Label Studio leave the task. The label of a button focuses it
+    instead, and the browser scrolls to what it focuses. Keys that decide work on: Label Studio
+    listens for them unless the focus is where one writes.
+    """
+    return "Go to " + " ".join(f'<label for="mark-{name}">{name}</label>' for name in map(html.escape, marks))
 
 
 def guidelines_html(text: str) -> str:

@@ -73,12 +73,13 @@ def require_project(client: Client, title: str) -> int:
 
 
 def ensure_project(client: Client, project: Project) -> int:
-    """Return the id of a project; make it when it is not there.
+    """Return the id of a project; make it when it is not there. It shows the newest instruction.
 
     Two processes may do this at once: both look again after making, keep the oldest, and the empty
     later one goes.
     """
-    if not client.projects_titled(project.title):
+    before = client.projects_titled(project.title)
+    if not before:
         client.create_project(
             title=project.title,
             description=project.description,
@@ -97,6 +98,8 @@ def ensure_project(client: Client, project: Project) -> int:
     for copy in later:
         if not same[copy]:
             client.delete_project(copy)
+    if before:
+        client.show_instruction(oldest, project.instruction)
     return oldest
 
 

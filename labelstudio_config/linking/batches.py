@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,11 @@ def batch_tasks(
         msg = f"batch {batch} of run {run_key!r} has no candidate pools"
         raise InputError(msg, "give the run more pairs, or annotate it in fewer batches")
     documents = documents_of(list(wanted.values()), corpus)
-    return {pool.key: task_data(pool, *documents[pool.key], domain) for pool in reading_order(wanted, corpus)}
+    ordered = reading_order(wanted, corpus)
+    return {
+        pool.key: task_data(pool, *documents[pool.key], domain, progress)
+        for pool, progress in zip(ordered, _progress(ordered), strict=True)
+    }
 
 
 def reading_order(pools: Mapping[str, Pool], corpus: Corpus) -> list[Pool]:
@@ -102,3 +107,11 @@ def reading_order(pools: Mapping[str, Pool], corpus: Corpus) -> list[Pool]:
     pair_at = {pair.id: index for index, pair in enumerate(corpus.pairs)}
     sources = {pair.id: corpus.source_of(pair).position for pair in corpus.pairs}
     return sorted(pools.values(), key=lambda pool: (pair_at[pool.pair], sources[pool.pair][pool.source]))
+
+
+def _progress(pools: Sequence[Pool]) -> Iterator[str]:
+    """Yield for each pool where it stands in the batch; the pools of one pair follow each other."""
+    sizes = Counter(pool.pair for pool in pools)
+    for number, pair in enumerate(sizes, start=1):
+        for sentence in range(1, sizes[pair] + 1):
+            yield f"Sentence {sentence} of {sizes[pair]} in this pair · pair {number} of {len(sizes)}"

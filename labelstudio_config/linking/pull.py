@@ -7,7 +7,7 @@ from typing import Any
 
 from abcdlink.corpus.records import Record
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
-from labelstudio_config.answers import choices, read_answers
+from labelstudio_config.answers import choices, read_answers, texts
 from labelstudio_config.client import Client
 from labelstudio_config.linking.batches import batch_title, of_batch
 from labelstudio_config.linking.tasks import candidate_id
@@ -17,6 +17,8 @@ DECISION = "link_"
 """Names of the decisions in the label config: ``link_0``, ``link_1``, ..."""
 
 FLAG = "flag"
+
+COMMENT = "comment"
 
 
 class PullResult(Record):
@@ -77,6 +79,7 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
     labels, flags, anomalies = _choices(answer, who)
     offered = [candidate["id"] for candidate in answer.data["candidates"]]
     seconds = answer.raw.get("lead_time")
+    comment = texts(answer).get(COMMENT, "")
     judgments = []
     for number, label in sorted(labels.items()):
         candidate = candidates.get(offered[number]) if number < len(offered) else None
@@ -95,6 +98,7 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
                 seconds=seconds,
                 submitted=answer.at,
                 flags=flags,
+                comment=comment,
             )
         )
     open_ones = len(candidates) - len(judgments)

@@ -14,9 +14,9 @@ from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Pool
-from labelstudio_config.html import document_html, shown
+from labelstudio_config.html import document_html, jumps_html, shown
 
-HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "candidates")
+HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates")
 """Fields of a task that the list of tasks does not show."""
 
 
@@ -47,19 +47,28 @@ def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Docum
     return found
 
 
-def task_data(pool: Pool, source: Document, target: Document, domain: Domain) -> dict[str, Any]:
+def task_data(pool: Pool, source: Document, target: Document, domain: Domain, progress: str) -> dict[str, Any]:
     """Return the data of one task: the source sentence, both documents and the candidates.
 
     Candidates are numbered from 0, as their keys on the keyboard are.
+
+    Args:
+        pool: the candidates.
+        source: document of the source sentence.
+        target: document of the candidates.
+        domain: question and names of the documents.
+        progress: where in the batch the annotator is, in words.
     """
     numbers = {candidate.target: str(number) for number, candidate in enumerate(pool.candidates)}
     return {
+        "progress": progress,
         "question": domain.settings.question,
         "doc_a_name": f"Document A: {domain.settings.source_name}",
         "doc_b_name": f"Document B: {domain.settings.target_name}",
         "source_text": shown(source.text_of(pool.source)),
         "doc_a_html": document_html(source, {pool.source: ""}),
         "doc_b_html": document_html(target, numbers),
+        "jumps_html": jumps_html(numbers.values()),
         "candidates": [
             {"id": candidate_id(pool.key, c.target), "text": f"{number} · {shown(target.text_of(c.target))}"}
             for number, c in enumerate(pool.candidates)
