@@ -1,0 +1,126 @@
+"""Exhaustive judging against real servers: pushed once, nothing leaked, all judged, the flow ends by itself."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from abcdlink.corpus.io import write_corpus_to
+from abcdlink.domain import SourceFilter, find_domain
+from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.judgments import Judgment, Label
+from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SHORTLIST
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.recall import Over, Recall, SampledSource, View, sample_sources
+from abcdlink.stages.rank import rank
+from labelstudio_config.client import Client, connect
+from labelstudio_config.completeness import progress_of
+from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, exhaustive_title, pull_exhaustive
+from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK
+from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.projects import require_project
+from labelstudio_config.push import push_tasks
+from tests.integration.annotation import SECRETS, annotator, make_run
+from tests.integration.label_studio_server import LabelStudioServer
+from tests.integration.stack import Stack
+
+TICKS = {"sid-dugong-0": ["sid-dugong-0", "sid-dugong-3"], "sid-dugong-1": ["sid-dugong-1"]}
+"""Source -> the targets that both annotators tick; none for the others."""
+
+
+@pytest.fixture
+def client(label_studio: LabelStudioServer) -> Client:
+    return connect(label_studio.url, label_studio.token)
+
+
+def work_through(session: httpx.Client, ids: dict[str, int], sources: Sequence[SampledSource]) -> None:
+    """Submit what a person would on each task."""
+    for source in sources:
+        ticked = [candidate_id(source.key, target) for target in TICKS.get(source.source, [])]
+        chosen = {"links": ticked, "done": [ALL_TICKED if ticked else NO_LINK]}
+        result = [
+            {"id": name, "from_name": name, "to_name": "src", "type": "choices", "value": {"choices": values}}
+            for name, values in chosen.items()
+            if values
+        ]
+        body = {"result": result, "lead_time": 60.0}
+        session.post(f"/api/tasks/{ids[source.key]}/annotations", json=body).raise_for_status()
+
+
+def two_people_judge(client: Client, project: int, sources: Sequence[SampledSource]) -> None:
+    """Let two new accounts judge all tasks, both at the same time."""
+    ids = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
+    with annotator(client) as ada, annotator(client, "bo") as bo, ThreadPoolExecutor(2) as people:
+        list(people.map(lambda session: work_through(session, ids, sources), (ada, bo)))
+
+
+def test_pushed_twice_judged_by_two_and_pulled(client: Client) -> None:
+    run = make_run(tasks=8)
+    sources = sample_sources(run.corpus, SourceFilter(min_words=3), run.key, 3, share=1).sources
+    project = exhaustive_project(run.key, run.domain, 2)
+    tasks = exhaustive_tasks(sources, run.corpus, run.domain)
+    first, again = (push_tasks(client, project, tasks) for _ in range(2))
+    assert (first.created, again.created, again.already) == (len(sources), 0, len(sources))
+
+    with annotator(client) as session:
+        seen = session.get(f"/api/tasks?project={first.project_id}&fields=all").text
+        seen += session.get(f"/api/projects/{first.project_id}").text
+    assert "The old bridge fell at noon." in seen
+    assert not [secret for secret in SECRETS if secret in seen]
+
+    keys = [source.key for source in sources]
+    assert progress_of(client, exhaustive_title(run.key), keys, 2).done == 0
+    two_people_judge(client, first.project_id, sources)
+    assert progress_of(client, exhaustive_title(run.key), keys, 2).complete
+    pulled = pull_exhaustive(client, run.key, sources, run.corpus)
+    assert len(pulled.judgments) == 2 * 4 * len(sources)
+    for source in sources:
+        for who in ("annotator-1", "annotator-2"):
+            mine = [j for j in pulled.judgments if (j.pair, j.source, j.annotator) == (*source.at, who)]
+            assert [j.target for j in mine if j.label is Label.LINK] == TICKS.get(source.source, [])
+    assert pulled.anomalies == []
+
+
+@pytest.mark.timeout(500)
+def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> None:
+    key, prefect = "exhaustive-run", stack.prefect
+    store, domain = stack.run(key), find_domain("news")
+    corpus = make_run(tasks=8).corpus
+    write_corpus_to(store, NATURAL, corpus)
+    store.note("domain", {"name": domain.name, "folder": str(domain.folder)})
+    approach = Approach(kind=ApproachKind.RETRIEVER, retriever="jaccard", cutoff=1)
+    store.write_text(SHORTLIST, Shortlist(first=approach, reasons=()).model_dump_json())
+    rank(store, NATURAL, approach.retriever)
+
+    started = prefect.start("exhaustive/exhaustive", {"run": key, "judging": {"share": 1}})
+    prefect.wait(started, "Suspended")
+    client = connect(stack.label_studio.url, stack.label_studio.token)
+    sample = json.loads(store.read_text("exhaustive/sample.json"))["sources"]
+    sources = [SampledSource.model_validate(source) for source in sample]
+    stack.reconcile()
+    assert prefect.state(started) == "Suspended"
+    two_people_judge(client, require_project(client, exhaustive_title(key)), sources)
+    deadline = time.monotonic() + 120
+    while prefect.state(started) == "Suspended" and time.monotonic() < deadline:
+        stack.reconcile()
+    prefect.wait(started, "Completed")
+
+    judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
+    assert len(judgments) == 2 * 4 * len(sources)
+    assert not store.exists(JUDGMENTS)
+    recall = Recall.model_validate_json(store.read_text(RECALL))
+    linked = [source for source in sources if source.source in TICKS]
+    assert (recall.with_gold, recall.without_gold) == (len(linked), len(sources) - len(linked))
+    (full,) = [row for row in recall.rows if row.view is View.FULL]
+    # Jaccard's best target is the same sentence: one of two links, or the one link.
+    wanted = [1 / len(TICKS[source.source]) for source in linked]
+    assert full.over is Over.GOLD
+    assert full.recall is not None
+    assert full.recall.mean == pytest.approx(sum(wanted) / len(wanted))
+    assert "<h2>True recall</h2>" in store.read_text("report.html")
+    assert any("recall" in (artifact["key"] or "") for artifact in prefect.artifacts(started))
