@@ -29,6 +29,7 @@ from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.client import NOT_FOUND, Client, connect
 from labelstudio_config.linking.batches import batch_title, of_batch
+from labelstudio_config.linking.tasks import controls_of, offered
 from labelstudio_config.mistakes import Mistakes, gold_of, judge, mistakes_of
 from labelstudio_config.projects import require_project
 
@@ -133,7 +134,7 @@ class _Mind:
         if key not in self.gold:
             msg = f"Label Studio offers the task {key!r}, which is not of this batch"
             raise ServiceError(msg, "delete that task in Label Studio and simulate again")
-        ids = [candidate["id"] for candidate in data["candidates"]]
+        ids = [candidate["id"] for candidate in offered(data)]
         return [judge(name in self.gold[key], self.mistakes, f"{self.seed}|{key}|{name}") for name in ids]
 
 
@@ -180,17 +181,18 @@ def _next_task(connection: httpx.Client, project: int) -> dict[str, Any] | None:
 
 
 def _submit(connection: httpx.Client, project: int, task: dict[str, Any], labels: list[Label]) -> None:
-    texts = [task["data"]["source_text"], *(candidate["text"] for candidate in task["data"]["candidates"])]
+    texts = [task["data"]["source_text"], *(candidate["text"] for candidate in offered(task["data"]))]
     words = sum(len(text.split()) for text in texts)
     result = [
         {
             "id": f"link{number}",
-            "from_name": f"link_{number}",
-            "to_name": f"cand_{number}",
+            "from_name": decision,
+            "to_name": text,
             "type": "choices",
             "value": {"choices": [label.value]},
         }
         for number, label in enumerate(labels)
+        for decision, text in [controls_of(number)]
     ]
     body = {"result": result, "lead_time": round(words / READING_SPEED, 1)}
     connection.post(f"/api/tasks/{task['id']}/annotations?project={project}", json=body).raise_for_status()

@@ -10,11 +10,8 @@ from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
 from labelstudio_config.answers import choices, read_answers, texts
 from labelstudio_config.client import Client
 from labelstudio_config.linking.batches import batch_title, of_batch
-from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.linking.tasks import candidate_id, candidate_of, offered
 from labelstudio_config.snapshot import Answer, Snapshot, read_project
-
-DECISION = "link_"
-"""Names of the decisions in the label config: ``link_0``, ``link_1``, ..."""
 
 FLAG = "flag"
 
@@ -77,12 +74,12 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
     """Read one annotation; candidates are found by their opaque ids, never by their place alone."""
     candidates = {candidate_id(pool.key, candidate.target): candidate for candidate in pool.candidates}
     labels, flags, anomalies = _choices(answer, who)
-    offered = [candidate["id"] for candidate in answer.data["candidates"]]
+    ids = [candidate["id"] for candidate in offered(answer.data)]
     seconds = answer.raw.get("lead_time")
     comment = texts(answer).get(COMMENT, "")
     judgments = []
     for number, label in sorted(labels.items()):
-        candidate = candidates.get(offered[number]) if number < len(offered) else None
+        candidate = candidates.get(ids[number]) if number < len(ids) else None
         if candidate is None:
             anomalies.append(f"{who} judged candidate {number} of the task {pool.key}, which its pool does not have")
             continue
@@ -113,11 +110,11 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], tuple[str, ...
     flags: tuple[str, ...] = ()
     anomalies = []
     for name, chosen in choices(answer).items():
-        number = name.removeprefix(DECISION)
+        number = candidate_of(name)
         if name == FLAG:
             flags = tuple(chosen)
-        elif number.isdecimal() and len(chosen) == 1 and chosen[0] in set(Label):
-            labels[int(number)] = Label(chosen[0])
+        elif number is not None and len(chosen) == 1 and chosen[0] in set(Label):
+            labels[number] = Label(chosen[0])
         else:
             anomalies.append(f"{who} gave {name} = {chosen} for the task {answer.key}, which says nothing")
     return labels, flags, anomalies

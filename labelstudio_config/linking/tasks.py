@@ -7,7 +7,7 @@ only: no method, no gold link, no name of a document or an approach.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from abcdlink.corpus.records import Corpus, Document
@@ -16,8 +16,17 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Pool
 from labelstudio_config.html import document_html, jumps_html, shown
 
-HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates")
+HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")
 """Fields of a task that the list of tasks does not show."""
+
+DIGITS = 10
+"""Candidates that digits decide. Label Studio takes the key ``10`` for ``1``, so further ones get letters."""
+
+DECISION = "link_"
+"""Names of the decisions in the label config: ``link_0``, ``link_1``, ... up to the last digit."""
+
+FURTHER = "more_"
+"""Names of the decisions on candidates beyond the digits: ``more_0``, ``more_1``, ..."""
 
 
 def candidate_id(key: str, target: str) -> str:
@@ -60,6 +69,10 @@ def task_data(pool: Pool, source: Document, target: Document, domain: Domain, pr
         progress: where in the batch the annotator is, in words.
     """
     numbers = {candidate.target: str(number) for number, candidate in enumerate(pool.candidates)}
+    candidates = [
+        {"id": candidate_id(pool.key, c.target), "text": f"{number} · {shown(target.text_of(c.target))}"}
+        for number, c in enumerate(pool.candidates)
+    ]
     return {
         "progress": progress,
         "question": domain.settings.question,
@@ -69,8 +82,27 @@ def task_data(pool: Pool, source: Document, target: Document, domain: Domain, pr
         "doc_a_html": document_html(source, {pool.source: ""}),
         "doc_b_html": document_html(target, numbers),
         "jumps_html": jumps_html(numbers.values()),
-        "candidates": [
-            {"id": candidate_id(pool.key, c.target), "text": f"{number} · {shown(target.text_of(c.target))}"}
-            for number, c in enumerate(pool.candidates)
-        ],
+        "candidates": candidates[:DIGITS],
+        "more": candidates[DIGITS:],
     }
+
+
+def offered(data: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the candidates of a task's data (``id``, ``text``), in the order of their numbers."""
+    return [*data["candidates"], *data.get("more", [])]
+
+
+def controls_of(number: int) -> tuple[str, str]:
+    """Return the names in the label config of the decision on a candidate and of the candidate's text."""
+    if number < DIGITS:
+        return f"{DECISION}{number}", f"cand_{number}"
+    return f"{FURTHER}{number - DIGITS}", f"other_{number - DIGITS}"
+
+
+def candidate_of(decision: str) -> int | None:
+    """Return the number of the candidate that a decision is on; ``None``: it is no such name."""
+    for prefix, first in ((DECISION, 0), (FURTHER, DIGITS)):
+        number = decision.removeprefix(prefix)
+        if number != decision and number.isdecimal():
+            return first + int(number)
+    return None

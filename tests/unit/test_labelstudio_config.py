@@ -89,7 +89,7 @@ def test_a_task_holds_only_texts_and_opaque_ids(news: Domain) -> None:
     data = task_data(pool(), SOURCE, TARGET, news, "1 of 9")
     assert set(data) == {
         *("progress", "question", "doc_a_name", "doc_b_name", "source_text"),
-        *("doc_a_html", "doc_b_html", "jumps_html", "candidates"),
+        *("doc_a_html", "doc_b_html", "jumps_html", "candidates", "more"),
     }
     assert [set(candidate) for candidate in data["candidates"]] == [{"id", "text"}] * 2
     assert data["candidates"][1]["text"] == "1 · There were no injuries."

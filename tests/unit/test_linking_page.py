@@ -11,7 +11,7 @@ from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.judgments import Candidate, Judgment, Pool
 from labelstudio_config.linking import batch_project, batch_tasks, pull_batch
-from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.linking.tasks import candidate_id, candidate_of, controls_of, offered
 from labelstudio_config.style import STYLE, with_style
 
 RUN = "a-run"
@@ -123,3 +123,18 @@ def test_light_and_dark_give_every_colour_of_ours() -> None:
     ours = set(re.findall(r"(--xd-[\w-]+): #", light[1]))
     assert set(re.findall(r"(--xd-[\w-]+):", dark[1])) == ours
     assert set(re.findall(r"var\((--xd-[\w-]+)", css)) <= defined
+
+
+def test_candidates_beyond_the_digits_have_decisions_of_their_own() -> None:
+    many = [Sentence(id=f"b-{n}", text=f"Text {n}.") for n in range(13)]
+    corpus = CORPUS.model_copy(update={"documents": {**CORPUS.documents, "b": Document(id="b", sentences=tuple(many))}})
+    large = pool("ab", 0).model_copy(
+        update={"candidates": tuple(Candidate(target=sentence.id, method="llm") for sentence in many)}
+    )
+    data = batch_tasks(RUN, 1, [large], corpus, find_domain("news"))["ab0"]
+    assert [len(data["candidates"]), len(data["more"])] == [10, 3]
+    assert [one["id"] for one in offered(data)] == [candidate_id("ab0", f"b-{n}") for n in range(13)]
+    names = [controls_of(number) for number in range(13)]
+    assert len(set(names)) == 13
+    assert [candidate_of(decision) for decision, _ in names] == list(range(13))
+    assert [candidate_of(other) for other in ("flag", "link_", "more_x", "cand_1")] == [None] * 4
