@@ -22,6 +22,8 @@ POOL_COUNTS = "candidates.json"
 ANNOTATORS = "annotators.jsonl"
 JUDGMENTS = "judgments.jsonl"
 AGREEMENT = "agreement.json"
+CHANGED = "changed.json"
+"""What is different in Label Studio since a batch was pulled; only there when something is."""
 REPORT = "report.html"
 SAMPLE = "exhaustive/sample.json"
 """The source sentences whose every target sentence is judged."""
@@ -74,9 +76,19 @@ def batch_slug(batch: int) -> str:
     return f"batch-{batch}"
 
 
+def feedback_slug(batch: int) -> str:
+    """Return the name under which the run keeps what it knows of the project of the round after a batch."""
+    return f"feedback-{batch}"
+
+
 def batch_of(slug: str) -> int:
-    """Return the number of the batch whose project has this slug."""
-    return int(slug.removeprefix("batch-"))
+    """Return the number of the batch whose project, or whose round's project, has this slug."""
+    return int(slug.rpartition("-")[2])
+
+
+def is_feedback(slug: str) -> bool:
+    """Tell whether a slug is that of a feedback round."""
+    return slug.startswith("feedback-")
 
 
 def project_file(slug: str, name: str) -> str:

@@ -9,13 +9,18 @@ from typing import Any
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from abcdlink.agreement import Agreement
+from abcdlink.corpus.io import read_corpus_from
 from abcdlink.evaluation.comparisons import Comparison
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.feedback import Outcome
+from abcdlink.feedback.texts import cases_text
+from abcdlink.layout import NATURAL
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image, benchmark_pictures
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.candidates import PoolCounts
+from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import Validation
@@ -154,6 +159,22 @@ def show_agreement(store: Store, batch: int, result: Agreement) -> None:
     table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")
 
 
+def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:
+    """Show what a feedback round begins with: each annotator's memo, the borderline cases, and the draft."""
+    for annotator, memo in feedback.memos.items():
+        show_memo(store.key, batch, annotator, memo)
+    create_markdown_artifact(
+        key=key(store.key, "feedback", batch, "cases"),
+        markdown=cases_text(feedback.cases, read_corpus_from(store, NATURAL)),
+        description=f"Borderline cases of batch {batch}",
+    )
+    create_markdown_artifact(
+        key=key(store.key, "feedback", batch, "draft"),
+        markdown=feedback.draft,
+        description=f"Drafted clarifications after batch {batch}, to be edited where this run is resumed",
+    )
+
+
 def show_memo(run: str, batch: int, annotator: str, memo: str) -> None:
     """Show one annotator's memo of the feedback round."""
     create_markdown_artifact(
@@ -161,6 +182,19 @@ def show_memo(run: str, batch: int, annotator: str, memo: str) -> None:
         markdown=memo,
         description=f"Memo for {annotator} after batch {batch}",
     )
+
+
+def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:
+    """Show what came of a feedback round; kappa of the batch stays that of the first answers."""
+    rows: list[dict[str, Any]] = [
+        {"what": "disagreements shown", "value": outcome.cases},
+        {"what": "judged again by two or more", "value": outcome.answered},
+        {"what": "resolved", "value": outcome.resolved},
+        {"what": "read the guidelines", "value": ", ".join(outcome.acknowledged)},
+        {"what": "did not say that they read them", "value": ", ".join(outcome.missing)},
+        {"what": "still have a question", "value": ", ".join(outcome.questions)},
+    ]
+    table(key(store.key, "feedback", batch, "outcome"), rows, f"Feedback after batch {batch}")
 
 
 def show_results(store: Store, results: dict[str, Any]) -> None:

@@ -5,13 +5,13 @@ A memo never tells which approach proposed a candidate: annotators judge the nex
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from abcdlink.agreement import agreement
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback.figures import Comparison, ContextReliance, Figures, Rejections, comparisons_of, figures_of
 from abcdlink.feedback.patterns import Key, Pattern, View, views_of
+from abcdlink.feedback.texts import plain
 from abcdlink.judgments import Judgment, Pool, by_candidate
 
 WORST = 5
@@ -140,8 +140,3 @@ def _worst(compared: Sequence[Comparison], views: Mapping[Key, View]) -> str:
                 verdict = f"You: **{comparison.own.label}**. Another: **{comparison.other.label}**. Candidate:"
                 lines += ["", verdict, "", f"> “{plain(views[comparison.key].candidate)}”"]
     return "\n".join(lines)
-
-
-def plain(text: str) -> str:
-    """Return a text on one line that Markdown shows as it stands: no mark-up, link or tag of it works."""
-    return re.sub(r"([\\`*_{}\[\]<>#|!&~$])", r"\\\1", " ".join(text.split()))

@@ -74,7 +74,8 @@ def accept_feedback(
         label_studio_round: whether annotators answer again in Label Studio.
         by: who accepts.
     """
-    if not store.exists(batch_file(batch, ACCEPTED)):
+    accepted = accepted_in(store, batch)
+    if accepted is None:
         text = finished(clarifications)
         guidelines_for(store, batch, domain_text)
         accepted = Accepted(
@@ -85,17 +86,30 @@ def accept_feedback(
             guidelines=clarify(store, batch, text),
         )
         store.write_text(batch_file(batch, ACCEPTED), accepted.model_dump_json(indent=2))
-    return Accepted.model_validate_json(store.read_text(batch_file(batch, ACCEPTED)))
+    return accepted
+
+
+def accepted_in(store: Store, batch: int) -> Accepted | None:
+    """Return what was accepted after a batch; ``None``: nothing yet."""
+    name = batch_file(batch, ACCEPTED)
+    return Accepted.model_validate_json(store.read_text(name)) if store.exists(name) else None
 
 
 def end_feedback(
     store: Store, batch: int, answers: Sequence[SecondAnswer] = (), acknowledgements: Sequence[Acknowledgement] = ()
 ) -> Outcome:
     """Keep what annotators answered and what came of it; the judgments of the batch stay as they are."""
-    if not store.exists(batch_file(batch, OUTCOME)):
+    outcome = outcome_in(store, batch)
+    if outcome is None:
         cases = prepare_feedback(store, batch).cases
         outcome = outcome_of(cases, judged_in(store, batch), answers, acknowledgements)
         store.write_records(batch_file(batch, ANSWERS), answers)
         store.write_records(batch_file(batch, ACKNOWLEDGEMENTS), acknowledgements)
         store.write_text(batch_file(batch, OUTCOME), outcome.model_dump_json(indent=2))
-    return Outcome.model_validate_json(store.read_text(batch_file(batch, OUTCOME)))
+    return outcome
+
+
+def outcome_in(store: Store, batch: int) -> Outcome | None:
+    """Return what came of the round after a batch; ``None``: it is not over."""
+    name = batch_file(batch, OUTCOME)
+    return Outcome.model_validate_json(store.read_text(name)) if store.exists(name) else None

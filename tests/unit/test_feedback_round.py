@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
@@ -23,6 +24,7 @@ from abcdlink.feedback import (
 from abcdlink.feedback.figures import comparisons_of, context_reliance, figures_of
 from abcdlink.feedback.guidelines import clarify, version_of
 from abcdlink.feedback.patterns import Pattern, Viewer, views_of
+from abcdlink.feedback.texts import cases_text
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback
@@ -149,6 +151,15 @@ def test_a_case_tells_what_was_said_but_not_who_and_not_which_method() -> None:
     assert choose_cases("run", swapped, corpus_of(BRIDGE)) == [case]
     for word in (SECRET, "annotator"):
         assert word not in case.model_dump_json()
+
+
+def test_cases_reach_the_coordinator_as_they_stand() -> None:
+    hostile = "<b>bold</b> [a](http://x) *s* | `c`"
+    judgments = [said(1, 0, "N", comment=hostile), said(2, 0, "L")]
+    corpus = corpus_of([hostile, *BRIDGE])
+    html = MarkdownIt("commonmark", {"html": True}).render(cases_text(choose_cases("r", judgments, corpus), corpus))
+    assert html.count("&lt;b&gt;bold&lt;/b&gt; [a](http://x) *s* | `c`") == 2
+    assert "There are none" in cases_text([], corpus)
 
 
 def test_only_patterns_that_stand_out_are_drafted() -> None:
