@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, print_json, print_table, say
+from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
 from abcdlink.export import LabelRule
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ def recall(
     rule: Annotated[
         LabelRule, typer.Option("--rule", help="What makes a target a gold link: all who judged it say so, or most.")
     ] = LabelRule.BOTH,
+    approaches: Annotated[
+        str, typer.Option("--approaches", help="Others of the benchmark, by name, whose rankings the run holds.")
+    ] = "",
     json: JsonOption = False,
 ) -> None:
     """Measure true recall, precision and F1 on the sources whose every target sentence was judged.
@@ -36,7 +39,7 @@ def recall(
     from abcdlink.store import existing_run
 
     store = existing_run(run)
-    result = measure_recall(store, domain_of(store, domain), rule)
+    result = measure_recall(store, domain_of(store, domain), rule, listed(approaches))
     if json:
         print_json(result.model_dump(mode="json"))
     else:

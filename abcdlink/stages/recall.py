@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.export.rules import LabelRule
 from abcdlink.judgments import Judgment
-from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
+from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
 from abcdlink.recall import Recall, RecallRow, Sample, View, gold_of, lists_of, measure, sample_sources
 from abcdlink.recall.gold import ExhaustiveGold
+from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.candidates import read_shortlist
 from abcdlink.stages.links import decided_links
 from abcdlink.stages.once import is_done
@@ -54,17 +57,26 @@ def overlap_of(store: Store) -> int:
     return int(store.manifest["inputs"][STAGE]["overlap"])
 
 
-def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOTH) -> Recall:
+def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOTH, also: Sequence[str] = ()) -> Recall:
     """Measure the shortlisted approaches on the exhaustively judged sources, and keep the result.
 
+    Args:
+        store: the run.
+        domain: its pool sizes are the pool limits.
+        rule: what makes a judged target a gold link.
+        also: other approaches of the benchmark, by name, whose rankings or decisions on the natural
+            pairs the run holds: their full lists are measured too.
+
     Raises:
-        InputError: when the judgments are not there yet; or what the approaches decide on the natural pairs.
+        InputError: when the judgments are not there yet, or the run cannot say what one of ``also``
+            decides.
     """
     store.require(EXHAUSTIVE_JUDGMENTS, "exhaustive")
     judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
     sources = [source.at for source in read_sample(store).sources]
     gold = gold_of(sources, judgments, rule, overlap_of(store))
     rows, notes = _rows(store, domain, gold)
+    rows += _other_rows(store, gold, also)
     result = Recall(
         with_gold=len(gold.with_gold),
         without_gold=len(gold.without_gold),
@@ -96,3 +108,18 @@ def _rows(store: Store, domain: Domain, gold: ExhaustiveGold) -> tuple[list[Reca
         return [], [f"nothing is measured: {error.problem}"]
     shared_by = (names[0], names[1]) if len(names) > 1 else None
     return [*measure(gold, full, View.FULL, shared_by), *measure(gold, pool, View.POOL, shared_by)], []
+
+
+def _other_rows(store: Store, gold: ExhaustiveGold, names: Sequence[str]) -> list[RecallRow]:
+    """Return the rows of approaches that are not on the shortlist."""
+    if not names:
+        return []
+    store.require(BENCHMARK, "benchmark")
+    known = {result.approach.name: result.approach for result in read_benchmark(store).approaches}
+    for name in names:
+        if name not in known:
+            msg = f"the benchmark of run {store.key!r} holds no approach {name!r}"
+            raise InputError(msg, f"`abcdlink scores {store.key}` lists them")
+    shortlist = read_shortlist(store)
+    lists = {name: lists_of(decided_links(store, shortlist, known[name], 0)) for name in names}
+    return measure(gold, lists, View.FULL)

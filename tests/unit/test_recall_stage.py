@@ -7,7 +7,9 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from example_run import take_in
+from example_benchmark import benchmark
+from example_run import generate, take_in
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from abcdlink.cli.app import make_app
@@ -25,6 +27,7 @@ from abcdlink.stages.links import decided_links
 from abcdlink.stages.rank import rank
 from abcdlink.stages.recall import make_sample, measure_recall
 from abcdlink.store import Store
+from flows.parameters import ExhaustiveParameters
 
 FIRST = Approach(kind=ApproachKind.RETRIEVER, retriever="jaccard", cutoff=1)
 SECOND = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=4)
@@ -127,6 +130,21 @@ def test_recall_of_full_lists_and_under_pool_limits(store: Store, news: Domain):
     assert {row.over for row in result.rows if row.approach == "both" and row.view is View.POOL} == set(Over)
 
 
+def test_other_approaches_of_the_benchmark_are_measured_by_name(store: Store, news: Domain):
+    judge_as_first_decides(store)
+    generate(store)
+    benchmark(store)
+    store.write_text(SHORTLIST, CHOSEN.model_dump_json())
+    result = measure_recall(store, news, also=["bm25@1", "bm25@7"])
+    one, seven = (row for row in result.rows if row.approach in ("bm25@1", "bm25@7"))
+    assert one.recall is not None
+    assert seven.recall is not None
+    assert one.recall.mean < seven.recall.mean
+    assert {row.view for row in (one, seven)} == {View.FULL}
+    with pytest.raises(InputError, match="no approach 'grep@1'"):
+        measure_recall(store, news, also=["grep@1"])
+
+
 def test_a_run_without_judgments_or_without_rankings(store: Store, news: Domain):
     with pytest.raises(InputError, match="exhaustive"):
         measure_recall(store, news)
@@ -151,3 +169,14 @@ def test_the_command_and_the_report_show_it(store: Store):
     assert report.count("<small>sources with a shared target</small>") == 2
     # Exhaustive judgments are none of the run's.
     assert not store.exists("judgments.jsonl")
+
+
+@pytest.mark.parametrize("wrong", [{"share": 0}, {"share": 1.5}, {"number": 0}, {"overlap": 0}, {"colour": "red"}])
+def test_the_form_refuses_what_cannot_be_sampled(wrong: dict[str, object]):
+    with pytest.raises(ValidationError):
+        ExhaustiveParameters.model_validate(wrong)
+
+
+def test_a_number_takes_the_place_of_the_share():
+    assert ExhaustiveParameters().share_or_none == 0.1
+    assert ExhaustiveParameters(number=7).share_or_none is None
