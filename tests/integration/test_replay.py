@@ -1,14 +1,21 @@
-"""The paper's human evaluation, replayed: its judgments go through real accounts of Label Studio and the flow."""
+"""The paper's human evaluation, replayed: its judgments go through real accounts of Label Studio and the flows.
+
+First the judgments on candidates, in two batches; then the exhaustive ones on 29 source sentences, which give
+the tables of true recall.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
+import pandas as pd
 import pytest
 
 from abcdlink.agreement import Agreement, read_judgments
@@ -17,16 +24,35 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import find_domain
-from abcdlink.judgments import Candidate, Judgment, Pool, by_candidate
-from abcdlink.layout import AGREEMENT, JUDGMENTS, NATURAL, POOLS, batch_slug
+from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate
+from abcdlink.layout import (
+    AGREEMENT,
+    EXHAUSTIVE_JUDGMENTS,
+    JUDGMENTS,
+    NATURAL,
+    POOLS,
+    RECALL,
+    SAMPLE,
+    SHORTLIST,
+    batch_slug,
+    decision_part,
+)
+from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
+from abcdlink.llm.records import Usage
+from abcdlink.recall import Over, Recall, Sample, SampledSource, View, exhaustive_key
 from abcdlink.segmentation import get_segmenter
+from abcdlink.stages.decide import DecisionPart, part_count
 from abcdlink.stages.intake import describe_run
+from abcdlink.stages.once import is_done
+from abcdlink.stages.rank import RankingEffort, keep_rankings
 from abcdlink.store import Store
 from labelstudio_config.accounts import sign_up, with_own_token
 from labelstudio_config.client import connect
+from labelstudio_config.exhaustive.pull import ALL_TICKED, DONE, LINKS
 from labelstudio_config.linking.tasks import candidate_id
+from tasks.exhaustive import SLUG
 from tasks.projects import WaitsFor, read_pushed
-from tests.integration.annotation import submit
 from tests.integration.stack import Stack
 
 RUN = "replay"
@@ -34,8 +60,12 @@ ANNOTATORS = ("annotator-1", "annotator-2")
 THREADS = 2
 """Of each annotator: she has as many windows open."""
 
-Said = Mapping[tuple[str, str], str]
-"""(task key, opaque id of the candidate) -> label."""
+RETRIEVER = Approach(kind=ApproachKind.RETRIEVER, retriever="sfr-mistral", cutoff=10)
+LLM = Approach(kind=ApproachKind.LLM, retriever="sfr-mistral", cutoff=10, setup=Setup.LISTWISE, prompt_mode=4)
+"""They stand for the paper's two approaches, whose lists are in the run."""
+
+Answerer = Callable[[dict], list[dict]]
+"""Data of a task -> results of an annotation."""
 
 
 def pools_of(judgments: Sequence[Judgment], corpus: Corpus) -> list[Pool]:
@@ -55,13 +85,59 @@ def pools_of(judgments: Sequence[Judgment], corpus: Corpus) -> list[Pool]:
 
 
 def begin(store: Store, folder: Path) -> list[Judgment]:
-    """Make the run as the stage ``candidates`` leaves it, and return what the annotators will say."""
+    """Make the run as the stage ``candidates`` leaves it, and return what annotators will say of candidates."""
     judgments = read_judgments(folder / "annotations.csv")
     corpus = import_corpus("abcd-link", folder, get_segmenter())
     describe_run(store, find_domain("reviews"))
     write_corpus_to(store, NATURAL, corpus)
     store.write_records(POOLS, pools_of(judgments, corpus))
+    know_approaches(store, folder)
     return judgments
+
+
+def know_approaches(store: Store, folder: Path) -> None:
+    """Put the released predictions into the run as what its two shortlisted approaches decided."""
+    predicted = json.loads((folder / "predictions_reviews.json").read_text(encoding="utf-8"))
+    rows = [
+        (pair, source, target, -rank, rank)
+        for pair, sources in predicted.items()
+        for source, lists in sources.items()
+        for rank, target in enumerate(lists.get("Retriever", []), start=1)
+    ]
+    table = pd.DataFrame(rows, columns=["pair", "source", "target", "score", "rank"])
+    table = table.astype({"pair": "category", "source": "category", "target": "category", "rank": "int32"})
+    keep_rankings(
+        store, NATURAL, RETRIEVER.retriever, table, RankingEffort(seconds=0.0, kept_seconds=0.0, cut=0, max_length=None)
+    )
+    decisions = [
+        Decision(approach=LLM.name, pair=pair, source=source, targets=tuple(lists.get("R+LLM", [])))
+        for pair, sources in predicted.items()
+        for source, lists in sources.items()
+    ]
+    for part in range(part_count(store, NATURAL)):
+        kept = DecisionPart(
+            decisions=tuple(decisions if part == 0 else []), usage=Usage(), prompt_hash="released", model="released"
+        )
+        store.write_text(decision_part(NATURAL, LLM.name, part), kept.model_dump_json())
+    shortlist = Shortlist(first=LLM, second=RETRIEVER, reasons=("as in the paper",))
+    store.write_text(SHORTLIST, shortlist.model_dump_json())
+
+
+def sample_as_the_paper(store: Store, folder: Path) -> dict[str, set[str]]:
+    """Put the paper's 29 sources in the place of a blind sample; return task key -> its gold targets."""
+    with (folder / "reviews_gold_labels.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = [(row["og_doc_id"], row["source_id"], row["target_id"]) for row in csv.DictReader(file)]
+    sources = tuple(
+        SampledSource(key=exhaustive_key(RUN, pair, source), pair=pair, source=source)
+        for pair, source in dict.fromkeys((pair, source) for pair, source, _ in rows)
+    )
+    assert not is_done(store, "exhaustive", SAMPLE, {"share": None, "number": 29, "seed": 13, "overlap": 1})
+    sample = Sample(sources=sources, population=29, filtered={}, seed=13)
+    store.write_text(SAMPLE, sample.model_dump_json())
+    gold: dict[str, set[str]] = {}
+    for pair, source, target in rows:
+        gold.setdefault(exhaustive_key(RUN, pair, source), set()).add(target)
+    return gold
 
 
 def people(stack: Stack, connections: ExitStack) -> list[httpx.Client]:
@@ -74,54 +150,70 @@ def people(stack: Stack, connections: ExitStack) -> list[httpx.Client]:
     return [connections.enter_context(closing(with_own_token(session))) for session in sessions]
 
 
-def annotate(stack: Stack, batch: int, sessions: Sequence[httpx.Client], said: Sequence[Said]) -> None:
-    """Let all annotators submit a batch at the same time."""
+def annotate(stack: Stack, slug: str, sessions: Sequence[httpx.Client], said: Sequence[Answerer]) -> None:
+    """Let all annotators submit their answers to a pushed project at the same time."""
     client = connect(stack.label_studio.url, stack.label_studio.token)
-    tasks = client.tasks(read_pushed(stack.run(RUN), batch_slug(batch)).project_id)
+    tasks = client.tasks(read_pushed(stack.run(RUN), slug).project_id)
 
-    def work(session: httpx.Client, labels: Said, task: dict) -> None:
-        data = task["data"]
-        chosen = [labels[data["task_key"], candidate["id"]] for candidate in data["candidates"]]
-        while submit(session, task["id"], chosen).is_server_error:  # SQLite is locked: nothing was stored
-            pass
+    def work(session: httpx.Client, answer: Answerer, task: dict) -> None:
+        body = {"result": answer(task["data"]), "lead_time": 3.5}
+        while (stored := session.post(f"/api/tasks/{task['id']}/annotations", json=body)).is_server_error:
+            pass  # SQLite is locked: nothing was stored
+        stored.raise_for_status()
 
     with ThreadPoolExecutor(THREADS * len(sessions)) as threads:
         jobs = [
-            threads.submit(work, session, labels, task)
+            threads.submit(work, session, answer, task)
             for task in tasks
-            for session, labels in zip(sessions, said, strict=True)
+            for session, answer in zip(sessions, said, strict=True)
         ]
         for job in jobs:
             job.result()
 
 
-@pytest.mark.timeout(600)
+def result(name: str, about: str, *chosen: str) -> dict:
+    return {"from_name": name, "to_name": about, "type": "choices", "value": {"choices": list(chosen)}}
+
+
+def candidates_as(judgments: Sequence[Judgment], annotator: str) -> Answerer:
+    """Answer tasks of a batch with the judgments of one annotator."""
+    said = {
+        (key, candidate_id(key, one.target)): one.label.value
+        for one in judgments
+        if one.annotator == annotator
+        for key in [task_key(RUN, one.pair, one.source)]
+    }
+
+    def answer(data: dict) -> list[dict]:
+        labels = [said[data["task_key"], candidate["id"]] for candidate in data["candidates"]]
+        return [result(f"link_{n}", f"cand_{n}", label) for n, label in enumerate(labels)]
+
+    return answer
+
+
+def links_as(gold: Mapping[str, set[str]]) -> Answerer:
+    """Answer exhaustive tasks with the gold links: task key -> target sentences."""
+
+    def answer(data: dict) -> list[dict]:
+        key = data["task_key"]
+        ticked = [candidate_id(key, target) for target in gold[key]]
+        return [result(LINKS, "targets", *ticked), result(DONE, "targets", ALL_TICKED)]
+
+    return answer
+
+
+@pytest.mark.timeout(900)
 def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, shared_data: Path) -> None:
-    store, prefect = stack.run(RUN), stack.prefect
-    judgments = begin(store, shared_data / "reviews_he")
-    said = [
-        {
-            (key, candidate_id(key, one.target)): one.label.value
-            for one in judgments
-            if one.annotator == name
-            for key in [task_key(RUN, one.pair, one.source)]
-        }
-        for name in ANNOTATORS
-    ]
-    parameters = {"run": RUN, "annotation": {"batches": 2, "overlap": 2, "auto_feedback": True}}
-    flow_run = prefect.start("annotate/annotate", parameters)
+    store, folder = stack.run(RUN), shared_data / "reviews_he"
+    judgments = begin(store, folder)
+    gold = sample_as_the_paper(store, folder)
     with ExitStack() as connections:
         sessions = people(stack, connections)
-        for batch in (1, 2):
-            stack.wait_until_waiting(flow_run, RUN, WaitsFor.ANNOTATORS, batch)
-            annotate(stack, batch, sessions, said)
-            stack.reconcile()
-    prefect.wait(flow_run, "Completed", 180)
+        replay_batches(stack, sessions, judgments)
+        replay_exhaustive(stack, sessions[0], gold)
 
     pulled = store.read_records(JUDGMENTS, Judgment)
-    assert {at: {who: one.label for who, one in group.items()} for at, group in by_candidate(pulled).items()} == {
-        at: {who: one.label for who, one in group.items()} for at, group in by_candidate(judgments).items()
-    }
+    assert labels_of(pulled) == labels_of(judgments)
     assert len(pulled) == len(judgments) == 2 * 1022
     assert [store.read_json(f"batches/{batch}/anomalies.json") for batch in (1, 2)] == [[], []]
     agreement = Agreement.model_validate_json(store.read_text(AGREEMENT))
@@ -133,3 +225,44 @@ def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, sha
         "both": (136, 175),
         "random": (21, 490),
     }
+
+    exhaustive = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
+    assert sum(one.label is Label.LINK for one in exhaustive) == sum(map(len, gold.values()))
+    assert store.read_json("exhaustive/anomalies.json") == []
+    recall = Recall.model_validate_json(store.read_text(RECALL))
+    printed = json.loads((shared_data / "paper_tables.json").read_text(encoding="utf-8"))
+    for table, view, over in (("true_recall", View.FULL, Over.GOLD), ("true_recall_pool", View.POOL, Over.SHARED)):
+        rows = {(row.approach, row.over): row for row in recall.rows if row.view is view}
+        ours = {
+            "R+LLM": rows[LLM.name, Over.GOLD],
+            "Retriever": rows[RETRIEVER.name, Over.GOLD],
+            "Both": rows["both", over],
+        }
+        for name, row in ours.items():
+            assert [round(value.mean, 2) for value in row.measures if value] == printed[table]["REVIEWS"][name]
+
+
+def replay_batches(stack: Stack, sessions: Sequence[httpx.Client], judgments: Sequence[Judgment]) -> None:
+    """Bring the flow ``annotate`` to its end with the paper's two annotators."""
+    parameters = {"run": RUN, "annotation": {"batches": 2, "overlap": 2, "auto_feedback": True}}
+    flow_run = stack.prefect.start("annotate/annotate", parameters)
+    for batch in (1, 2):
+        stack.wait_until_waiting(flow_run, RUN, WaitsFor.ANNOTATORS, batch)
+        annotate(stack, batch_slug(batch), sessions, [candidates_as(judgments, name) for name in ANNOTATORS])
+        stack.reconcile()
+    stack.prefect.wait(flow_run, "Completed", 180)
+
+
+def replay_exhaustive(stack: Stack, session: httpx.Client, gold: Mapping[str, set[str]]) -> None:
+    """Bring the flow ``exhaustive`` to its end with one annotator, who ticks the gold links."""
+    parameters = {"run": RUN, "judging": {"number": 29, "overlap": 1}}
+    flow_run = stack.prefect.start("exhaustive/exhaustive", parameters)
+    stack.prefect.wait(flow_run, "Suspended", 120)
+    annotate(stack, SLUG, [session], [links_as(gold)])
+    stack.reconcile()
+    stack.prefect.wait(flow_run, "Completed", 120)
+
+
+def labels_of(judgments: Sequence[Judgment]) -> dict[tuple[str, str, str], dict[str, Label]]:
+    """Return candidate -> annotator -> label."""
+    return {at: {who: one.label for who, one in group.items()} for at, group in by_candidate(judgments).items()}
