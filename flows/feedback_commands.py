@@ -67,9 +67,9 @@ def accept(
         Path | None,
         typer.Option(help="Markdown file with what is added to the guidelines; default: the draft in the run."),
     ] = None,
-    label_studio: Annotated[
-        bool, typer.Option(help="Whether annotators judge the cases again and acknowledge in Label Studio.")
-    ] = True,
+    without_round: Annotated[
+        bool, typer.Option("--without-round", help="Start the next batch at once: nobody is asked in Label Studio.")
+    ] = False,
 ) -> None:
     """Accept the clarifications; while annotators answer in Label Studio: go on without those who have not.
 
@@ -83,7 +83,7 @@ def accept(
     waiting = _waits_for_feedback(store)
     batch, form = batch_of(waiting.slug), None
     if waiting.kind is WaitsFor.COORDINATOR:
-        form = _filled_in(store, batch, clarifications, label_studio)
+        form = _filled_in(store, batch, clarifications, without_round)
     elif clarifications is not None:
         msg = f"the clarifications after batch {batch} of run {run!r} were accepted already"
         raise InputError(msg, "leave --clarifications out to go on without those who have not answered")
@@ -112,7 +112,7 @@ def _waits_for_feedback(store: Store) -> Waiting:
     raise InputError(msg, "look at the run in the Prefect UI")
 
 
-def _filled_in(store: Store, batch: int, clarifications: Path | None, label_studio: bool) -> dict[str, Any]:
+def _filled_in(store: Store, batch: int, clarifications: Path | None, without_round: bool) -> dict[str, Any]:
     """Return the form of the coordinator, filled in."""
     from abcdlink.stages.feedback import prepare_feedback
 
@@ -127,4 +127,4 @@ def _filled_in(store: Store, batch: int, clarifications: Path | None, label_stud
         except UnicodeDecodeError as error:
             msg = f"{clarifications} is not UTF-8 (byte {error.start})"
             raise InputError(msg, "save the file as UTF-8") from None
-    return {"clarifications": text, "label_studio_round": label_studio}
+    return {"clarifications": text, "label_studio_round": not without_round}
