@@ -13,12 +13,15 @@ from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.runtime import flow_run
 
 from abcdlink.judgments import Annotator
-from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, batch_file, batch_slug
+from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
 from abcdlink.store import Store, open_run
-from flows.artifacts import show_agreement, show_memo, show_project, show_results
+from flows.artifacts import show_agreement, show_project, show_results
+from flows.feedback import feedback_round
 from flows.parameters import AnnotationParameters, RunKey, run_domain
-from tasks.annotation import conclude, measure, pull, push, write_memos
-from tasks.projects import WaitsFor, look, wait_for
+from tasks.annotation import conclude, measure, pull, push
+from tasks.attendance import set_schedule
+from tasks.batch_results import pulled_of
+from tasks.projects import WaitsFor, look, read_pushed, wait_for
 from tasks.runs import add_tag
 
 NAME = "annotate"
@@ -45,25 +48,28 @@ def annotate(
     overlap = annotation.overlap_in(domain)
     store.note("annotation", {"batches": annotation.batches, "overlap": overlap})
     for batch in range(1, annotation.batches + 1):
-        annotate_batch(store, domain, batch, overlap)
+        annotate_batch(store, domain, batch, annotation)
         if batch < annotation.batches:
-            feedback_round(store, batch, annotation.auto_feedback)
+            feedback_round(store, NAME, domain, batch, annotation.auto_feedback)
     show_results(store, conclude(run, annotation.batches, overlap))
     wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, batch_slug(annotation.batches))
 
 
-def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
+def annotate_batch(store: Store, domain: str, batch: int, annotation: AnnotationParameters) -> None:
     """Push a batch, suspend until it is complete, pull and measure it; nothing when that was done before."""
     if store.exists(batch_file(batch, AGREEMENT)):
         return
-    pushed = push(store.key, domain, batch, overlap)
-    while not store.exists(batch_file(batch, JUDGMENTS)):
-        progress = look(store.key, batch_slug(batch))
+    overlap, slug = annotation.overlap_in(domain), batch_slug(batch)
+    push(store.key, domain, batch, overlap)
+    set_schedule(store, slug, annotation.deadline_days, annotation.late_days, annotation.reminder_block)
+    while pulled_of(store, batch) is None:
+        progress = look(store.key, slug)
         if progress.complete:
             pull(store.key, batch)
         else:
+            pushed = read_pushed(store, slug)
             show_project(store.key, pushed)
-            wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, batch_slug(batch))
+            wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, slug)
             get_run_logger().info(
                 "Batch %d waits for annotators at %s (%d of %d tasks done). This run is suspended now and goes on by "
                 "itself; a traceback below that ends in 'paused' is how Prefect reports a suspension, not an error.",
@@ -77,23 +83,3 @@ def annotate_batch(store: Store, domain: str, batch: int, overlap: int) -> None:
     if any(annotator.simulated for annotator in store.read_records(ANNOTATORS, Annotator)):
         add_tag(flow_run.id, SIMULATED_TAG)
     show_agreement(store, batch, measure(store.key, batch, overlap))
-
-
-def feedback_round(store: Store, batch: int, auto: bool) -> None:
-    """Show every annotator's memo and go on when the coordinator resumes the run; nothing when that was before."""
-    accepted = batch_file(batch, "feedback/accepted.json")
-    if store.exists(accepted):
-        return
-    for annotator, memo in write_memos(store.key, batch).items():
-        show_memo(store.key, batch, annotator, memo)
-    if not auto:
-        wait_for(store, str(flow_run.id), NAME, WaitsFor.COORDINATOR, batch_slug(batch))
-        get_run_logger().info(
-            "The memos of batch %d are ready. Talk with the annotators, then resume this run here or with "
-            "`abcdlink feedback accept %s`. This run is suspended now.",
-            batch,
-            store.key,
-        )
-        # One fixed key: Prefect suspends once for it, so that the second arrival here is the coordinator's resume.
-        suspend_flow_run(key=f"feedback-{batch}", timeout=None)
-    store.write_json(accepted, {"by": "auto_feedback" if auto else "coordinator"})

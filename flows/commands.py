@@ -1,4 +1,4 @@
-"""Commands that start and steer flows: ``run``, ``annotate``, ``feedback accept``, ``demo``.
+"""Commands that start and steer flows: ``run``, ``demo``.
 
 Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
 """
@@ -49,20 +49,13 @@ def register(app: typer.Typer) -> None:
     run.command("reconcile")(run_reconcile)
     run.command("drops")(run_drops)
     app.add_typer(run, name="run")
-    app.command("annotate")(annotate)
-    feedback = typer.Typer(help="Feedback rounds between batches.", no_args_is_help=True)
-    feedback.command("accept")(accept_feedback)
-    feedback.callback()(_feedback)
-    app.add_typer(feedback, name="feedback")
     app.command("demo")(demo)
     # These modules take from this one how a flow is started.
-    from flows import qualification_commands
+    from flows import annotate_commands, feedback_commands, qualification_commands
 
+    annotate_commands.register(app)
+    feedback_commands.register(app)
     qualification_commands.register(app)
-
-
-def _feedback() -> None:
-    """Feedback rounds between batches."""
 
 
 def use_local_server() -> None:
@@ -173,52 +166,6 @@ def run_drops(json: JsonOption = False) -> None:
     Example: `abcdlink run drops`
     """
     start_flow("drops/drops", {}, json)
-
-
-def annotate(
-    run: RunArgument,
-    domain: RunDomainOption = "",
-    batches: BatchesOption = 2,
-    overlap: OverlapOption = None,
-    auto_feedback: AutoFeedbackOption = False,
-    json: JsonOption = False,
-) -> None:
-    """Start the annotation of a run whose candidates are made.
-
-    Example: `abcdlink annotate spring-news --overlap 2`
-    """
-    from abcdlink.layout import POOLS
-    from abcdlink.store import open_run
-
-    open_run(run).require(POOLS, "candidates")
-    annotation = {"batches": batches, "overlap": overlap, "auto_feedback": auto_feedback}
-    start_flow("annotate/annotate", {"run": run, "domain": domain, "annotation": annotation}, json)
-
-
-def accept_feedback(run: RunArgument) -> None:
-    """Say that the feedback round is over: the next batch starts.
-
-    Example: `abcdlink feedback accept spring-news`
-    """
-    from abcdlink.store import open_run
-    from tasks.projects import WaitsFor, waiting_of
-
-    waiting = waiting_of(open_run(run), "annotate")
-    if waiting is None or waiting.kind is not WaitsFor.COORDINATOR:
-        annotators = waiting is not None and waiting.kind is WaitsFor.ANNOTATORS
-        what = f"the annotators of {waiting.slug}" if waiting and annotators else "nothing"
-        msg = f"run {run!r} waits for {what}, not for feedback"
-        raise InputError(msg, "look at the run in the Prefect UI")
-    use_local_server()
-    from flows.watch import reach_server
-    from tasks.runs import resume
-
-    reach_server()
-    if resume(waiting.flow_run):
-        say(f"Run {run} goes on after the feedback on {waiting.slug}.")
-    else:
-        msg = f"run {run!r} is not suspended any more"
-        raise InputError(msg, "look at the run in the Prefect UI: it was resumed already, or it ended")
 
 
 def demo(

@@ -185,6 +185,15 @@ class AnnotationParameters(Parameters):
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
     )
+    deadline_days: int | None = Field(
+        None, ge=1, le=365, description="Days until each batch shall be done; empty: no deadline."
+    )
+    late_days: int = Field(3, ge=1, le=365, description="Days without an answer after which an annotator is late.")
+    reminder_block: str = Field(
+        "",
+        pattern=r"^([\w-]+/[\w-]+)?$",
+        description="Notification block that reminders are sent by, as slack-webhook/annotators; empty: none is sent.",
+    )
     auto_feedback: bool = Field(
         False, description="Go on after a feedback round at once, without waiting for the coordinator."
     )

@@ -14,6 +14,7 @@ from abcdlink.errors import AbcdlinkError
 from abcdlink.store import open_run
 from flows.artifacts import key
 from flows.asking import batch_in_words, batch_waited_for
+from flows.people import check_earlier, look_after
 from tasks.approaches import look_at_batch
 from tasks.projects import WaitsFor, look, waiting_of
 from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
@@ -30,6 +31,8 @@ LONG_FLOWS = [*SUSPENDING, "generate"]
 @flow(name="reconcile")
 def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
     """Resume the runs whose annotators or LLM are done, and reschedule the runs whose process died.
+
+    On the way it shows who did how much, reminds of deadlines, and sees answers that were changed later.
 
     Args:
         stale_seconds: a running flow that gave no sign of life for so long is started again; it gives one every
@@ -62,11 +65,14 @@ def resume_if_complete(name: str, flow_run: FlowRun) -> None:
     if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or waiting.flow_run != str(flow_run.id):
         return
     progress = look(run, waiting.slug)
+    told = f"{progress.done} of {progress.tasks} tasks done"
     create_progress_artifact(
         key=key(run, waiting.slug, "progress"),
         progress=100.0 * progress.done / max(progress.tasks, 1),
-        description=f"Run {run}, {waiting.slug}: {progress.done} of {progress.tasks} tasks done",
+        description=f"Run {run}, {waiting.slug}: {told}",
     )
+    look_after(store, waiting.slug, told)
+    check_earlier(store)
     if progress.complete:
         get_run_logger().info("Run %s: %s is complete: the run goes on.", run, waiting.slug)
         resume(flow_run.id)

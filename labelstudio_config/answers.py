@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from abcdlink.judgments import Annotator
+from labelstudio_config.anomalies import Namer, anomalies_in, drafts_in
 from labelstudio_config.snapshot import Answer, Snapshot
 
 SIMULATED_DOMAIN = "@simulated.invalid"
@@ -13,6 +14,9 @@ SIMULATED_DOMAIN = "@simulated.invalid"
 
 ANNOTATOR = "annotator"
 """What the pseudonyms of a run's annotators begin with."""
+
+STRANGER = "someone without an answer"
+"""Who has drafts only and therefore no pseudonym."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +44,23 @@ def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence
     """
     known = with_pseudonyms(annotators, snapshot)
     pseudonym = {annotator.account: annotator.annotator for annotator in known}
-    anomalies = _about_tasks(snapshot)
     newest: list[tuple[str, Answer]] = []
     skips: list[tuple[str, str]] = []
     in_order = ((key, user) for key in keys for user in sorted(snapshot.accounts_of(key)))
     for key, user in in_order:
-        answer, *older = snapshot.answers[key, user]
-        who = pseudonym[snapshot.account(user)]
-        if older:
-            anomalies.append(f"{who} answered the task {key} {len(older) + 1} times; the newest counts")
+        answer, who = snapshot.answers[key, user][0], pseudonym[snapshot.account(user)]
         if answer.skipped:
             skips.append((who, key))
         else:
             newest.append((who, answer))
-    return Answers(newest, skips, known, anomalies)
+    name = namer(known)
+    return Answers(newest, skips, known, [*anomalies_in(snapshot, name), *drafts_in(snapshot, name)])
+
+
+def namer(annotators: Sequence[Annotator]) -> Namer:
+    """Return what calls the accounts of annotators by their pseudonyms."""
+    pseudonym = {annotator.account: annotator.annotator for annotator in annotators}
+    return lambda account: pseudonym.get(account, STRANGER)
 
 
 def choices(answer: Answer) -> dict[str, list[str]]:
@@ -86,12 +93,3 @@ def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: s
             simulated = account.endswith(SIMULATED_DOMAIN)
             known.append(Annotator(annotator=f"{role}-{len(known) + 1}", account=account, simulated=simulated))
     return known
-
-
-def _about_tasks(snapshot: Snapshot) -> list[str]:
-    said = [f"the task {key} was pushed and is no longer in Label Studio" for key in snapshot.vanished]
-    if snapshot.foreign:
-        said.append(
-            f"{snapshot.foreign} tasks in the project {snapshot.project} are not of this batch and are left out"
-        )
-    return said

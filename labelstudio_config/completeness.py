@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import ServiceError
 from labelstudio_config.client import Client
 from labelstudio_config.snapshot import Snapshot, read_project
 
@@ -14,9 +13,9 @@ from labelstudio_config.snapshot import Snapshot, read_project
 class Progress(Record):
     """How far the annotators are.
 
-    ``tasks``: tasks that are in Label Studio. ``done``: those that enough annotators submitted or
-    skipped. ``annotators``: account -> tasks it submitted or skipped. ``vanished``: keys of tasks
-    that were pushed and are gone; they are not waited for.
+    ``tasks``: tasks that were pushed. ``done``: those that enough annotators submitted or skipped, in
+    Label Studio or before the task was deleted there. ``annotators``: account -> tasks it submitted or
+    skipped. ``vanished``: keys of tasks that are not in Label Studio.
     """
 
     tasks: int
@@ -27,7 +26,7 @@ class Progress(Record):
 
 
 def progress_of(client: Client, title: str, keys: Collection[str], overlap: int) -> Progress:
-    """Read from the annotations how far a pushed project is.
+    """Read from the annotations that are there now how far a pushed project is.
 
     Args:
         client: the server.
@@ -36,25 +35,24 @@ def progress_of(client: Client, title: str, keys: Collection[str], overlap: int)
         overlap: how many annotators each task needs.
 
     Raises:
-        ServiceError: when the project, or every task in it, is gone (nobody could ever complete it),
-            or Label Studio does not answer.
+        ServiceError: when the project is gone, or Label Studio does not answer.
     """
-    snapshot = read_project(client, title, keys)
-    if snapshot.vanished and len(snapshot.vanished) == len(keys):
-        msg = f"the project {title!r} of Label Studio at {client.url} holds no task that was pushed"
-        raise ServiceError(msg, "push it again")
-    return progress_in(snapshot, keys, overlap)
+    return progress_in(read_project(client, title, keys), keys, overlap)
 
 
 def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
     """Count from a snapshot; for the arguments see ``progress_of``."""
-    there = set(keys) - set(snapshot.vanished)
     per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
-    done = sum(len(snapshot.accounts_of(key)) >= overlap for key in there)
+    done = len(keys) - len(open_keys(snapshot, keys, overlap))
     return Progress(
-        tasks=len(there),
+        tasks=len(keys),
         done=done,
-        complete=done == len(there),
+        complete=done == len(keys),
         annotators=dict(sorted(per_account.items())),
         vanished=snapshot.vanished,
     )
+
+
+def open_keys(snapshot: Snapshot, keys: Collection[str], overlap: int) -> list[str]:
+    """Return the keys of the tasks that are not done."""
+    return [key for key in keys if len(snapshot.accounts_of(key)) < overlap]

@@ -1,4 +1,4 @@
-"""What lies in Label Studio for one project: its tasks by key, and each annotator's answers to them.
+"""What counts of one project: its tasks by key, and each annotator's answers to them.
 
 The fields ``is_labeled``, ``total_annotations`` and ``finished_task_number`` of Label Studio stay
 stale for ever when several people submit at once, so everything is read from the annotations.
@@ -6,24 +6,25 @@ stale for ever when several people submit at once, so everything is read from th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from labelstudio_config.client import Client
+from labelstudio_config.kept import Kept, remember
 from labelstudio_config.projects import require_project
 
 DELETED_ACCOUNT = 0
-"""Stands for the account of an annotation whose account is gone."""
+"""Stands for the account of an annotation whose account was gone before it was first seen."""
 
 
 @dataclass(frozen=True)
 class Answer:
     """One annotation of one task: submitted or skipped, never a draft.
 
-    ``data``: of the task. ``raw``: the annotation as Label Studio has it.
+    ``data``: of the task, without the documents. ``raw``: the annotation as Label Studio has it.
     """
 
     key: str
@@ -41,19 +42,26 @@ class Answer:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tasks of some keys as they lie in Label Studio.
+    """The tasks of some keys, those that are gone included as they were last seen.
 
-    ``answers``: (task key, account id) -> answers, newest first. ``vanished``: keys without a task.
-    ``foreign``: number of tasks that have another key. ``raw``: the tasks as they came, without the
-    documents.
+    ``answers``: (task key, account id) -> answers, newest first. ``vanished``: keys without a task in
+    Label Studio. ``foreign``: number of tasks that have another key.
     """
 
-    project: int
-    accounts: Mapping[int, str]
     answers: dict[tuple[str, int], list[Answer]]
     vanished: tuple[str, ...]
     foreign: int
-    raw: list[dict[str, Any]]
+    kept: Kept
+
+    @property
+    def project(self) -> int:
+        """The id of the project."""
+        return self.kept.project
+
+    @property
+    def raw(self) -> list[dict[str, Any]]:
+        """The tasks as they came, without the documents; those that are gone last."""
+        return [*self.kept.tasks, *(gone.task for gone in self.kept.gone)]
 
     def accounts_of(self, key: str) -> set[int]:
         """Return the ids of the accounts that submitted or skipped a task."""
@@ -68,11 +76,11 @@ class Snapshot:
 
     def account(self, user: int) -> str:
         """Return the e-mail address of an account, or a name that says what is known of it."""
-        return self.accounts.get(user, f"account-{user}" if user else "deleted-account")
+        return self.kept.accounts.get(user, f"account-{user}" if user else "deleted-account")
 
 
 def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
-    """Read the tasks of a project and the answers to them.
+    """Read the tasks of a project and the answers to them, as they are now.
 
     Args:
         client: the server.
@@ -83,37 +91,40 @@ def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
         ServiceError: when there is no such project, or Label Studio does not answer.
     """
     project = require_project(client, title)
-    return snapshot_of(project, client.tasks(project), client.accounts(), keys)
+    return snapshot_of(remember(None, project, client.tasks(project), client.accounts(), datetime.now(UTC)), keys)
 
 
-def snapshot_of(
-    project: int, tasks: Sequence[dict[str, Any]], accounts: Mapping[int, str], keys: Collection[str]
-) -> Snapshot:
-    """Sort exported tasks into a snapshot; for the arguments see ``read_project``."""
+def snapshot_of(kept: Kept, keys: Collection[str]) -> Snapshot:
+    """Sort what was seen of a project; ``keys``: of the tasks that were pushed."""
     wanted = set(keys)
-    mine = [task for task in tasks if task["data"].get("task_key") in wanted]
+    mine = [task for task in kept.tasks if task["data"].get("task_key") in wanted]
+    gone = [one.task for one in kept.gone if one.task["data"].get("task_key") in wanted]
     answers: dict[tuple[str, int], list[Answer]] = {}
-    for task in mine:
+    for task in (*mine, *gone):
         for answer in _answers(task):
             answers.setdefault((answer.key, answer.user), []).append(answer)
     for group in answers.values():
         group.sort(key=lambda answer: answer.age, reverse=True)
     present = {task["data"]["task_key"] for task in mine}
     return Snapshot(
-        project=project,
-        accounts=accounts,
         answers=answers,
         vanished=tuple(key for key in keys if key not in present),
-        foreign=len(tasks) - len(mine),
-        raw=[_without_documents(task) for task in tasks],
+        foreign=len(kept.tasks) - len(mine),
+        kept=kept,
     )
+
+
+def user_of(annotation: dict[str, Any]) -> int:
+    """Return the id of the account: Label Studio gives an id, an object, or nothing when it is deleted."""
+    completed_by = annotation["completed_by"]
+    return int(completed_by["id"] if isinstance(completed_by, dict) else completed_by or DELETED_ACCOUNT)
 
 
 def _answers(task: dict[str, Any]) -> list[Answer]:
     return [
         Answer(
             key=task["data"]["task_key"],
-            user=_user(annotation["completed_by"]),
+            user=user_of(annotation),
             at=datetime.fromisoformat(annotation["updated_at"]),
             skipped=bool(annotation["was_cancelled"]),
             raw=annotation,
@@ -121,13 +132,3 @@ def _answers(task: dict[str, Any]) -> list[Answer]:
         )
         for annotation in task["annotations"]
     ]
-
-
-def _user(completed_by: int | dict[str, Any] | None) -> int:
-    """Return the id of the account: Label Studio gives an id, an object, or nothing when it is deleted."""
-    return int(completed_by["id"] if isinstance(completed_by, dict) else completed_by or DELETED_ACCOUNT)
-
-
-def _without_documents(task: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the documents: they are the same for all tasks of a pair and lie in the run folder."""
-    return {**task, "data": {name: value for name, value in task["data"].items() if not name.endswith("_html")}}

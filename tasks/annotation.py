@@ -14,21 +14,17 @@ from abcdlink.agreement import Agreement, agreement
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.export import export_dataset
-from abcdlink.feedback import memos
-from abcdlink.judgments import Annotator, Judgment, Pool
-from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, NATURAL, POOLS, batch_file, batch_slug
+from abcdlink.feedback import guidelines_for
+from abcdlink.judgments import Judgment
+from abcdlink.layout import AGREEMENT, JUDGMENTS, NATURAL, batch_file, batch_slug
 from abcdlink.report import write_report
 from abcdlink.store import Store, open_run
-from labelstudio_config.linking import batch_project, batch_tasks, pull_batch
+from labelstudio_config.html import guidelines_html
+from labelstudio_config.linking import batch_project, batch_tasks
+from tasks.batch_results import ANOMALIES, keep_agreement, keep_result, pools_of, pulled_of
+from tasks.observing import last_seen, observe
 from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
 from tasks.retrying import SERVICE_RETRIES
-
-
-def pools_of(store: Store, batch: int | None = None) -> list[Pool]:
-    """Return the pools of one batch, or of all."""
-    store.require(POOLS, "candidates")
-    pools = store.read_records(POOLS, Pool)
-    return pools if batch is None else [pool for pool in pools if pool.batch == batch]
 
 
 @task(task_run_name="push batch {batch}", **SERVICE_RETRIES)
@@ -39,24 +35,21 @@ def push(run: str, domain: str, batch: int, overlap: int) -> PushedProject:
         return read_pushed(store, slug)
     meaning = find_domain(domain)
     tasks = batch_tasks(run, batch, pools_of(store, batch), read_corpus_from(store, NATURAL), meaning)
-    return push_project(store, slug, batch_project(run, batch, meaning, overlap), tasks)
+    shown = guidelines_html(guidelines_for(store, batch, meaning.guidelines))
+    project = batch_project(run, batch, meaning, overlap).model_copy(update={"instruction": shown})
+    return push_project(store, slug, project, tasks)
 
 
 @task(task_run_name="pull batch {batch}", **SERVICE_RETRIES)
 def pull(run: str, batch: int) -> dict[str, int]:
-    """Read the judgments of a batch; returns counts. The judgments file is written last."""
-    store, name = open_run(run), batch_file(batch, JUDGMENTS)
-    if not store.exists(name):
-        known = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
-        result = pull_batch(label_studio(), run, batch, pools_of(store, batch), known)
-        store.write_json(batch_file(batch, "annotations.json"), result.raw)
-        store.write_records(ANNOTATORS, result.annotators)
-        store.write_records(batch_file(batch, "skips.jsonl"), result.skips)
-        store.write_json(batch_file(batch, "anomalies.json"), result.anomalies)
-        store.write_records(name, result.judgments)
+    """Read the judgments of a batch from what was last seen of it; returns counts."""
+    store = open_run(run)
+    if pulled_of(store, batch) is None:
+        pushed = read_pushed(store, batch_slug(batch))
+        keep_result(store, batch, last_seen(store, pushed) or observe(store, label_studio(), pushed))
     return {
-        "judgments": len(store.read_records(name, Judgment)),
-        "anomalies": len(store.read_json(batch_file(batch, "anomalies.json"))),
+        "judgments": len(store.read_records(batch_file(batch, JUDGMENTS), Judgment)),
+        "anomalies": len(store.read_json(batch_file(batch, ANOMALIES))),
     }
 
 
@@ -65,29 +58,18 @@ def measure(run: str, batch: int, overlap: int) -> Agreement:
     """Compute kappa and acceptance rates of one batch."""
     store, name = open_run(run), batch_file(batch, AGREEMENT)
     if not store.exists(name):
-        result = agreement(store.read_records(batch_file(batch, JUDGMENTS), Judgment), overlap)
-        store.write_text(name, result.model_dump_json(indent=2))
+        return keep_agreement(store, batch, overlap)
     return Agreement.model_validate_json(store.read_text(name))
-
-
-@task(task_run_name="feedback memos of batch {batch}")
-def write_memos(run: str, batch: int) -> dict[str, str]:
-    """Write one memo per annotator; returns annotator -> Markdown."""
-    store = open_run(run)
-    texts = memos(
-        store.read_records(batch_file(batch, JUDGMENTS), Judgment),
-        read_corpus_from(store, NATURAL),
-        pools_of(store, batch),
-    )
-    for annotator, text in texts.items():
-        store.write_text(batch_file(batch, f"feedback/{annotator}.md"), text)
-    return texts
 
 
 @task(task_run_name="data set and report")
 def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     """Put the batches together: judgments, agreement over all, data set, report; returns where they are."""
-    store = open_run(run)
+    return put_together(open_run(run), batches, overlap)
+
+
+def put_together(store: Store, batches: int, overlap: int) -> dict[str, Any]:
+    """Write the judgments of all batches, the agreement over all, data set and report; returns where they are."""
     judgments = [
         judgment
         for batch in range(1, batches + 1)

@@ -9,16 +9,19 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from prefect import task
+from prefect import get_run_logger, task
 
 from abcdlink.corpus.records import Record
 from abcdlink.layout import project_file, waiting_file
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
+from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.client import Client, connect
-from labelstudio_config.completeness import Progress, progress_of
+from labelstudio_config.completeness import Progress, progress_in
 from labelstudio_config.projects import Project
 from labelstudio_config.push import push_tasks
+from labelstudio_config.snapshot import Snapshot
+from tasks.observing import keep_tasks, not_said_yet, observe, push_back
 from tasks.retrying import SERVICE_RETRIES
 
 PUSHED = "pushed.json"
@@ -69,6 +72,7 @@ def push_project(
     """
     name = project_file(slug, PUSHED)
     if not store.exists(name):
+        keep_tasks(store, slug, project, tasks)
         result = push_tasks(label_studio(), project, tasks)
         pushed = PushedProject(
             slug=slug,
@@ -94,9 +98,24 @@ def read_pushed(store: Store, slug: str) -> PushedProject:
 
 @task(task_run_name="look at {slug}", **SERVICE_RETRIES)
 def look(run: str, slug: str) -> Progress:
-    """Read how far the annotators of a project are."""
-    pushed = read_pushed(open_run(run), slug)
-    return progress_of(label_studio(), pushed.title, pushed.task_keys, pushed.overlap)
+    """Read how far the annotators of a project are, push back what is missing, and say once what looks wrong."""
+    store = open_run(run)
+    pushed, snapshot = see(store, slug)
+    for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
+        get_run_logger().warning("Run %s, %s: %s.", run, slug, line)
+    return progress_in(snapshot, pushed.task_keys, pushed.overlap)
+
+
+def see(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
+    """Read and keep what lies in Label Studio for a project, and push back the unfinished tasks that are gone."""
+    client, pushed = label_studio(), read_pushed(store, slug)
+    snapshot = observe(store, client, pushed)
+    back = push_back(store, client, pushed, snapshot)
+    if back is None:
+        return pushed, snapshot
+    pushed = pushed.model_copy(update={"project_id": back.project_id, "url": back.url})
+    store.write_text(project_file(slug, PUSHED), pushed.model_dump_json(indent=2))
+    return pushed, observe(store, client, pushed)
 
 
 def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str) -> None:

@@ -22,6 +22,7 @@ from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
 from abcdlink.layout import (
     ANNOTATORS,
     BENCHMARK,
+    CHANGED,
     GENERATION,
     JUDGMENTS,
     NATURAL,
@@ -62,7 +63,7 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """All that a report tells of one run."""
+    """All that a report tells of one run. ``changes``: answers that are not any more what the figures are made of."""
 
     key: str
     manifest: dict[str, Any]
@@ -79,6 +80,7 @@ class Content:
     annotators: list[Annotator]
     skips: list[Skip]
     anomalies: list[str]
+    changes: list[str]
     applicants: list[Applicant]
     qualified: tuple[str, ...] | None
     ratings: list[RatingSummary]
@@ -202,6 +204,7 @@ def gather(store: Store) -> Content:
     shortlist = Shortlist.model_validate_json(store.read_text(SHORTLIST)) if store.exists(SHORTLIST) else None
     chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
     anomalies = {batch: _json(store, batch_file(batch, "anomalies.json")) or [] for batch in batches}
+    changes = {batch: (_json(store, batch_file(batch, CHANGED)) or {}).get("changes", []) for batch in batches}
     return Content(
         key=store.key,
         manifest=store.manifest,
@@ -218,6 +221,7 @@ def gather(store: Store) -> Content:
         annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
+        changes=[f"Batch {batch}: {line}" for batch, lines in changes.items() for line in lines],
         applicants=ranked(applicants_of(store)),
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
         ratings=summarise(ratings_of(store)) if has_ratings(store) else [],

@@ -1,0 +1,201 @@
+"""Commands of batches: ``annotate start``, ``status``, ``pull``, ``check``, ``reassign``, ``requeue``.
+
+Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
+from abcdlink.cli.results import print_agreement
+from abcdlink.store import Store, existing_run
+from flows.commands import AutoFeedbackOption, BatchesOption, OverlapOption, start_flow
+
+if TYPE_CHECKING:
+    from labelstudio_config.attendance import Attendance
+    from tasks.desk import Status
+
+BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Number of the batch.")]
+MaybeBatchOption = Annotated[
+    int | None, typer.Option("--batch", min=1, help="Number of the batch; default: all that lie in Label Studio.")
+]
+DeadlineOption = Annotated[
+    int | None, typer.Option("--deadline-days", min=1, help="Days until a batch shall be done; default: no deadline.")
+]
+LateOption = Annotated[
+    int, typer.Option("--late-days", min=1, help="Days without an answer after which an annotator is late.")
+]
+BlockOption = Annotated[
+    str, typer.Option("--reminders", help="Prefect notification block that reminders are sent by, as type/name.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    annotate = typer.Typer(help="Batches in front of annotators.", no_args_is_help=True)
+    annotate.command("start")(start)
+    annotate.command("status")(status)
+    annotate.command("pull")(pull)
+    annotate.command("check")(check)
+    annotate.command("reassign")(reassign)
+    annotate.command("requeue")(requeue)
+    app.add_typer(annotate, name="annotate")
+
+
+def start(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    batches: BatchesOption = 2,
+    overlap: OverlapOption = None,
+    deadline_days: DeadlineOption = None,
+    late_days: LateOption = 3,
+    reminders: BlockOption = "",
+    auto_feedback: AutoFeedbackOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Start the annotation of a run whose candidates are made.
+
+    Example: `abcdlink annotate start spring-news --overlap 2 --deadline-days 14`
+    """
+    from abcdlink.layout import POOLS
+    from abcdlink.store import open_run
+
+    open_run(run).require(POOLS, "candidates")
+    annotation = {
+        "batches": batches,
+        "overlap": overlap,
+        "deadline_days": deadline_days,
+        "late_days": late_days,
+        "reminder_block": reminders,
+        "auto_feedback": auto_feedback,
+    }
+    start_flow("annotate/annotate", {"run": run, "domain": domain, "annotation": annotation}, json)
+
+
+def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
+    """Show who did how many tasks of each batch, who is late, and the deadline.
+
+    Example: `abcdlink annotate status spring-news`
+    """
+    from tasks import desk
+
+    store = existing_run(run)
+    found = [desk.status(store, number) for number in _batches(store, batch)]
+    if json:
+        print_json({"run": run, "batches": [one.model_dump(mode="json") for one in found]})
+        return
+    for one in found:
+        _show_status(run, one)
+    if not found:
+        say(f"No batch of run {run} lies in Label Studio.")
+
+
+def pull(
+    run: RunArgument,
+    batch: BatchOption = 1,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Only tell kappa and acceptance so far; nothing of the batch is replaced.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Pull a batch again, after answers were changed in Label Studio; what was pulled before is kept beside.
+
+    Example: `abcdlink annotate pull spring-news --batch 1 --partial`
+    """
+    from tasks import desk
+
+    store = existing_run(run)
+    if partial:
+        so_far = desk.pull_partial(store, batch)
+        if json:
+            print_json(so_far.model_dump(mode="json"))
+        else:
+            print_agreement(so_far, f"Run {run}, batch {batch} so far")
+        return
+    again = desk.pull_again(store, batch)
+    if json:
+        print_json(again.model_dump(mode="json"))
+        return
+    _tell([f"this is pull {again.version} of batch {batch}", *(again.changes or ["nothing had changed"])])
+
+
+def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
+    """Tell whether answers were changed in Label Studio after their batch was pulled.
+
+    Example: `abcdlink annotate check spring-news`
+    """
+    from tasks import desk
+    from tasks.batch_results import pulled_of
+
+    store = existing_run(run)
+    numbers = [number for number in _batches(store, batch) if batch or pulled_of(store, number)]
+    found = {number: changed.changes if (changed := desk.check(store, number)) else () for number in numbers}
+    if json:
+        print_json({"run": run, "changes": {str(number): list(changes) for number, changes in found.items()}})
+        return
+    for number, changes in found.items():
+        _tell([f"batch {number}: {line}" for line in changes] or [f"batch {number}: nothing has changed"])
+    if any(found.values()):
+        say(f"The figures of run {run} are of before these changes: `abcdlink annotate pull` makes them anew.")
+
+
+def reassign(
+    run: RunArgument,
+    account: Annotated[str, typer.Option("--from", help="Who is not waited for any more: account or pseudonym.")],
+    batch: BatchOption = 1,
+    to: Annotated[str, typer.Option("--to", help="Account that does the work instead.")] = "",
+    json: JsonOption = False,
+) -> None:
+    """Stop waiting for an annotator, and say how another does the open tasks.
+
+    Example: `abcdlink annotate reassign spring-news --batch 1 --from ada@example.org --to ben@example.org`
+    """
+    from tasks import desk
+
+    _answer(desk.reassign(existing_run(run), batch, account, to), json)
+
+
+def requeue(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> None:
+    """Offer skipped tasks again to those who skipped them; they are waited for again.
+
+    Example: `abcdlink annotate requeue spring-news --batch 1`
+    """
+    from tasks import desk
+
+    _answer(desk.requeue(existing_run(run), batch) or ["no task of this batch is skipped"], json)
+
+
+def _batches(store: Store, batch: int | None) -> list[int]:
+    from tasks.desk import batches_pushed
+
+    return batches_pushed(store) if batch is None else [batch]
+
+
+def _show_status(run: str, found: Status) -> None:
+    pulled = f", pull {found.pulled}" if found.pulled else ""
+    deadline = f", deadline {found.schedule.deadline:%Y-%m-%d %H:%M} UTC" if found.schedule.deadline else ""
+    title = f"{run}: batch {found.batch}, {found.done} of {found.tasks} tasks done{pulled}{deadline}"
+    columns = ("account", "annotator", "last answer", "state", "done", "open", "days since")
+    print_table(title, columns, [_row(one) for one in found.people], texts=4)
+    out.print(f"{found.overlap} annotators for each task: {found.url}", soft_wrap=True, markup=False)
+
+
+def _row(one: Attendance) -> tuple[Any, ...]:
+    last = f"{one.last:%Y-%m-%d %H:%M}" if one.last else "none"
+    state = "relieved" if one.relieved else "late" if one.late else ""
+    return one.account, one.annotator, last, state, one.done, one.open, one.days
+
+
+def _answer(sentences: list[str], json: bool) -> None:
+    if json:
+        print_json({"said": sentences})
+    else:
+        _tell(sentences)
+
+
+def _tell(sentences: list[str]) -> None:
+    for sentence in sentences:
+        out.print(f"{sentence[0].upper()}{sentence[1:]}", soft_wrap=True, markup=False)

@@ -1,0 +1,81 @@
+"""While a run waits for people: who did how much, reminders, and whether answers of earlier batches were changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from prefect import get_run_logger
+
+from abcdlink.layout import batch_file, project_file
+from abcdlink.store import Store
+from flows.artifacts import key, table
+from labelstudio_config.attendance import Attendance
+from tasks.attendance import attendance, reminder_due, schedule_of, send_reminder
+from tasks.batch_results import pulled_of
+from tasks.desk import batches_pushed, check
+from tasks.notifying import notify_by
+from tasks.observing import last_seen
+from tasks.projects import read_pushed
+
+SHOWN = "attendance.json"
+CHECKED = "checked.json"
+BETWEEN_CHECKS = timedelta(hours=1)
+"""A check reads a whole batch from Label Studio."""
+
+
+def show_attendance(run: str, slug: str, rows: Sequence[Attendance], told: str) -> None:
+    """Show who did how much of a project."""
+    table(key(run, slug, "annotators"), [row_of(one) for one in rows], f"Run {run}, {slug}: {told}")
+
+
+def row_of(one: Attendance) -> dict[str, Any]:
+    """Return one row of the table of annotators."""
+    return {
+        "account": one.account,
+        "annotator": one.annotator,
+        "done": one.done,
+        "open": one.open,
+        "last answer": f"{one.last:%Y-%m-%d %H:%M} UTC" if one.last else "none",
+        "days since": one.days,
+        "late": "relieved" if one.relieved else "yes" if one.late else "no",
+    }
+
+
+def look_after(store: Store, slug: str, told: str) -> None:
+    """Show the annotators of the project that a run waits for when something is new, and remind where that is due.
+
+    It is told from what was seen just before.
+    """
+    pushed, now = read_pushed(store, slug), datetime.now(UTC)
+    snapshot = last_seen(store, pushed)
+    if snapshot is None:
+        return
+    rows = attendance(store, pushed, snapshot, now)
+    shown = [row_of(one) for one in rows]
+    name = project_file(slug, SHOWN)
+    if not store.exists(name) or store.read_json(name) != shown:
+        show_attendance(store.key, slug, rows, told)
+        store.write_json(name, shown)
+    text = reminder_due(store, pushed, snapshot, rows, now)
+    if text:
+        block = schedule_of(store, slug).block
+        reminder = send_reminder(store, pushed, text, partial(notify_by, block) if block else None, now)
+        get_run_logger().warning("%s\n(%s)", text, reminder.sent)
+
+
+def check_earlier(store: Store) -> None:
+    """Compare batches that were pulled with Label Studio, each once an hour, and say what has changed."""
+    now = datetime.now(UTC)
+    for batch in batches_pushed(store):
+        name = batch_file(batch, CHECKED)
+        if pulled_of(store, batch) is None:
+            continue
+        if store.exists(name) and now - datetime.fromisoformat(store.read_json(name)) < BETWEEN_CHECKS:
+            continue
+        store.write_json(name, now.isoformat())
+        if changed := check(store, batch):
+            for line in changed.changes:
+                get_run_logger().warning("Run %s, batch %d, after it was pulled: %s.", store.key, batch, line)

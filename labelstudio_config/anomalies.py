@@ -1,0 +1,145 @@
+"""What looks wrong in a project, in plain words: one sentence for each thing, for the coordinator."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection
+from datetime import datetime
+
+from labelstudio_config.kept import Fate, GoneTask
+from labelstudio_config.snapshot import Snapshot, user_of
+
+Namer = Callable[[str], str]
+"""E-mail address of an account -> what the account is called in the sentences."""
+
+
+def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
+    """Say what was deleted, answered twice, skipped, or is not of this project.
+
+    Args:
+        snapshot: what counts of the project.
+        name: how the sentences call an account.
+    """
+    return [
+        *_gone_projects(snapshot),
+        *_gone_tasks(snapshot),
+        *_deleted_answers(snapshot, name),
+        *_removed_accounts(snapshot, name),
+        *_twice(snapshot, name),
+        *_skips(snapshot, name),
+        *_foreign(snapshot),
+    ]
+
+
+def drafts_in(snapshot: Snapshot, name: Namer) -> list[str]:
+    """Say who began tasks without submitting them; drafts of what was submitted are left out."""
+    left: defaultdict[str, list[str]] = defaultdict(list)
+    for task in snapshot.kept.tasks:
+        submitted = {snapshot.account(user_of(annotation)) for annotation in task["annotations"]}
+        for account in dict.fromkeys(str(draft.get("user")) for draft in task["drafts"]):
+            if account not in submitted:
+                left[account].append(task["data"].get("task_key", ""))
+    return [
+        f"{name(account)} left {len(keys)} drafts that were never submitted ({', '.join(keys)})"
+        for account, keys in left.items()
+    ]
+
+
+def unqualified_in(snapshot: Snapshot, qualified: Collection[str] | None, name: Namer) -> list[str]:
+    """Say who answered without being qualified; ``None``: whoever answers is."""
+    if qualified is None:
+        return []
+    answered = Counter(snapshot.account(user) for _, user in snapshot.answers)
+    return [
+        f"{name(account)} answered {count} tasks without being confirmed after the qualification"
+        for account, count in answered.items()
+        if account.lower() not in qualified
+    ]
+
+
+def _gone_projects(snapshot: Snapshot) -> list[str]:
+    said = [
+        f"the project {number} was deleted with {len(tasks)} tasks (noted {_day(tasks[0].noted)}); "
+        f"{_their_answers(tasks)}"
+        for number, tasks in _by_project(snapshot).items()
+        if _is_gone(snapshot, number)
+    ]
+    if not (snapshot.kept.there or said):
+        said.append("the project is not in Label Studio")
+    return said
+
+
+def _gone_tasks(snapshot: Snapshot) -> list[str]:
+    known = {one.task["data"].get("task_key") for one in snapshot.kept.gone}
+    never = [key for key in snapshot.vanished if key not in known and snapshot.kept.there]
+    deleted = [
+        (one.task["data"].get("task_key"), one)
+        for number, tasks in _by_project(snapshot).items()
+        if not _is_gone(snapshot, number)
+        for one in tasks
+    ]
+    return [
+        *(f"the task {key} was pushed and is not in Label Studio" for key in never),
+        *(f"the task {key} was deleted (noted {_day(one.noted)}); {_their_answers([one])}" for key, one in deleted),
+    ]
+
+
+def _by_project(snapshot: Snapshot) -> dict[int, list[GoneTask]]:
+    found: defaultdict[int, list[GoneTask]] = defaultdict(list)
+    for one in snapshot.kept.gone:
+        found[one.project].append(one)
+    return found
+
+
+def _is_gone(snapshot: Snapshot, project: int) -> bool:
+    return project != snapshot.kept.project or not snapshot.kept.there
+
+
+def _their_answers(tasks: list[GoneTask]) -> str:
+    count = sum(len(one.task["annotations"]) for one in tasks)
+    return f"the {count} answers to it count as last seen" if count else "nobody had answered"
+
+
+def _deleted_answers(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [
+        f"the answer of {name(snapshot.account(user_of(one.annotation)))} to the task {one.key}, "
+        f"given {_day(datetime.fromisoformat(one.annotation['updated_at']))}, was deleted (noted {_day(one.noted)}) "
+        "and does not count"
+        for one in snapshot.kept.earlier
+        if one.fate is Fate.DELETED
+    ]
+
+
+def _removed_accounts(snapshot: Snapshot, name: Namer) -> list[str]:
+    answered = {user for _, user in snapshot.answers}
+    return [
+        f"the account of {name(snapshot.account(user))} was removed; the answers stay"
+        for user in snapshot.kept.removed
+        if user in answered
+    ]
+
+
+def _twice(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [
+        f"{name(snapshot.account(user))} answered the task {key} {len(answers)} times; the newest counts"
+        for (key, user), answers in snapshot.answers.items()
+        if len(answers) > 1
+    ]
+
+
+def _skips(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [
+        f"{name(snapshot.account(user))} skipped the task {key}"
+        for (key, user), answers in snapshot.answers.items()
+        if answers[0].skipped
+    ]
+
+
+def _foreign(snapshot: Snapshot) -> list[str]:
+    if not snapshot.foreign:
+        return []
+    return [f"{snapshot.foreign} tasks in the project {snapshot.project} are not of this run and are left out"]
+
+
+def _day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,221 @@
+"""What a coordinator does with a batch that is in front of annotators: look, pull, hand on, offer again.
+
+Plain functions: the command line calls them in its own process, the flow ``desk`` from the Prefect UI.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from abcdlink.agreement import Agreement
+from abcdlink.corpus.records import Record
+from abcdlink.errors import InputError
+from abcdlink.layout import CHANGED, JUDGMENTS, REPORT, batch_file, batch_slug
+from abcdlink.report import write_report
+from abcdlink.store import Store
+from labelstudio_config.answers import namer
+from labelstudio_config.attendance import Attendance
+from labelstudio_config.completeness import open_keys, progress_in
+from labelstudio_config.fingerprints import differences
+from labelstudio_config.snapshot import Snapshot
+from tasks.annotation import put_together
+from tasks.attendance import Schedule, attendance, relieve, schedule_of
+from tasks.batch_results import (
+    Changed,
+    Pulled,
+    annotators_of,
+    changed_of,
+    keep_agreement,
+    keep_partial,
+    keep_result,
+    pulled_of,
+    set_aside,
+)
+from tasks.observing import observe
+from tasks.projects import PushedProject, is_pushed, label_studio, see
+
+
+class Status(Record):
+    """How far a batch is. ``pulled``: which pull the run holds, 0 where it was not pulled yet."""
+
+    batch: int
+    url: str
+    tasks: int
+    done: int
+    overlap: int
+    schedule: Schedule
+    pulled: int
+    people: tuple[Attendance, ...]
+
+
+class PulledAgain(Record):
+    """What came of pulling again; no changes: everything stayed as it was."""
+
+    version: int
+    changes: tuple[str, ...]
+
+
+def status(store: Store, batch: int) -> Status:
+    """Tell how far a batch is and who does it."""
+    pushed, snapshot = _see(store, batch)
+    progress, pulled = progress_in(snapshot, pushed.task_keys, pushed.overlap), pulled_of(store, batch)
+    return Status(
+        batch=batch,
+        url=pushed.url,
+        tasks=progress.tasks,
+        done=progress.done,
+        overlap=pushed.overlap,
+        schedule=schedule_of(store, pushed.slug),
+        pulled=pulled.version if pulled else 0,
+        people=tuple(attendance(store, pushed, snapshot, datetime.now(UTC))),
+    )
+
+
+def batches_pushed(store: Store) -> list[int]:
+    """Return the numbers of the batches that lie in Label Studio."""
+    batches = int(store.manifest.get("annotation", {}).get("batches", 0))
+    return [batch for batch in range(1, batches + 1) if is_pushed(store, batch_slug(batch))]
+
+
+def check(store: Store, batch: int) -> Changed | None:
+    """Compare a batch that was pulled with what lies in Label Studio now; ``None``: nothing is different.
+
+    What is different is noted in ``changed.json``, and the report, where there is one, says that it is stale.
+    """
+    _, snapshot = _see(store, batch)
+    pulled, before = _require_pulled(store, batch), changed_of(store, batch)
+    changes = _differences(store, pulled, snapshot)
+    if not changes:
+        _forget_changes(store, batch)
+        return None
+    if before is None or before.changes != changes:
+        noted = Changed(noted=datetime.now(UTC), changes=changes)
+        store.write_text(batch_file(batch, CHANGED), noted.model_dump_json(indent=2))
+        _report_anew(store)
+    return changed_of(store, batch)
+
+
+def pull_again(store: Store, batch: int) -> PulledAgain:
+    """Read a batch anew; what was read before is kept beside as a numbered version.
+
+    Everything that is made of the judgments is made anew. Killed on the way, the same call goes on:
+    the note that the batch has changed is removed last.
+    """
+    pushed, snapshot = _see(store, batch)
+    pulled = _require_pulled(store, batch)
+    changes = _differences(store, pulled, snapshot)
+    version = pulled.version
+    if changes:
+        set_aside(store, batch, version)
+        version += 1
+        keep_result(store, batch, snapshot, version)
+    keep_agreement(store, batch, pushed.overlap)
+    if store.exists(JUDGMENTS):
+        put_together(store, int(store.manifest["annotation"]["batches"]), pushed.overlap)
+    store.folder.remove(batch_file(batch, CHANGED))
+    _report_anew(store)
+    return PulledAgain(version=version, changes=changes)
+
+
+def pull_partial(store: Store, batch: int) -> Agreement:
+    """Tell kappa and acceptance as if the batch ended now, without touching its own files."""
+    pushed, snapshot = _see(store, batch)
+    return keep_partial(store, batch, snapshot, pushed.overlap)
+
+
+def requeue(store: Store, batch: int) -> list[str]:
+    """Offer skipped tasks again to those who skipped them; returns one sentence for each.
+
+    The skips are kept in the run, taken away in Label Studio, and their tasks are waited for again.
+    """
+    pushed, snapshot = _see(store, batch)
+    name, wanted = namer(annotators_of(store)), set(pushed.task_keys)
+    there = {one["id"] for task in snapshot.kept.tasks for one in task["annotations"]}
+    skipped = [
+        (answer.raw["id"], f"{snapshot.account(user)} ({name(snapshot.account(user))}) is offered the task {key} again")
+        for (key, user), answers in snapshot.answers.items()
+        for answer in answers
+        if answer.skipped and key in wanted and answer.raw["id"] in there
+    ]
+    client = label_studio()
+    for annotation, _ in skipped:
+        client.delete_annotation(annotation)
+    observe(store, client, pushed, requeued={annotation for annotation, _ in skipped})
+    return [said for _, said in skipped]
+
+
+def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:
+    """Stop waiting for an annotator; returns in words what is left to do, and by whom it can be done.
+
+    Label Studio Community assigns tasks to nobody: through the link of the batch, whoever opens it is
+    offered each task that fewer people than needed have answered. So nothing is changed there; who was
+    relieved is noted in the run, for tables, lateness and reminders.
+
+    Raises:
+        InputError: when the account has nothing to do with this batch, or both are the same.
+    """
+    pushed, snapshot = _see(store, batch)
+    rows = {row.account: row for row in attendance(store, pushed, snapshot, datetime.now(UTC))}
+    by_name = {name.lower(): row for row in rows.values() for name in (row.account, row.annotator) if name}
+    if account.lower() not in by_name:
+        msg = f"{account!r} has no part in batch {batch} of run {store.key!r}"
+        raise InputError(msg, f"name one of {', '.join(rows) or 'nobody: no one has answered yet'}")
+    relieved = by_name[account.lower()]
+    to = by_name[to.lower()].account if to.lower() in by_name else to
+    if to == relieved.account:
+        msg = f"{account!r} cannot be relieved by the same account"
+        raise InputError(msg, "name another account, or none: whoever opens the link can do it")
+    relieve(store, pushed.slug, relieved.account, to)
+    return _in_words(pushed, snapshot, relieved, to)
+
+
+def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, to: str) -> list[str]:
+    unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
+    left, tasks = len(unfinished), len(pushed.task_keys)
+    offered = (
+        "Label Studio assigns tasks to nobody: through this link, whoever opens it is offered each task that fewer "
+        f"than {pushed.overlap} people have answered; nothing had to be changed there, and drafts block nobody"
+    )
+    said = [
+        f"{relieved.account} is not waited for any more; the {relieved.done} tasks she answered stay",
+        f"{left} of {tasks} tasks wait for another answer; to {relieved.open} of them she gave none",
+        offered,
+        f"give this link to {to or 'the one who takes over'}: {pushed.url}",
+    ]
+    mine = {key for key, user in snapshot.answers if snapshot.account(user) == to}
+    if twice := sum(key in mine for key in unfinished):
+        said.append(f"{twice} of the open tasks {to} has answered already: these need a third person")
+    if to and to not in snapshot.kept.accounts.values():
+        said.append(f"{to} has no account yet: send the invitation link first (Organization, Invite in Label Studio)")
+    return said
+
+
+def _see(store: Store, batch: int) -> tuple[PushedProject, Snapshot]:
+    slug = batch_slug(batch)
+    if not is_pushed(store, slug):
+        msg = f"batch {batch} of run {store.key!r} is not in Label Studio"
+        raise InputError(msg, f"start it with `abcdlink annotate start {store.key}`, or name another batch")
+    return see(store, slug)
+
+
+def _require_pulled(store: Store, batch: int) -> Pulled:
+    pulled = pulled_of(store, batch)
+    if pulled is None:
+        msg = f"batch {batch} of run {store.key!r} is not complete: it was not pulled yet"
+        raise InputError(msg, "the run pulls it when its annotators are done; `--partial` shows what is there so far")
+    return pulled
+
+
+def _differences(store: Store, pulled: Pulled, snapshot: Snapshot) -> tuple[str, ...]:
+    return tuple(differences(pulled.answers, snapshot, namer(annotators_of(store))))
+
+
+def _forget_changes(store: Store, batch: int) -> None:
+    if store.exists(batch_file(batch, CHANGED)):
+        store.folder.remove(batch_file(batch, CHANGED))
+        _report_anew(store)
+
+
+def _report_anew(store: Store) -> None:
+    if store.exists(REPORT):
+        write_report(store)

@@ -1,0 +1,48 @@
+"""Sending a text by a notification block of Prefect, such as a Slack webhook that the coordinator made in the UI."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import Any
+
+from abcdlink.errors import InputError, ServiceError
+
+
+def notify_by(name: str, subject: str, body: str) -> None:
+    """Send a text.
+
+    Args:
+        name: the block's type and name, as ``slack-webhook/annotators``.
+        subject: one line.
+        body: the text.
+
+    Raises:
+        InputError: when Prefect has no such block, or it sends no notifications.
+        ServiceError: when it could not be sent.
+    """
+    from prefect.blocks.abstract import NotificationBlock
+    from prefect.blocks.core import Block
+
+    mend = "make one on the page Blocks of the Prefect UI, and name it by its type and name"
+    try:
+        block = Block.load(name)
+    except ValueError:
+        msg = f"Prefect has no block {name!r}"
+        raise InputError(msg, mend) from None
+    if not isinstance(block, NotificationBlock):
+        msg = f"the block {name!r} sends no notifications"
+        raise InputError(msg, mend)
+    try:
+        with block.raise_on_failure():
+            sending: Any = block.notify(body=body, subject=subject)
+            if isawaitable(sending):
+                asyncio.run(_done(sending))
+    except Exception as error:  # noqa: BLE001 - every kind of block fails in its own way
+        msg = f"the block {name!r} could not send a notification: {error}"
+        raise ServiceError(msg, "look at the block in the Prefect UI") from None
+
+
+async def _done(sending: Awaitable[None]) -> None:
+    await sending
