@@ -51,7 +51,7 @@ def instruction(criteria: Sequence[Criterion]) -> str:
     return (
         f"# Rate each document\n\nRead document A, and document B beside it. Then rate document A, from 1 to {HIGHEST}:"
         f"\n\n{asked}\n\nUse all values. Each criterion stands for itself: a fluent document may be of something else. "
-        "Every value has its key, which stands beside it; Ctrl and Enter submits."
+        "Every value has its key, which stands beside it; Ctrl and Enter submits. Enter keeps a comment."
     )
 
 
