@@ -13,7 +13,8 @@ from abcdlink.recall import Recall
 from abcdlink.report import write_report
 from abcdlink.stages.recall import make_sample, measure_recall, overlap_of, read_sample
 from abcdlink.store import open_run
-from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, pull_exhaustive
+from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, judgments_in
+from tasks.observing import last_seen, observe
 from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
 from tasks.retrying import SERVICE_RETRIES
 
@@ -40,12 +41,14 @@ def push(run: str, domain: str) -> PushedProject:
 
 @task(task_run_name="pull the sampled sources", **SERVICE_RETRIES)
 def pull(run: str) -> dict[str, int]:
-    """Read the judgments; returns counts. The judgments file, apart from those of batches, is written last."""
+    """Read the judgments from what was last seen; returns counts. Their file, apart from batches, is written last."""
     store = open_run(run)
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
         known = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
         corpus = read_corpus_from(store, NATURAL)
-        result = pull_exhaustive(label_studio(), run, read_sample(store).sources, corpus, known)
+        pushed = read_pushed(store, SLUG)
+        snapshot = last_seen(store, pushed) or observe(store, label_studio(), pushed)
+        result = judgments_in(snapshot, read_sample(store).sources, corpus, known)
         store.write_json("exhaustive/annotations.json", result.raw)
         store.write_records(ANNOTATORS, result.annotators)
         store.write_records("exhaustive/skips.jsonl", result.skips)
