@@ -44,7 +44,7 @@ MILESTONES = {
     POOL_COUNTS: "candidate pools built",
     project_file(batch_slug(1), PUSHED): "batch 1 is in Label Studio",
     batch_file(1, AGREEMENT): "batch 1 pulled and measured",
-    batch_file(1, "feedback/accepted.json"): "feedback round over",
+    batch_file(1, "feedback/outcome.json"): "feedback round over",
     project_file(batch_slug(2), PUSHED): "batch 2 is in Label Studio",
     batch_file(2, AGREEMENT): "batch 2 pulled and measured",
     REPORT: "data set and report written",
@@ -158,9 +158,9 @@ def judge(store: Store, waiting: Waiting) -> None:
 def invite(store: Store, waiting: Waiting) -> None:
     """Say what people open to annotate the batch that the run waits for."""
     pushed = read_pushed(store, waiting.slug)
-    batch, overlap = batch_of(waiting.slug), pushed.overlap
+    overlap = pushed.overlap
     lines = (
-        f"Batch {batch} of run {store.key!r} waits for {overlap} annotators. It is people's turn:",
+        f"{pushed.title!r} waits for {overlap} annotators. It is people's turn:",
         f"  1. Each annotator makes an account at {label_studio().invitation()}",
         "     (two people on one machine: the second one in a private window)",
         f"  2. and then judges the {len(pushed.task_keys)} tasks at {pushed.url}",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.layout import batch_slug
+from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.store import Store, open_run
 from labelstudio_config.simulate import simulate_batch
 from tasks.projects import WaitsFor, waiting_of
@@ -65,9 +65,10 @@ class Stack:
     def wait_until_waiting(self, flow_run: str, key: str, kind: WaitsFor, batch: int, seconds: float = 90) -> None:
         """Wait until the run is suspended for ``kind`` of ``batch``."""
         store, deadline = self.run(key), time.monotonic() + seconds
+        slug = feedback_slug(batch) if kind is WaitsFor.COORDINATOR else batch_slug(batch)
         while time.monotonic() < deadline:
             waiting = waiting_of(store, "annotate")
-            if waiting is not None and (waiting.kind, waiting.slug) == (kind, batch_slug(batch)):
+            if waiting is not None and (waiting.kind, waiting.slug) == (kind, slug):
                 self.prefect.wait(flow_run, "Suspended")
                 return
             time.sleep(0.5)

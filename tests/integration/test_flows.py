@@ -41,7 +41,8 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
     stack.reconcile()
     assert prefect.state(annotate) == "Suspended"
     assert not is_pushed(stack.run(key), batch_slug(2))
-    prefect.post(f"/flow_runs/{annotate}/resume")
+    form = {"clarifications": "", "label_studio_round": False}
+    prefect.post(f"/flow_runs/{annotate}/resume", {"run_input": form})
     stack.wait_until_waiting(annotate, key, WaitsFor.ANNOTATORS, 2)
     stack.simulate(key, 2)
     stack.reconcile()
