@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,14 +25,20 @@ TEMPLATE = PROGRAM.parents[1] / "template" / "label_studio.sqlite3"
 """The empty tables that `make setup` prepares; with them a start takes a fifth of the time."""
 
 
+def _is_not_ours() -> None:
+    pytest.fail("this Label Studio was not started here")
+
+
 @dataclass(frozen=True)
 class LabelStudioServer:
-    """Where the server is, and its coordinator's account."""
+    """Where the server is, its coordinator's account, and how it is stopped (as in a power cut) and started again."""
 
     url: str
     token: str = "0123456789abcdef0123456789abcdef01234567"
     email: str = "coordinator@example.org"
     password: str = "a-password-for-tests"
+    kill: Callable[[], None] = _is_not_ours
+    start: Callable[[], None] = _is_not_ours
 
 
 def free_port() -> int:
@@ -48,7 +54,28 @@ def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
     if not PROGRAM.exists():
         pytest.skip(f"Label Studio is not installed ({PROGRAM}); `make setup` installs it")
     port = free_port()
-    server = LabelStudioServer(f"http://127.0.0.1:{port}")
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        with log.open("ab") as output:
+            running.append(
+                subprocess.Popen(
+                    command,
+                    cwd=folder,
+                    env=environment,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            )
+        _wait(server, running[-1], log)
+
+    def kill() -> None:
+        process = running.pop()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    server = LabelStudioServer(f"http://127.0.0.1:{port}", kill=kill, start=start)
     database = folder / "data" / "label_studio.sqlite3"
     database.parent.mkdir()
     if TEMPLATE.exists():
@@ -67,22 +94,19 @@ def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
         "GIT_DIR": os.devnull,
         "DISABLE_SIGNUP_WITHOUT_LINK": "true",
     }
-    command = [PROGRAM, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
+    command = [str(PROGRAM), "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
     log = folder / "label-studio.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
     try:
-        _wait(server, process, log)
+        start()
         yield server
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        for process in running:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def _wait(server: LabelStudioServer, process: subprocess.Popen[bytes], log: Path) -> None:
