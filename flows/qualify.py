@@ -11,7 +11,6 @@ from itertools import count
 from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.input import RunInput
 from prefect.runtime import flow_run
-from pydantic import Field
 
 from abcdlink.errors import InputError
 from abcdlink.qualification import Applicant, applicants_of, confirm, proposal, screening_of
@@ -29,9 +28,9 @@ NAME = "qualify"
 
 
 class Decision(RunInput):
-    """Who may judge batches: the form that the coordinator fills in."""
+    """Who may judge batches, by pseudonym or account: the form that the coordinator fills in."""
 
-    qualified: list[str] = Field(min_length=1, description="Pseudonyms or accounts of applicants.")
+    qualified: list[str]
 
 
 @flow(name=NAME, flow_run_name="qualify {run}")
@@ -87,7 +86,7 @@ def show_applicants(store: Store, applicants: list[Applicant], best: list[Applic
 
 
 def decide(store: Store, best: list[Applicant]) -> Qualified:
-    """Suspend until the coordinator has said who is taken; a form that names someone else is asked for again."""
+    """Suspend until the coordinator has said who is taken; a form that names nobody or someone else comes again."""
     trouble = ""
     for attempt in count(1):
         wait_for(store, str(flow_run.id), NAME, WaitsFor.COORDINATOR, SLUG)
@@ -97,7 +96,8 @@ def decide(store: Store, best: list[Applicant]) -> Qualified:
             store.key,
         )
         form = Decision.with_initial_data(
-            description=f"{trouble}Who may judge batches? The proposal is filled in; the table is under Artifacts.",
+            description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as the table under "
+            "Artifacts shows them. The proposal is filled in.",
             qualified=[one.annotator for one in best],
         )
         # The same key in every process: what was filled in is read again when the run was killed after it.

@@ -8,7 +8,8 @@ from abcdlink.domain import find_domain
 from abcdlink.qualification.kept import ANOMALIES, gold_set_of, has_judgments, keep_judgments, people_of
 from abcdlink.qualification.prepare import prepare
 from abcdlink.store import open_run
-from labelstudio_config.qualification import pull_qualification, qualification_project, qualification_tasks
+from labelstudio_config.qualification import applications_in, qualification_project, qualification_tasks
+from tasks.observing import observe
 from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
 from tasks.retrying import SERVICE_RETRIES
 
@@ -38,6 +39,7 @@ def pull_applicants(run: str) -> dict[str, int]:
     """Read what applicants said; returns counts."""
     store = open_run(run)
     if not has_judgments(store):
-        result = pull_qualification(label_studio(), run, gold_set_of(store).pools, people_of(store))
+        seen = observe(store, label_studio(), read_pushed(store, SLUG))
+        result = applications_in(seen, gold_set_of(store).pools, people_of(store))
         keep_judgments(store, result.annotators, result.judgments, result.anomalies, result.raw)
     return {"applicants": len(people_of(store)), "anomalies": len(store.read_json(ANOMALIES))}

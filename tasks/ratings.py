@@ -9,7 +9,8 @@ from abcdlink.ratings import has_ratings, keep_ratings, kept_criteria, prepare, 
 from abcdlink.ratings.kept import ANOMALIES, raters_of
 from abcdlink.ratings.prepare import corpora_of
 from abcdlink.store import open_run
-from labelstudio_config.rating import pull_ratings, rating_project, rating_tasks
+from labelstudio_config.rating import rating_project, rating_tasks, ratings_in
+from tasks.observing import observe
 from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
 from tasks.retrying import SERVICE_RETRIES
 
@@ -38,6 +39,7 @@ def pull_documents(run: str) -> dict[str, int]:
     """Read what raters said; returns counts."""
     store = open_run(run)
     if not has_ratings(store):
-        result = pull_ratings(label_studio(), run, sample_of(store), kept_criteria(store), raters_of(store))
+        seen = observe(store, label_studio(), read_pushed(store, SLUG))
+        result = ratings_in(seen, sample_of(store), kept_criteria(store), raters_of(store))
         keep_ratings(store, result.raters, result.ratings, result.anomalies, result.raw)
     return {"raters": len(raters_of(store)), "anomalies": len(store.read_json(ANOMALIES))}

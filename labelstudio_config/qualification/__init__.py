@@ -6,10 +6,11 @@ from labelstudio_config.qualification.project import (
     qualification_tasks,
     qualification_title,
 )
-from labelstudio_config.qualification.pull import pull_qualification
+from labelstudio_config.qualification.pull import applications_in, pull_qualification
 
 __all__ = [
     "MOST_APPLICANTS",
+    "applications_in",
     "pull_qualification",
     "qualification_project",
     "qualification_tasks",

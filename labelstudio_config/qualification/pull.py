@@ -9,7 +9,7 @@ from labelstudio_config.answers import with_pseudonyms
 from labelstudio_config.client import Client
 from labelstudio_config.linking.pull import PullResult, judgments_in
 from labelstudio_config.qualification.project import qualification_title
-from labelstudio_config.snapshot import read_project
+from labelstudio_config.snapshot import Snapshot, read_project
 
 APPLICANT = "applicant"
 """What the pseudonyms of applicants begin with: they are not yet the run's annotators."""
@@ -29,6 +29,11 @@ def pull_qualification(
     Raises:
         ServiceError: when there is no such project, or Label Studio does not answer.
     """
+    snapshot = read_project(client, qualification_title(run_key), [pool.key for pool in pools])
+    return applications_in(snapshot, pools, applicants)
+
+
+def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Sequence[Annotator]) -> PullResult:
+    """Read judgments from what lies in Label Studio; for the arguments see ``pull_qualification``."""
     by_key = {pool.key: pool for pool in pools}
-    snapshot = read_project(client, qualification_title(run_key), by_key)
     return judgments_in(snapshot, by_key, with_pseudonyms(applicants, snapshot, APPLICANT))

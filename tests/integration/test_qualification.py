@@ -1,0 +1,195 @@
+"""Applicants and raters against real servers: all at once, nobody sees gold, the coordinator decides by form."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from abcdlink.corpus.io import read_corpus, write_corpus_to
+from abcdlink.corpus.records import PairKind
+from abcdlink.domain import find_domain
+from abcdlink.layout import NATURAL, SYNTHETIC
+from abcdlink.qualification import (
+    GoldSet,
+    applicants_of,
+    gold_set_of,
+    proposal,
+    qualified_accounts,
+    score_applicants,
+)
+from abcdlink.qualification.pair import gold_pair
+from abcdlink.qualification.pools import gold_set
+from abcdlink.qualification.records import GOLD
+from abcdlink.ratings import ratings_of, sample_of, summarise
+from abcdlink.stages.intake import describe_run
+from labelstudio_config.client import Client, connect
+from labelstudio_config.completeness import progress_of
+from labelstudio_config.projects import require_project
+from labelstudio_config.push import push_tasks
+from labelstudio_config.qualification import (
+    pull_qualification,
+    qualification_project,
+    qualification_tasks,
+    qualification_title,
+)
+from labelstudio_config.rating import rating_title
+from tasks.projects import WaitsFor, waiting_of
+from tests.integration.annotation import annotator, submit
+from tests.integration.label_studio_server import LabelStudioServer
+from tests.integration.stack import Stack
+
+Judge = Callable[[httpx.Client, int, str], None]
+"""Submits one task: session, task id, task key."""
+
+
+def work(client: Client, title: str, judges: dict[str, tuple[Judge, int]]) -> None:
+    """Let people with these names do their first so many tasks, all at the same time."""
+    project = require_project(client, title)
+    tasks = sorted((task["id"], task["data"]["task_key"]) for task in client.tasks(project))
+    with ExitStack() as stack, ThreadPoolExecutor(len(judges)) as people:
+        sessions = [stack.enter_context(annotator(client, name)) for name in judges]
+
+        def do(session: httpx.Client, judge: Judge, count: int) -> None:
+            for task, key in tasks[:count]:
+                judge(session, task, key)
+
+        done = [people.submit(do, s, judge, count) for s, (judge, count) in zip(sessions, judges.values(), strict=True)]
+        for one in done:
+            one.result()
+
+
+def like_gold(gold: GoldSet, wrong: int = 0) -> Judge:
+    """Judge as gold says, but for the first candidate of the first ``wrong`` tasks."""
+    pools = {pool.key: pool for pool in gold.pools}
+    mistaken = set(list(pools)[:wrong])
+
+    def judge(session: httpx.Client, task: int, key: str) -> None:
+        links = [candidate.method == GOLD for candidate in pools[key].candidates]
+        links[0] ^= key in mistaken
+        submit(session, task, ["Link" if link else "No Link" for link in links]).raise_for_status()
+
+    return judge
+
+
+def test_applicants_judge_at_the_same_time_and_see_no_gold(label_studio: LabelStudioServer) -> None:
+    client, domain, key = (
+        connect(label_studio.url, label_studio.token),
+        find_domain("news"),
+        f"r-{secrets.token_hex(4)}",
+    )
+    corpus = read_corpus(domain.sample_folder)
+    gold = gold_set(corpus, gold_pair(corpus), domain, key, 13)
+    title, size = qualification_title(key), len(gold.pools)
+    push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain))
+    people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size), "late": (like_gold(gold), size - 1)}
+    work(client, title, people)
+    keys = [pool.key for pool in gold.pools]
+    assert progress_of(client, title, keys, 2).complete
+    assert progress_of(client, title, keys, 3).done == size - 1
+
+    pulled = pull_qualification(client, key, gold.pools)
+    assert pulled.anomalies == []
+    names = {one.account.split("-")[0]: one.annotator for one in pulled.annotators}
+    scores = {one.annotator: one for one in score_applicants(gold.pools, pulled.judgments, pulled.annotators)}
+    assert scores[names["sure"]].kappa == 1
+    assert 0 < scores[names["rash"]].kappa < 1
+    assert (scores[names["late"]].done, scores[names["late"]].kappa) == (size - 1, 1)
+    assert [one.annotator for one in proposal(list(scores.values()), 3, 0.0)] == [names["sure"], names["rash"]]
+
+    # Everyone who can log in can read all of this.
+    there = json.dumps([task["data"] for task in client.tasks(require_project(client, title))])
+    sentences = {sentence.id for document in gold.corpus.documents.values() for sentence in document.sentences}
+    names = {gold.corpus.pairs[0].id, *gold.corpus.documents, *sentences, GOLD, "random", "method", "links"}
+    assert not [name for name in names if f'"{name}"' in there]
+
+
+def wait_until(stack: Stack, key: str, flow: str, flow_run: str, kind: WaitsFor) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        waiting = waiting_of(stack.run(key), flow)
+        if waiting is not None and waiting.kind is kind and stack.prefect.state(flow_run) == "Suspended":
+            return
+        time.sleep(0.5)
+    pytest.fail(f"{flow} does not wait for {kind} but: {waiting}, {stack.prefect.state(flow_run)}")
+
+
+def fill_in(stack: Stack, flow_run: str, names: list[str]) -> None:
+    """Resume with the filled-in form; for a moment after it is suspended, a run has no form yet."""
+    for _ in range(20):
+        answer = stack.prefect.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"qualified": names}})
+        if answer["status"] == "ACCEPT":
+            return
+        time.sleep(0.5)
+    pytest.fail(f"the form is not taken: {answer}")
+
+
+@pytest.mark.timeout(400)
+def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stack: Stack) -> None:
+    key, prefect, client = "new-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
+    asked = {"run": key, "domain": "news", "qualification": {"applicants": 2, "wanted": 1, "threshold": 0.5}}
+    flow_run = prefect.start("qualify/qualify", asked)
+    wait_until(stack, key, "qualify", flow_run, WaitsFor.ANNOTATORS)
+    gold = gold_set_of(stack.run(key))
+    size = len(gold.pools)
+    people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size)}
+    work(client, qualification_title(key), people)
+    stack.reconcile()
+    wait_until(stack, key, "qualify", flow_run, WaitsFor.COORDINATOR)
+    best = proposal(applicants_of(stack.run(key)), 1, 0.5)[0]
+    (table,) = [one for one in prefect.artifacts(flow_run) if one["key"] == f"{key}-applicants"]
+    rows = json.loads(table["data"])
+    assert (rows[0]["applicant"], rows[0]["proposed"]) == (best.annotator, "yes")
+    assert rows[0]["account"].startswith("sure-")
+
+    # A name that is none is asked for again, and so is an empty form.
+    for names in (["applicant-9"], []):
+        fill_in(stack, flow_run, names)
+        wait_until(stack, key, "qualify", flow_run, WaitsFor.COORDINATOR)
+        assert qualified_accounts(stack.run(key)) is None
+    fill_in(stack, flow_run, [best.annotator])
+    prefect.wait(flow_run, "Completed")
+    assert qualified_accounts(stack.run(key)) == {rows[0]["account"]}
+
+
+def rated(value: int) -> Judge:
+    def judge(session: httpx.Client, task: int, key: str) -> None:
+        result = [
+            {
+                "id": f"r{n}",
+                "from_name": f"rating_{n}",
+                "to_name": "doc_a",
+                "type": "choices",
+                "value": {"choices": [str(value)]},
+            }
+            for n in range(4)
+        ]
+        session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 9.5}).raise_for_status()
+
+    return judge
+
+
+@pytest.mark.timeout(400)
+def test_documents_of_a_run_are_rated(stack: Stack) -> None:
+    key, prefect, client = "rated-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
+    store, domain = stack.run(key), find_domain("news")
+    sample = read_corpus(domain.sample_folder)
+    describe_run(store, domain)
+    write_corpus_to(store, NATURAL, sample)
+    write_corpus_to(store, SYNTHETIC, sample.first_pairs(3))
+    flow_run = prefect.start("rate/rate", {"run": key, "rating": {"synthetic": 3, "natural": 2}})
+    wait_until(stack, key, "rate", flow_run, WaitsFor.ANNOTATORS)
+    work(client, rating_title(key), {"mild": (rated(4), 5), "strict": (rated(2), 5)})
+    stack.reconcile()
+    prefect.wait(flow_run, "Completed")
+    assert [one.kind for one in sample_of(store)].count(PairKind.SYNTHETIC) == 3
+    assert len(ratings_of(store)) == 2 * 5 * 4
+    for one in summarise(ratings_of(store)):
+        assert {kind: mean.mean for kind, mean in one.means.items()} == {PairKind.SYNTHETIC: 3, PairKind.NATURAL: 3}
+    assert f"{key}-ratings" in {one["key"] for one in prefect.artifacts(flow_run)}
