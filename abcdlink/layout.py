@@ -29,6 +29,11 @@ SAMPLE = "exhaustive/sample.json"
 """The source sentences whose every target sentence is judged."""
 EXHAUSTIVE_JUDGMENTS = "exhaustive/judgments.jsonl"
 RECALL = "exhaustive/recall.json"
+DISPUTED = "adjudication/disputed.jsonl"
+"""Pools of the candidates that an adjudicator is asked to decide."""
+ADJUDICATORS = "adjudication/adjudicators.jsonl"
+"""Who decides without being one of the annotators."""
+ADJUDICATIONS = "adjudications.jsonl"
 
 
 def safe(name: str) -> str:

@@ -6,7 +6,7 @@ The form shows the descriptions of the fields, and for a flow's own parameters t
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -254,7 +254,7 @@ class ExhaustiveParameters(Parameters):
         None, ge=1, le=10, description="Annotators who judge each source sentence; empty: as the domain says."
     )
     seed: int = Field(13, ge=0)
-    rule: LabelRule = Field(
+    rule: Literal[LabelRule.BOTH, LabelRule.MAJORITY] = Field(
         LabelRule.BOTH, description="What makes a sentence a gold link: all annotators say so, or most."
     )
 

@@ -91,5 +91,6 @@ def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: s
         account = snapshot.account(user)
         if account not in accounts:
             simulated = account.endswith(SIMULATED_DOMAIN)
-            known.append(Annotator(annotator=f"{role}-{len(known) + 1}", account=account, simulated=simulated))
+            number = 1 + sum(one.annotator.startswith(f"{role}-") for one in known)
+            known.append(Annotator(annotator=f"{role}-{number}", account=account, simulated=simulated))
     return known

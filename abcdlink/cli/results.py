@@ -92,7 +92,8 @@ def export(
     run: RunArgument,
     layout: Annotated[ExportFormat, typer.Option("--format", help="Layout of the data set.")] = ExportFormat.JSONL,
     rule: Annotated[
-        LabelRule, typer.Option("--rule", help="What makes a candidate a link: all who judged it say so, or most.")
+        LabelRule,
+        typer.Option("--rule", help="Who must call a candidate a link: all who judged it, most, or an adjudicator."),
     ] = LabelRule.BOTH,
     licence: Annotated[
         str, typer.Option("--licence", help="Licence of the data set, for the data card of huggingface: cc-by-4.0, ...")

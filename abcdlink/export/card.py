@@ -10,8 +10,9 @@ from typing import Any
 from abcdlink import __version__
 from abcdlink.agreement import agreement
 from abcdlink.domain import Domain
+from abcdlink.export.candidates import natural_order
 from abcdlink.export.dataset import Dataset
-from abcdlink.export.rules import MEANINGS
+from abcdlink.export.rules import MEANINGS, LabelRule, Provenance
 from abcdlink.judgments import BOTH, RANDOM
 from abcdlink.layout import SHORTLIST
 from abcdlink.stages.intake import domain_of
@@ -34,6 +35,7 @@ def card(dataset: Dataset) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     domain = domain_of(dataset.store)
+    decided = [c for c in dataset.candidates if c.provenance_adjudicated is Provenance.ADJUDICATED]
     environment = Environment(  # noqa: S701 - Markdown, in which our filter escapes what comes from the run
         loader=PackageLoader("abcdlink.export"),
         undefined=StrictUndefined,
@@ -55,7 +57,11 @@ def card(dataset: Dataset) -> str:
         agreement=agreement(dataset.judgments, dataset.needed),
         methods=_methods(dataset),
         provenance=Counter((c.provenance.value, _said(c.link)) for c in dataset.candidates),
-        meaning=MEANINGS[dataset.rule],
+        meanings=MEANINGS,
+        by_rule=_by_rule(dataset),
+        adjudicated=len(decided),
+        adjudicators=sorted({one.adjudicator for one in dataset.adjudications}, key=natural_order),
+        consensus=sum(c.consensus is True for c in decided),
         version=__version__,
     )
 
@@ -103,6 +109,12 @@ def _statistics(dataset: Dataset) -> dict[str, int]:
         "judgments": sum(len(c.judgments) for c in candidates),
         "annotators": len(dataset.annotators),
     }
+
+
+def _by_rule(dataset: Dataset) -> dict[LabelRule, Counter[str]]:
+    """Return rule -> candidates by label; ``adjudicated`` only where somebody decided."""
+    rules = [rule for rule in LabelRule if rule is not LabelRule.ADJUDICATED or dataset.adjudications]
+    return {rule: Counter(_said(getattr(c, f"link_{rule}")) for c in dataset.candidates) for rule in rules}
 
 
 def _methods(dataset: Dataset) -> dict[str, str]:

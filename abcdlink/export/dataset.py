@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
+from abcdlink.adjudication import Adjudication
 from abcdlink.agreement import required_judgments
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
@@ -16,7 +17,7 @@ from abcdlink.errors import InputError
 from abcdlink.export.candidates import LabelledCandidate, labelled_candidates, natural_order
 from abcdlink.export.rules import LabelRule
 from abcdlink.judgments import Annotator, Judgment
-from abcdlink.layout import ANNOTATORS, JUDGMENTS, NATURAL
+from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, ANNOTATORS, JUDGMENTS, NATURAL
 from abcdlink.store import Store
 
 
@@ -40,8 +41,8 @@ class JudgedPair(NamedTuple):
 class Dataset:
     """A run's judged candidates with what belongs to them.
 
-    ``needed``: judgments that a candidate needs to be labelled; ``simulated``: annotators behind whom
-    a program stands; ``licence``: as the coordinator gave it, empty when none was given.
+    ``needed``: judgments that a candidate needs to be labelled; ``simulated``: annotators and adjudicators
+    behind whom a program stands; ``licence``: as the coordinator gave it, empty when none was given.
     """
 
     store: Store
@@ -50,12 +51,15 @@ class Dataset:
     rule: LabelRule
     needed: int
     simulated: frozenset[str]
+    adjudications: list[Adjudication]
     licence: str = ""
 
     @cached_property
     def candidates(self) -> list[LabelledCandidate]:
         """The judged candidates in the order of the corpus."""
-        return labelled_candidates(self.judgments, self.corpus, self.rule, self.needed, self.simulated)
+        return labelled_candidates(
+            self.judgments, self.corpus, self.rule, self.needed, self.simulated, self.adjudications
+        )
 
     @cached_property
     def annotators(self) -> list[str]:
@@ -78,31 +82,47 @@ class Dataset:
 
 
 def gather(store: Store, rule: LabelRule, licence: str) -> Dataset:
-    """Read a run's judgments and corpus.
+    """Read a run's judgments, adjudications and corpus.
 
     Raises:
-        InputError: when the run has no judgments yet, or they name accounts instead of pseudonyms.
+        InputError: when the run has no judgments yet, or no adjudications for the rule that needs them, or
+            they name accounts instead of pseudonyms.
     """
     store.require(JUDGMENTS, "annotate")
+    if rule is LabelRule.ADJUDICATED:
+        store.require(ADJUDICATIONS, "adjudicate")
     judgments = store.read_records(JUDGMENTS, Judgment)
-    people = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
-    _refuse_accounts(store, judgments, people)
-    asked_for = store.manifest.get("annotation", {}).get("overlap")
+    adjudications = store.read_records(ADJUDICATIONS, Adjudication) if store.exists(ADJUDICATIONS) else []
+    people = [
+        person
+        for name in (ANNOTATORS, ADJUDICATORS)
+        if store.exists(name)
+        for person in store.read_records(name, Annotator)
+    ]
+    _refuse_accounts(store, JUDGMENTS, "judgment", [judgment.annotator for judgment in judgments], people)
+    _refuse_accounts(store, ADJUDICATIONS, "adjudication", [one.adjudicator for one in adjudications], people)
     return Dataset(
         store=store,
         corpus=read_corpus_from(store, NATURAL),
         judgments=judgments,
         rule=rule,
-        needed=asked_for or required_judgments(judgments),
+        needed=judgments_needed(store, judgments),
         simulated=frozenset(person.annotator for person in people if person.simulated),
+        adjudications=adjudications,
         licence=licence.strip(),
     )
 
 
-def _refuse_accounts(store: Store, judgments: list[Judgment], people: list[Annotator]) -> None:
-    """Raise ``InputError`` when a judgment tells who gave it: personal data never leave the run."""
+def judgments_needed(store: Store, judgments: Sequence[Judgment]) -> int:
+    """Return how many judgments a candidate of the run needs to be labelled."""
+    asked_for: int | None = store.manifest.get("annotation", {}).get("overlap")
+    return asked_for or required_judgments(judgments)
+
+
+def _refuse_accounts(store: Store, file: str, what: str, names: list[str], people: list[Annotator]) -> None:
+    """Raise ``InputError`` when a record tells who gave it: personal data never leave the run."""
     accounts = {person.account for person in people}
-    for number, judgment in enumerate(judgments, start=1):
-        if judgment.annotator in accounts or "@" in judgment.annotator:
-            msg = f"{store.where(JUDGMENTS)}, judgment {number}, names an account where a pseudonym belongs"
+    for number, name in enumerate(names, start=1):
+        if name in accounts or "@" in name:
+            msg = f"{store.where(file)}, {what} {number}, names an account where a pseudonym belongs"
             raise InputError(msg, "write a pseudonym such as annotator-1 in its place")

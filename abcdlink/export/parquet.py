@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.export.candidates import LabelledCandidate
 from abcdlink.export.dataset import Dataset, Files
+from abcdlink.export.rules import LabelRule
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,9 @@ def links_table(candidates: list[LabelledCandidate]) -> pa.Table:
     import pyarrow as pa
 
     judgment = pa.struct([("annotator", pa.string()), ("label", pa.string())])
-    types = {"batch": pa.int32(), "judgments": pa.list_(judgment), "link": pa.bool_(), "simulated": pa.bool_()}
+    by_rule = {f"link_{rule}": pa.bool_() for rule in LabelRule}
+    flags = dict.fromkeys(("link", "consensus", "simulated"), pa.bool_())
+    types = {"batch": pa.int32(), "judgments": pa.list_(judgment), **flags, **by_rule}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in LabelledCandidate.model_fields])
     rows = [
         {

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.export.candidates import LabelledCandidate
 from abcdlink.export.dataset import JudgedPair
+from abcdlink.export.rules import Provenance
 
 PLACEHOLDER = "\N{REPLACEMENT CHARACTER}"
 NOTHING_VISIBLE = "no visible character in it: shown as U+FFFD"
@@ -107,8 +108,11 @@ def judged_sentences(candidates: list[LabelledCandidate]) -> dict[tuple[str, str
 
 
 def said(candidate: LabelledCandidate) -> str:
-    """Return the judgments on a candidate as one line."""
-    return "; ".join(f"{annotator}: {label}" for annotator, label in candidate.judgments.items())
+    """Return the judgments on a candidate, and who decided where its label is a decision, as one line."""
+    opinions = [f"{annotator}: {label}" for annotator, label in candidate.judgments.items()]
+    if candidate.provenance is Provenance.ADJUDICATED:
+        opinions.append(f"decided by {candidate.adjudicator}: {candidate.adjudication}")
+    return "; ".join(opinions)
 
 
 def file_stem(judged: JudgedPair) -> str:

@@ -16,6 +16,8 @@ class LabelRule(StrEnum):
     """All who judged it said Link: the paper's rule."""
     MAJORITY = "majority"
     """More than half of those who judged it said Link; no label when as many said No Link."""
+    ADJUDICATED = "adjudicated"
+    """All who judged it said Link, or they differ and the adjudicator did; no label while nobody has decided."""
 
 
 class Provenance(StrEnum):
@@ -29,6 +31,10 @@ class Provenance(StrEnum):
     """Some said Link, not all: No Link by the rule ``both``."""
     TIE = "tie"
     """As many said Link as No Link: no label by the rule ``majority``."""
+    ADJUDICATED = "adjudicated"
+    """They differ, and an adjudicator said this."""
+    NOT_ADJUDICATED = "not adjudicated"
+    """They differ, and nobody has decided: no label by the rule ``adjudicated``."""
     INCOMPLETE = "incomplete"
     """Fewer judged it than were asked for: no label by any rule."""
 
@@ -36,6 +42,8 @@ class Provenance(StrEnum):
 MEANINGS = {
     LabelRule.BOTH: "a candidate is a link when all who judged it said Link",
     LabelRule.MAJORITY: "a candidate is a link when more than half of those who judged it said Link",
+    LabelRule.ADJUDICATED: "a candidate is a link when all who judged it said Link, or, where they differ, an "
+    "adjudicator did",
 }
 """The rules in the words of a data card."""
 
@@ -47,13 +55,14 @@ class Verdict(NamedTuple):
     provenance: Provenance
 
 
-def verdict(labels: Sequence[Label], rule: LabelRule, needed: int) -> Verdict:
+def verdict(labels: Sequence[Label], rule: LabelRule, needed: int, decision: Label | None = None) -> Verdict:
     """Return the label of one candidate.
 
     Args:
         labels: what those who judged it said; at least one.
         rule: which rule makes it a link.
         needed: judgments that a candidate needs to be labelled at all.
+        decision: what an adjudicator said; counts by the rule ``adjudicated``, where those who judged it differ.
     """
     links = sum(label is Label.LINK for label in labels)
     if len(labels) < needed:
@@ -62,6 +71,14 @@ def verdict(labels: Sequence[Label], rule: LabelRule, needed: int) -> Verdict:
         return Verdict(links > 0, Provenance.UNANIMOUS)
     if rule is LabelRule.BOTH:
         return Verdict(False, Provenance.NOT_UNANIMOUS)  # noqa: FBT003 - the label itself
+    if rule is LabelRule.ADJUDICATED:
+        return _decided(decision)
     if 2 * links == len(labels):
         return Verdict(None, Provenance.TIE)
     return Verdict(2 * links > len(labels), Provenance.MAJORITY)
+
+
+def _decided(decision: Label | None) -> Verdict:
+    if decision is None:
+        return Verdict(None, Provenance.NOT_ADJUDICATED)
+    return Verdict(decision is Label.LINK, Provenance.ADJUDICATED)

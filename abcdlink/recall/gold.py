@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from abcdlink.errors import InputError
 from abcdlink.export.rules import LabelRule, verdict
 from abcdlink.judgments import Judgment, Label, by_candidate
 from abcdlink.recall.records import Source
@@ -41,7 +42,13 @@ def gold_of(sources: Sequence[Source], judgments: Sequence[Judgment], rule: Labe
         judgments: one for each annotator, source and target sentence.
         rule: what makes a judged target a link.
         needed: annotators who must have judged a source; where there are fewer, it is incomplete.
+
+    Raises:
+        InputError: by the rule ``adjudicated``: exhaustive judgments are not adjudicated.
     """
+    if rule is LabelRule.ADJUDICATED:
+        msg = "exhaustive judgments are not adjudicated, so they have no gold links by that rule"
+        raise InputError(msg, f"use {LabelRule.BOTH} or {LabelRule.MAJORITY}")
     labels: dict[Source, dict[str, list[Label]]] = {source: {} for source in sources}
     for (pair, source, target), by_annotator in by_candidate(judgments).items():
         if (pair, source) in labels:

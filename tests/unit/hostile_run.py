@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from abcdlink.adjudication import Adjudication, disputed
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label
+from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 
@@ -75,8 +77,26 @@ def hostile_judgments() -> list[Judgment]:
     return judgments
 
 
+def hostile_adjudications() -> list[Adjudication]:
+    """Two of three disputed candidates decided, Link and No Link in turn; one by an annotator, with a comment."""
+    return [
+        Adjudication(
+            batch=1 + PAIRS.index(pair),
+            pair=pair,
+            source=source,
+            target=target,
+            adjudicator="annotator-10" if number == 0 else "adjudicator-1",
+            label=Label.LINK if number % 2 else Label.NO_LINK,
+            comment="ask marder",
+            consensus=number == 0,
+        )
+        for number, (pair, source, target) in enumerate(disputed(hostile_judgments(), 2))
+        if number % 3 < 2
+    ]
+
+
 def hostile_run(folder: Path) -> Store:
-    """Return the store of an annotated run; ``annotator-9`` is a program."""
+    """Return the store of an annotated and partly adjudicated run; ``annotator-9`` is a program."""
     store = Store(LocalFolder(folder / "hostile"), "hostile")
     describe_run(store, find_domain("news"))
     write_corpus_to(store, "natural", hostile_corpus())
@@ -84,4 +104,7 @@ def hostile_run(folder: Path) -> Store:
     people = zip(names, ACCOUNTS, strict=True)
     store.write_records("annotators.jsonl", [Annotator(annotator=n, account=a, simulated="9" in n) for n, a in people])
     store.write_records("judgments.jsonl", hostile_judgments())
+    decided_by = Annotator(annotator="adjudicator-1", account="adjudicator.luchs@example.org", simulated=False)
+    store.write_records(ADJUDICATORS, [decided_by])
+    store.write_records(ADJUDICATIONS, hostile_adjudications())
     return store

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from example_run import example_run
-from hostile_run import ACCOUNTS, PAIRS, TEXTS, hostile_corpus, hostile_run
+from hostile_run import ACCOUNTS, PAIRS, TEXTS, hostile_adjudications, hostile_corpus, hostile_run
 from typer.testing import CliRunner
 
 from abcdlink.agreement import agreement, read_judgment_file
@@ -21,7 +21,8 @@ from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, LabelledCandidate, LabelRule, Provenance, export_dataset, labelled_candidates
 from abcdlink.export.rules import verdict
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Judgment, Label, by_candidate
+from abcdlink.judgments import Annotator, Judgment, Label, by_candidate
+from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.store import Store
 
 
@@ -44,7 +45,7 @@ def rows_of(store: Store, rule: str = "both") -> list[LabelledCandidate]:
 def test_rules_agree_with_counting(votes: tuple[str, ...]):
     labels = [Label.LINK if vote == "L" else Label.NO_LINK for vote in votes]
     links, size = votes.count("L"), len(votes)
-    both, majority = (verdict(labels, rule, needed=2) for rule in LabelRule)
+    both, majority = (verdict(labels, rule, needed=2) for rule in (LabelRule.BOTH, LabelRule.MAJORITY))
     if size < 2:
         assert both == majority == (None, Provenance.INCOMPLETE)
         return
@@ -56,6 +57,64 @@ def test_rules_agree_with_counting(votes: tuple[str, ...]):
         == (links in (0, size))
     )
     assert (majority.provenance is Provenance.TIE) == (majority.link is None)
+
+
+@pytest.mark.parametrize("votes", ["LL", "NN", "LN", "LLN", "L"])
+@pytest.mark.parametrize("decision", [None, *Label])
+def test_a_decision_counts_only_where_annotators_differ(votes: str, decision: Label | None):
+    labels = [Label.LINK if vote == "L" else Label.NO_LINK for vote in votes]
+    link, provenance = verdict(labels, LabelRule.ADJUDICATED, 2, decision)
+    if len(votes) < 2:
+        assert (link, provenance) == (None, Provenance.INCOMPLETE)
+    elif len(set(votes)) == 1:
+        assert (link, provenance) == (votes[0] == "L", Provenance.UNANIMOUS)
+    elif decision is None:
+        assert (link, provenance) == (None, Provenance.NOT_ADJUDICATED)
+    else:
+        assert (link, provenance) == (decision is Label.LINK, Provenance.ADJUDICATED)
+    # No other rule knows of decisions.
+    for rule in (LabelRule.BOTH, LabelRule.MAJORITY):
+        assert verdict(labels, rule, 2, decision) == verdict(labels, rule, 2)
+
+
+def test_one_file_has_the_labels_by_all_rules(hostile: Store):
+    by_rule = {rule: rows_of(hostile, rule) for rule in LabelRule}
+    assert len({tuple(row.link for row in rows) for rows in by_rule.values()}) == 3
+    for rule, rows in by_rule.items():
+        for row, *others in zip(rows, *by_rule.values(), strict=True):
+            assert (row.link, row.provenance) == (getattr(row, f"link_{rule}"), getattr(row, f"provenance_{rule}"))
+            assert len({(o.link_both, o.link_majority, o.link_adjudicated, o.adjudicator) for o in others}) == 1
+    rows = by_rule[LabelRule.ADJUDICATED]
+    decided = {(a.pair, a.source, a.target): a for a in hostile_adjudications()}
+    assert {row.provenance for row in rows} == {
+        *(Provenance.UNANIMOUS, Provenance.ADJUDICATED, Provenance.NOT_ADJUDICATED, Provenance.INCOMPLETE)
+    }
+    for row in rows:
+        decision = decided.get((row.pair, row.source, row.target))
+        assert (row.adjudicator, row.adjudication, row.consensus) == (
+            (decision.adjudicator, decision.label, decision.consensus) if decision else (None, None, None)
+        )
+        if decision:
+            assert (row.link, row.provenance) == (decision.label is Label.LINK, Provenance.ADJUDICATED)
+
+
+def test_without_decisions_there_is_no_data_set_by_them(hostile: Store):
+    hostile.folder.remove(ADJUDICATIONS)
+    with pytest.raises(InputError, match=r"no adjudications\.jsonl yet .*'adjudicate'"):
+        export_dataset(hostile, "csv", "adjudicated")
+    rows = rows_of(hostile)
+    assert {row.link_adjudicated for row in rows if row.provenance_both is Provenance.NOT_UNANIMOUS} == {None}
+    assert {row.link_adjudicated for row in rows if row.provenance_both is Provenance.UNANIMOUS} == {True, False}
+
+
+def test_an_adjudicator_is_a_pseudonym_and_may_be_a_program(hostile: Store):
+    people = hostile.read_records(ADJUDICATORS, Annotator)
+    hostile.write_records(ADJUDICATORS, [person.model_copy(update={"simulated": True}) for person in people])
+    assert all(row.simulated for row in rows_of(hostile) if row.adjudicator == "adjudicator-1")
+    decided = hostile_adjudications()
+    hostile.write_records(ADJUDICATIONS, [decided[0].model_copy(update={"adjudicator": people[0].account})])
+    with pytest.raises(InputError, match="adjudication 1, names an account"):
+        export_dataset(hostile)
 
 
 def test_jsonl_holds_every_candidate_with_all_judgments(store: Store):

@@ -13,8 +13,9 @@ from hostile_run import PAIRS, TEXTS, hostile_corpus, hostile_run
 from abcdlink.agreement import agreement
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
-from abcdlink.export import LabelledCandidate, export_dataset
+from abcdlink.export import LabelledCandidate, LabelRule, export_dataset
 from abcdlink.judgments import Annotator, Judgment
+from abcdlink.layout import ADJUDICATIONS
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 
@@ -132,6 +133,25 @@ def test_the_card_of_a_hostile_run_counts_labels_by_provenance(tmp_path: Path):
         assert f"| {provenance} | {label} | {count} |" in text
     assert "1 of 3 annotators (annotator-9) are programs" in text
     assert all(sentence not in text for sentence in (*TEXTS[1:9], *PAIRS))
+
+
+def test_the_card_tells_labels_by_each_rule_and_who_decided(tmp_path: Path):
+    store = hostile_run(tmp_path)
+    _, text = card_of(store, rule="adjudicated")
+    export_dataset(store, "jsonl", "adjudicated")
+    rows = store.read_records("dataset/links.jsonl", LabelledCandidate)
+    for rule in LabelRule:
+        counts = [sum(getattr(row, f"link_{rule}") is link for row in rows) for link in (True, False, None)]
+        assert re.search(rf"^\| {rule}: .* \| {' . '.join(map(str, counts))} \|$", text, re.MULTILINE)
+    decided = [row for row in rows if row.adjudicator]
+    assert (
+        f"{len(decided)} candidates on which annotators differ were decided by adjudicator-1, annotator-10; 1 of"
+        in text
+    )
+    store.folder.remove(ADJUDICATIONS)
+    _, text = card_of(store)
+    assert "decided by" not in text
+    assert "| adjudicated:" not in text
 
 
 def test_without_its_domain_the_run_has_no_card(tmp_path: Path):

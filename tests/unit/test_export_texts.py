@@ -15,7 +15,7 @@ from hostile_run import PAIRS, TEXTS, hostile_corpus, hostile_run, sentence_id
 
 from abcdlink.corpus.records import Document, Pair, Sentence
 from abcdlink.errors import InputError
-from abcdlink.export import LabelledCandidate, LabelRule, export_dataset
+from abcdlink.export import LabelledCandidate, LabelRule, Provenance, export_dataset
 from abcdlink.store import Store
 
 SENTENCE = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Sentence"
@@ -120,6 +120,18 @@ def test_xmi_offsets_count_utf_16_units_as_uima_does(hostile: Store):
     raw = hostile.read_text(names[1])
     text = read_xmi(hostile, names[1]).cas.sofa_string
     assert max(int(end) for end in re.findall(r' end="(\d+)"', raw)) == len(text.encode("utf-16-le")) // 2 > len(text)
+
+
+@pytest.mark.parametrize("rule", LabelRule)
+def test_both_layouts_say_who_decided_where_the_label_is_a_decision(hostile: Store, rule: LabelRule):
+    names, _, rows = exported(hostile, "uima", rule)
+    said = [link.judgments for name in names[1:] for link in read_xmi(hostile, name).links]
+    decided = [words for words in said if words.endswith("; decided by adjudicator-1: Link")]
+    assert len(decided) == sum(bool(row.link) and row.provenance is Provenance.ADJUDICATED for row in rows)
+    assert bool(decided) == any("decided" in words for words in said) == (rule is LabelRule.ADJUDICATED)
+    names, _, _ = exported(hostile, "brat", rule)
+    notes = "".join(hostile.folder.read(name).decode() for name in names if name.endswith(".ann"))
+    assert notes.count("; decided by adjudicator-1: Link") == len(decided)
 
 
 def test_xmi_tells_who_judged_and_how(hostile: Store):

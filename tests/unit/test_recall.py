@@ -98,6 +98,11 @@ def test_more_than_there_are_gives_all_and_none_is_an_error():
         sample_sources(corpus(0), RULES, "run", 1, share=0.5)
 
 
+def test_there_is_no_gold_by_a_rule_that_needs_an_adjudicator():
+    with pytest.raises(InputError, match="not adjudicated"):
+        gold_of([("p", "s")], [], LabelRule.ADJUDICATED, 2)
+
+
 def test_gold_by_rule_with_ties_and_incomplete_sources():
     said = {"1": (True, True), "2": (True, False), "3": (False, False)}
     judgments = [judgment("s", target, n, link=link) for target, by in said.items() for n, link in enumerate(by)]

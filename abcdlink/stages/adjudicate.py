@@ -1,0 +1,93 @@
+"""Stage adjudicate: what is to be decided, what was decided, and the data set and report with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from abcdlink.adjudication import Adjudication, AdjudicationSummary, pools_to_decide, summarise
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.errors import InputError
+from abcdlink.export import LabelRule, export_dataset
+from abcdlink.export.dataset import judgments_needed
+from abcdlink.judgments import Annotator, Judgment, Pool
+from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, DISPUTED, JUDGMENTS, NATURAL, batch_file
+from abcdlink.report import write_report
+from abcdlink.store import Store
+
+STAGE = "adjudicate"
+
+
+def judged_so_far(store: Store, batches: Collection[int] = ()) -> list[Judgment]:
+    """Return the judgments of the batches that were pulled, put together or not; none named: of all.
+
+    Raises:
+        InputError: when there are none, or a named batch was not pulled.
+    """
+    pulled = batches_in(store)
+    parts = [JUDGMENTS] if store.exists(JUDGMENTS) else [batch_file(batch, JUDGMENTS) for batch in pulled]
+    judgments = [judgment for part in parts for judgment in store.read_records(part, Judgment)]
+    lost = sorted({*batches} - {judgment.batch for judgment in judgments})
+    if lost or not judgments:
+        what = f"of batch {lost[0]} " if lost else ""
+        msg = f"run {store.key!r} has no judgments {what}yet"
+        raise InputError(msg, "adjudicate when a batch has been pulled, or name batches that were")
+    return [judgment for judgment in judgments if not batches or judgment.batch in batches]
+
+
+def batches_in(store: Store) -> list[int]:
+    """Return the numbers of the batches that were pulled."""
+    names = (name.split("/") for name in store.folder.names("batches/"))
+    return sorted({int(parts[1]) for parts in names if parts[2:] == [JUDGMENTS]})
+
+
+def prepare_adjudication(store: Store, batches: Collection[int] = ()) -> list[Pool]:
+    """Return what is to be decided; disputes that are new are added to those that were kept before.
+
+    Raises:
+        InputError: as ``judged_so_far``, and when the corpus does not hold what was judged.
+    """
+    judgments = judged_so_far(store, batches)
+    asked = pools_in(store)
+    needed = judgments_needed(store, judged_so_far(store))
+    pools = pools_to_decide(judgments, read_corpus_from(store, NATURAL), store.key, needed, asked)
+    if pools != asked or not store.exists(DISPUTED):
+        store.write_records(DISPUTED, pools)
+    return pools
+
+
+def pools_in(store: Store) -> list[Pool]:
+    """Return what somebody is asked to decide."""
+    return store.read_records(DISPUTED, Pool) if store.exists(DISPUTED) else []
+
+
+def adjudicators_in(store: Store) -> list[Annotator]:
+    """Return who decided without being one of the annotators."""
+    return store.read_records(ADJUDICATORS, Annotator) if store.exists(ADJUDICATORS) else []
+
+
+def keep_adjudications(
+    store: Store, adjudications: Sequence[Adjudication], adjudicators: Sequence[Annotator]
+) -> dict[str, Any]:
+    """Write what was decided, then the data set (where all batches are put together) and the report anew.
+
+    Returns:
+        How much was decided, and where the data set and the report lie.
+    """
+    store.write_records(ADJUDICATORS, adjudicators)
+    store.write_records(ADJUDICATIONS, adjudications)
+    files: tuple[str, ...] = ()
+    if store.exists(JUDGMENTS):
+        files = export_dataset(store, rule=LabelRule.ADJUDICATED).files
+    return {"adjudications": len(adjudications), "dataset": list(files), "report": write_report(store)}
+
+
+def summary_of(store: Store) -> AdjudicationSummary:
+    """Count what was decided so far.
+
+    Raises:
+        InputError: when nothing was decided yet.
+    """
+    store.require(ADJUDICATIONS, STAGE)
+    judgments = judged_so_far(store)
+    return summarise(judgments, store.read_records(ADJUDICATIONS, Adjudication), judgments_needed(store, judgments))
