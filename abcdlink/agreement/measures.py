@@ -1,4 +1,4 @@
-"""Chance-corrected agreement on two labels, from two-by-two tables, with bootstrap intervals.
+"""Agreement of two annotators on two labels, from two-by-two tables, with bootstrap intervals.
 
 A table counts candidates by what a pair of annotators said:
 ``[both Link, only the first, only the second, neither]``.
@@ -7,19 +7,20 @@ A table counts candidates by what a pair of annotators said:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from abcdlink.agreement.bootstrap import RESAMPLES, interval, resampled
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from abcdlink.agreement.bootstrap import Counts, Floats
 
-    Floats = NDArray[np.float64]
-    Counts = NDArray[np.int64]
 
-RESAMPLES = 10_000
-CHUNK_CELLS = 4_000_000
-"""Weights held at once while resampling: 32 MB."""
+class Values(NamedTuple):
+    """The three measures of many tables, one value each; NaN where undefined."""
+
+    kappa: Floats
+    observed: Floats
+    ac1: Floats
 
 
 def cohen_kappa(table: Counts) -> float:
@@ -34,7 +35,7 @@ def gwet_ac1(tables: Floats | Counts) -> Floats:
 
     AC1 = (p_o - p_e) / (1 - p_e) with p_e = 2 q (1 - q), where q is the mean share of Link.
     """
-    link = _link_share(tables)
+    link = (2 * tables[..., 0] + tables[..., 1] + tables[..., 2]) / (2 * tables.sum(axis=-1))
     chance = 2 * link * (1 - link)
     ac1: Floats = (observed_agreement(tables) - chance) / (1 - chance)
     return ac1
@@ -43,12 +44,6 @@ def gwet_ac1(tables: Floats | Counts) -> Floats:
 def observed_agreement(tables: Floats | Counts) -> Floats:
     """Return the share of candidates with the same label twice, for tables of shape (..., 4)."""
     share: Floats = (tables[..., 0] + tables[..., 3]) / tables.sum(axis=-1)
-    return share
-
-
-def _link_share(tables: Floats | Counts) -> Floats:
-    """Return the share of Link among both annotators' labels, for tables of shape (..., 4)."""
-    share: Floats = (2 * tables[..., 0] + tables[..., 1] + tables[..., 2]) / (2 * tables.sum(axis=-1))
     return share
 
 
@@ -68,8 +63,22 @@ def kappas(tables: Floats | Counts) -> Floats:
     return result
 
 
-def kappa_interval(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES) -> tuple[float, float] | None:
-    """Return the 95 % percentile interval of the mean kappa, resampling source sentences.
+def mean_values(tables: Floats | Counts) -> Values:
+    """Return the measures of sets of tables, shape (sets, pairs of annotators, 4), as means over the pairs.
+
+    AC1 is left undefined where kappa is: with one label only there is nothing to agree on by chance.
+    """
+    import numpy as np
+
+    with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
+        warnings.filterwarnings("ignore", "Mean of empty slice")
+        kappa = kappas(tables)
+        ac1 = np.where(np.isnan(kappa), np.nan, gwet_ac1(tables))
+        return Values(*(np.nanmean(one, axis=1) for one in (kappa, observed_agreement(tables), ac1)))
+
+
+def resampled_values(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES) -> Values:
+    """Return the measures of each resample of source sentences.
 
     Candidates of one source are judged together and are not independent, so whole sources are drawn.
 
@@ -77,37 +86,17 @@ def kappa_interval(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES)
         by_source: tables of shape (sources, pairs of annotators, 4).
         seed: of the resampling.
         resamples: how often to resample.
+    """
+    import numpy as np
+
+    chunks = [mean_values(tables) for tables in resampled(by_source, seed, resamples)]
+    return Values(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
+
+
+def kappa_interval(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES) -> tuple[float, float] | None:
+    """Return the 95 % interval of the mean kappa, by bootstrap over sources; see ``resampled_values``.
 
     Returns:
         ``None`` when no resample has a defined kappa.
     """
-    import numpy as np
-
-    means = np.concatenate([_mean_kappas(weights, by_source) for weights in _weights(len(by_source), seed, resamples)])
-    means = means[~np.isnan(means)]
-    if not len(means):
-        return None
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)
-
-
-def _weights(units: int, seed: int, resamples: int) -> Iterator[Counts]:
-    """Yield how often each unit is drawn, in chunks of shape (resamples of the chunk, units)."""
-    import numpy as np
-
-    generator = np.random.default_rng(seed)
-    size = max(1, CHUNK_CELLS // units)
-    for start in range(0, resamples, size):
-        yield generator.multinomial(units, np.full(units, 1 / units), size=min(size, resamples - start))
-
-
-def _mean_kappas(weights: Counts, by_source: Counts) -> Floats:
-    """Return the mean kappa over pairs of annotators for each resample; NaN where none is defined."""
-    import numpy as np
-
-    # Sums stay below 2^53, so that float arithmetic (and its fast matrix product) is exact.
-    tables = np.tensordot(weights.astype(np.float64), by_source.astype(np.float64), axes=1)
-    with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
-        warnings.filterwarnings("ignore", "Mean of empty slice")
-        means: Floats = np.nanmean(kappas(tables), axis=1)
-    return means
+    return interval(resampled_values(by_source, seed, resamples).kappa)

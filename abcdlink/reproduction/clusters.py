@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.agreement.summary import accepted
+from abcdlink.agreement.groups import accepted
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.errors import InputError
 from abcdlink.judgments import Judgment, by_candidate

@@ -143,7 +143,7 @@ def test_interval_narrows_with_more_sources_and_does_not_depend_on_chunks(monkey
     assert wide is not None
     assert narrow is not None
     assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 3
-    monkeypatch.setattr("abcdlink.agreement.measures.CHUNK_CELLS", 70)
+    monkeypatch.setattr("abcdlink.agreement.bootstrap.CHUNK_CELLS", 70)
     assert kappa_interval(few, resamples=50) == pytest.approx(_interval_in_one_chunk(few))
 
 
