@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
 
 WANTED_LINKS = 30
 
 
-def gold_pair(corpus: Corpus, pair_id: str = "", links: int = WANTED_LINKS) -> Pair:
+def gold_pair(corpus: Corpus, rules: SourceFilter, pair_id: str = "", links: int = WANTED_LINKS) -> Pair:
     """Return the named pair, or the one whose number of gold links is nearest to ``links``, the first of equals.
+
+    ``rules``: links of source sentences that people are not shown do not count.
 
     Raises:
         InputError: when there is no such pair, or nobody has annotated it, or it has no links.
@@ -19,7 +22,7 @@ def gold_pair(corpus: Corpus, pair_id: str = "", links: int = WANTED_LINKS) -> P
         msg = f"the corpus {corpus.name!r} has no pair with gold links"
         raise InputError(msg, "give a corpus of annotated pairs, for instance one that `abcdlink import` wrote")
     if not pair_id:
-        return min(with_gold, key=lambda pair: abs(link_count(pair) - links))
+        return min(with_gold, key=lambda pair: abs(link_count(corpus, pair, rules) - links))
     found = next((pair for pair in with_gold if pair.id == pair_id), None)
     if found is None:
         known = any(pair.id == pair_id for pair in corpus.pairs)
@@ -30,6 +33,11 @@ def gold_pair(corpus: Corpus, pair_id: str = "", links: int = WANTED_LINKS) -> P
     return found
 
 
-def link_count(pair: Pair) -> int:
-    """Return the number of gold links of a pair."""
-    return sum(map(len, pair.sources_with_links.values()))
+def link_count(corpus: Corpus, pair: Pair, rules: SourceFilter) -> int:
+    """Return the number of gold links of a pair on source sentences that people are shown."""
+    source = corpus.source_of(pair)
+    return sum(
+        len(targets)
+        for name, targets in pair.sources_with_links.items()
+        if name in source.position and not rules.reason_to_leave_out(source.text_of(name))
+    )

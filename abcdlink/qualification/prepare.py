@@ -34,7 +34,7 @@ def prepare(
     if is_done(store, "qualification", POOLS, inputs):
         return gold_set_of(store)
     corpus = read_corpus(domain.sample_folder if corpus_folder == "sample" else corpus_folder)
-    gold = gold_set(corpus, gold_pair(corpus, pair, links), domain, store.key, seed)
+    gold = gold_set(corpus, gold_pair(corpus, domain.settings.sources, pair, links), domain, store.key, seed)
     if "domain" not in store.manifest:
         describe_run(store, domain)
     keep_gold_set(store, gold)

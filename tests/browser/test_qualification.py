@@ -21,7 +21,7 @@ from tests.browser.window import picture
 def test_an_applicant_judges_the_gold_pair_by_keyboard(page: Page, client: Client) -> None:
     domain, key = find_domain("news"), f"run-{secrets.token_hex(4)}"
     corpus = read_corpus(domain.sample_folder)
-    gold = gold_set(corpus, gold_pair(corpus), domain, key, 13)
+    gold = gold_set(corpus, gold_pair(corpus, domain.settings.sources), domain, key, 13)
     page.goto(push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain)).url)
     expect(page.locator(".xd-guide")).to_contain_text("Link")
     page.keyboard.press("Escape")
