@@ -1,0 +1,73 @@
+"""A gold pair, and people who applied with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.domain import Domain
+from abcdlink.judgments import Annotator, Judgment, Label, Pool
+from abcdlink.qualification import (
+    GoldSet,
+)
+from abcdlink.qualification.kept import keep_judgments
+from abcdlink.qualification.pools import gold_set
+from abcdlink.qualification.prepare import prepare
+from abcdlink.qualification.records import GOLD
+from abcdlink.store import Store
+
+ACCOUNTS = ("zelda.vole@example.org", "yuri.stoat@example.org", "xena.mole@example.org")
+
+
+SCREENED = ("Upper Sorbian", "Magister Artium", "87.125", "participant-5f2c9a", "shoe size 43")
+
+
+def document(name: str, texts: Sequence[str]) -> Document:
+    return Document(id=name, sentences=tuple(Sentence(id=f"{name}{n}", text=text) for n, text in enumerate(texts)))
+
+
+def corpus_of(links: dict[str, tuple[str, ...]] | None, sources: int = 12, targets: int = 20) -> Corpus:
+    """A pair whose target sentence t19 repeats the words of t3."""
+    texts = [f"Target sentence number {n} of the pair." for n in range(targets - 1)]
+    a = document("s", [f"Source sentence number {n} of the pair." for n in range(sources)])
+    b = document("t", [*texts, f" {texts[3]} "])
+    return Corpus(name="c", documents={"s": a, "t": b}, pairs=[Pair(id="p", source="s", target="t", links=links)])
+
+
+LINKS = {"s1": ("t3",), "s2": ("t9", "t4"), "s5": ("t1", "t2", "t3"), "s6": ()}
+
+
+def made(domain: Domain, seed: int = 1, links: dict[str, tuple[str, ...]] | None = None) -> GoldSet:
+    corpus = corpus_of(links or LINKS)
+    return gold_set(corpus, corpus.pairs[0], domain, "run", seed)
+
+
+def said(pool: Pool, who: str, links: Sequence[str], seconds: float | None = 10.0) -> list[Judgment]:
+    return [
+        Judgment(
+            batch=1,
+            pair=pool.pair,
+            source=pool.source,
+            target=candidate.target,
+            method=candidate.method,
+            annotator=who,
+            label=Label.LINK if candidate.target in links else Label.NO_LINK,
+            seconds=seconds,
+        )
+        for candidate in pool.candidates
+    ]
+
+
+def person(number: int) -> Annotator:
+    return Annotator(annotator=f"applicant-{number}", account=ACCOUNTS[number - 1], simulated=False)
+
+
+def applied(store: Store, news: Domain) -> None:
+    """Three applicants of a run: the first judges as gold says, the second finds nothing, the third has begun."""
+    gold = prepare(store, news, "sample")
+    links = {pool.key: [c.target for c in pool.candidates if c.method == GOLD] for pool in gold.pools}
+    first = [j for pool in gold.pools for j in said(pool, "applicant-1", links[pool.key])]
+    second = [j for pool in gold.pools for j in said(pool, "applicant-2", [])]
+    raw = [{"data": {"task_key": pool.key}} for pool in gold.pools]
+    begun = [*first, *second, *said(gold.pools[0], "applicant-3", [])]
+    keep_judgments(store, [person(n) for n in (1, 2, 3)], begun, [], raw)
