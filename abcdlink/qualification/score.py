@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+DECIMALS = 12
+
 
 def score_applicants(
     pools: Sequence[Pool], judgments: Sequence[Judgment], applicants: Sequence[Annotator]
@@ -66,7 +68,10 @@ def _measures(tasks: Sequence[Mapping[str, Judgment]]) -> dict[str, object]:
     }
     if not 0 < 2 * both + false + missed < 2 * int(table.sum()):
         return {**measures, "note": ONE_LABEL}
-    return {**measures, "kappa": cohen_kappa(table), "interval": kappa_interval(by_source[:, None, :])}
+    interval = kappa_interval(by_source[:, None, :])
+    if interval is not None:  # without the noise of sums, which would show as -0.00
+        interval = (round(interval[0], DECIMALS) + 0.0, round(interval[1], DECIMALS) + 0.0)
+    return {**measures, "kappa": cohen_kappa(table), "interval": interval}
 
 
 def _tables(tasks: Sequence[Mapping[str, Judgment]]) -> NDArray[np.int64]:
