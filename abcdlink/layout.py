@@ -33,6 +33,7 @@ DISPUTED = "adjudication/disputed.jsonl"
 """Pools of the candidates that an adjudicator is asked to decide."""
 ADJUDICATORS = "adjudication/adjudicators.jsonl"
 """Who decides without being one of the annotators."""
+ADJUDICATION_ANOMALIES = "adjudication/anomalies.json"
 ADJUDICATIONS = "adjudications.jsonl"
 
 

@@ -51,8 +51,9 @@ def register(app: typer.Typer) -> None:
     app.add_typer(run, name="run")
     app.command("demo")(demo)
     # These modules take from this one how a flow is started.
-    from flows import annotate_commands, feedback_commands, qualification_commands
+    from flows import adjudication_commands, annotate_commands, feedback_commands, qualification_commands
 
+    adjudication_commands.register(app, run)
     annotate_commands.register(app)
     feedback_commands.register(app)
     qualification_commands.register(app)

@@ -19,7 +19,7 @@ from tasks.approaches import look_at_batch
 from tasks.projects import WaitsFor, look, waiting_of
 from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
 
-WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive"]
+WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate"]
 """Flows whose runs wait for people."""
 ASKING_FLOWS = ["bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM that is asked by batch."""

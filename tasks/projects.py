@@ -86,6 +86,20 @@ def push_project(
     return read_pushed(store, slug)
 
 
+def push_more(store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]]) -> PushedProject:
+    """Bring those tasks into their project that were not pushed before; all are waited for then."""
+    pushed = push_project(store, slug, project, tasks)
+    new = {key: data for key, data in tasks.items() if key not in pushed.task_keys}
+    if new:
+        keep_tasks(store, slug, project, tasks)
+        result = push_tasks(label_studio(), project, new)
+        keys = (*pushed.task_keys, *new)
+        changes = {"project_id": result.project_id, "url": result.url, "task_keys": keys}
+        pushed = pushed.model_copy(update=changes)
+        store.write_text(project_file(slug, PUSHED), pushed.model_dump_json(indent=2))
+    return pushed
+
+
 def is_pushed(store: Store, slug: str) -> bool:
     """Tell whether a project of the run was pushed."""
     return store.exists(project_file(slug, PUSHED))

@@ -11,7 +11,15 @@ from abcdlink.errors import InputError
 from abcdlink.export import LabelRule, export_dataset
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.judgments import Annotator, Judgment, Pool
-from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, DISPUTED, JUDGMENTS, NATURAL, batch_file
+from abcdlink.layout import (
+    ADJUDICATION_ANOMALIES,
+    ADJUDICATIONS,
+    ADJUDICATORS,
+    DISPUTED,
+    JUDGMENTS,
+    NATURAL,
+    batch_file,
+)
 from abcdlink.report import write_report
 from abcdlink.store import Store
 
@@ -67,7 +75,10 @@ def adjudicators_in(store: Store) -> list[Annotator]:
 
 
 def keep_adjudications(
-    store: Store, adjudications: Sequence[Adjudication], adjudicators: Sequence[Annotator]
+    store: Store,
+    adjudications: Sequence[Adjudication],
+    adjudicators: Sequence[Annotator],
+    anomalies: Sequence[str],
 ) -> dict[str, Any]:
     """Write what was decided, then the data set (where all batches are put together) and the report anew.
 
@@ -75,6 +86,7 @@ def keep_adjudications(
         How much was decided, and where the data set and the report lie.
     """
     store.write_records(ADJUDICATORS, adjudicators)
+    store.write_json(ADJUDICATION_ANOMALIES, list(anomalies))
     store.write_records(ADJUDICATIONS, adjudications)
     files: tuple[str, ...] = ()
     if store.exists(JUDGMENTS):

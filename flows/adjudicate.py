@@ -1,0 +1,81 @@
+"""Flow adjudicate: somebody decides the candidates on which annotators differ; ends with data set and report.
+
+While people decide the run is suspended, and ``reconcile`` resumes it, as those of ``annotate``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import uuid4
+
+from prefect import flow, get_run_logger, suspend_flow_run
+from prefect.runtime import flow_run
+from pydantic import Field
+
+from abcdlink.adjudication import AdjudicationSummary
+from abcdlink.adjudication.summary import MethodRow
+from abcdlink.stages.adjudicate import summary_of
+from abcdlink.store import open_run
+from flows.artifacts import key, show_project, table
+from flows.parameters import RunKey, run_domain
+from tasks.adjudication import SLUG, pull, push
+from tasks.projects import WaitsFor, look, wait_for
+
+NAME = "adjudicate"
+Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
+
+
+@flow(name=NAME, flow_run_name="adjudicate {run}")
+def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  # noqa: B006 - pydantic copies it
+    """Have a third person, or the annotators together, decide where annotators differ.
+
+    Run it again when more batches were pulled, or pulled anew: what is newly disputed is added.
+
+    Args:
+        run: run key, the name of this whole bootstrap.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        batches: of which the disputes are decided; empty: of all that were pulled so far.
+    """
+    store = open_run(run)
+    domain = run_domain(store, domain)
+    while (pushed := push(run, domain, batches)) is not None:
+        progress = look(run, SLUG)
+        if progress.complete:
+            break
+        show_project(run, pushed)
+        wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, SLUG)
+        get_run_logger().info(
+            "What annotators differ on is decided at %s (%d of %d tasks done). This run is suspended now and goes on "
+            "by itself; a traceback below that ends in 'paused' is how Prefect reports a suspension, not an error.",
+            pushed.url,
+            progress.done,
+            progress.tasks,
+        )
+        # A key of its own each time: being resumed is a hint, completeness decides.
+        suspend_flow_run(key=f"{NAME}-{uuid4()}", timeout=None)
+    results = pull(run)
+    show_adjudication(run, summary_of(store), f"report: {results['report']}")
+    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, SLUG)
+
+
+def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None:
+    """Show what was decided by method, and whom the decisions followed."""
+    table(key(run, SLUG, "decisions"), map(method_row, (*summary.methods, summary.total)), f"Adjudication; {told}")
+    followed = [
+        {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "decided by herself": one.own}
+        for one in summary.followed
+    ]
+    table(key(run, SLUG, "followed"), followed, "How often decisions were what each annotator had said")
+
+
+def method_row(one: MethodRow) -> dict[str, object]:
+    """Return one row of the table of methods; rates are fractions of 1."""
+    return {
+        "method": one.method,
+        "disputed": one.disputed,
+        "Link": one.to_link,
+        "No Link": one.to_no_link,
+        "open": one.open,
+        "accepted by all": None if one.before is None else round(one.before, 4),
+        "links when adjudicated": None if one.after is None else round(one.after, 4),
+    }

@@ -1,0 +1,53 @@
+"""Prefect tasks of the adjudication: push what is disputed, read what was decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import task
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.domain import find_domain
+from abcdlink.feedback import newest_guidelines
+from abcdlink.layout import NATURAL
+from abcdlink.stages.adjudicate import (
+    adjudicators_in,
+    judged_so_far,
+    keep_adjudications,
+    pools_in,
+    prepare_adjudication,
+)
+from abcdlink.store import open_run
+from labelstudio_config.adjudication import adjudication_project, adjudication_tasks, adjudications_in
+from tasks.batch_results import annotators_of
+from tasks.observing import observe
+from tasks.projects import PushedProject, label_studio, push_more, read_pushed
+from tasks.retrying import SERVICE_RETRIES
+
+SLUG = "adjudication"
+
+
+@task(task_run_name="push what is disputed", **SERVICE_RETRIES)
+def push(run: str, domain: str, batches: list[int]) -> PushedProject | None:
+    """Put the disputes that are new into the project; ``None``: there never were any."""
+    store, meaning = open_run(run), find_domain(domain)
+    pools = prepare_adjudication(store, batches)
+    if not pools:
+        return None
+    project = adjudication_project(run, meaning, newest_guidelines(store, meaning.guidelines))
+    tasks = adjudication_tasks(pools, judged_so_far(store), read_corpus_from(store, NATURAL), meaning)
+    return push_more(store, SLUG, project, tasks)
+
+
+@task(task_run_name="read what was decided", **SERVICE_RETRIES)
+def pull(run: str) -> dict[str, Any]:
+    """Read the decisions and write data set and report with them; returns how many, and where these lie."""
+    store = open_run(run)
+    pools = pools_in(store)
+    if not pools:
+        return keep_adjudications(store, [], [], [])
+    snapshot = observe(store, label_studio(), read_pushed(store, SLUG))
+    judgments, known = judged_so_far(store), annotators_of(store)
+    result = adjudications_in(snapshot, pools, judgments, known, adjudicators_in(store))
+    store.write_json("adjudication/annotations.json", result.raw)
+    return keep_adjudications(store, result.adjudications, result.adjudicators, result.anomalies)
