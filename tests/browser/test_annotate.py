@@ -97,7 +97,7 @@ def test_two_tasks_by_keyboard_with_a_flag_and_a_comment(page: Page, client: Cli
     expect(page.locator(".xd-src")).to_contain_text("Sentence 1 of 2 in this pair · pair 1 of 1")
     press(page, ["0", "Shift+Digit1"])
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("Candidate 2 is undecided: choose Link or No Link")).to_be_visible()
+    expect(page.get_by_text("Candidate 2 is undecided: choose Link or No Link")).to_be_in_viewport(ratio=1)
     picture(page, "linking-undecided")
     assert pull_batch(client, run.key, 1, run.pools).judgments == []
     press(page, ["Escape", "2", "u"])
@@ -158,7 +158,11 @@ def test_one_key_decides_one_candidate_however_many_there_are(page: Page, client
     assert (len(pulled.judgments), pulled.anomalies) == (12, [])
 
 
-def test_every_task_opens_long_documents_at_the_marked_sentences(page: Page, client: Client) -> None:
+@pytest.mark.parametrize("browsers", ["Chromium", "others"])
+def test_every_task_opens_long_documents_at_the_marked_sentences(page: Page, client: Client, browsers: str) -> None:
+    """The others do not know the property ``scroll-initial-target``; here Chromium plays one of them."""
+    if browsers == "others":
+        page.add_init_script(WITHOUT_INITIAL_TARGET)
     run = long_run(150, sources=[60, 120, 149], targets=[30, 97, 149])
     begin(page, client, run)
     marks = page.locator(".xd-b mark")
@@ -169,13 +173,20 @@ def test_every_task_opens_long_documents_at_the_marked_sentences(page: Page, cli
         expect(marks.last).not_to_be_in_viewport()
         for row in page.locator(".xd-row").all():
             expect(row).to_be_in_viewport(ratio=0.99)
-        picture(page, f"linking-long-{number}")
+        picture(page, f"linking-long-{number}-{browsers}")
         page.locator(".xd-head label").last.click()
         expect(marks.last).to_be_in_viewport()
         expect(page.locator(".xd-src")).to_be_in_viewport()
         press(page, ["0", "1", "2", "Control+Enter"])
     expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
     assert len(pull_batch(client, run.key, 1, run.pools).judgments) == 9
+
+
+WITHOUT_INITIAL_TARGET = """document.addEventListener("DOMContentLoaded", () => {
+  const style = document.createElement("style");
+  style.textContent = "mark { scroll-initial-target: none !important; }";
+  document.head.append(style);
+})"""
 
 
 def test_a_walk_takes_one_key_a_decision_and_one_to_submit(page: Page, client: Client) -> None:

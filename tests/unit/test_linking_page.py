@@ -108,6 +108,7 @@ def test_the_comment_stands_with_each_judgment_of_its_task() -> None:
 def test_the_shared_look_comes_before_the_page_s_own_and_the_label_config_stays_xml() -> None:
     config = with_style(batch_project(RUN, 1, find_domain("news"), overlap=2).label_config)
     style = ET.fromstring(config).findtext("Style") or ""  # noqa: S314 - our own file
+    assert ">" not in style
     assert style.strip().startswith(STYLE.read_text(encoding="utf-8").strip())
     assert len(style.strip()) > len(STYLE.read_text(encoding="utf-8"))
 
