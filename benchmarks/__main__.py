@@ -26,7 +26,7 @@ from rich.table import Table
 from abcdlink.corpus.records import Record
 from benchmarks.claims import Claim, SkippedError
 
-BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "growth", "prefix")
+BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "growth", "label-studio", "prefix")
 BUILD = Path("build")
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "ABCDLINK_THREADS")
 """What each library that computes reads its number of threads from."""
@@ -63,10 +63,15 @@ def main() -> int:
     return 1 if missed or any(outcome.failed for outcome in outcomes) else 0
 
 
+def module_of(name: str) -> str:
+    """Return the module of a benchmark."""
+    return f"benchmarks.{name.replace('-', '_')}"
+
+
 def _here(name: str, data: Path) -> Outcome:
     """Run one benchmark in this process."""
     try:
-        return Outcome(benchmark=name, claims=tuple(import_module(f"benchmarks.{name}").claims(data)))
+        return Outcome(benchmark=name, claims=tuple(import_module(module_of(name)).claims(data)))
     except SkippedError as reason:
         return Outcome(benchmark=name, skipped=str(reason))
 
