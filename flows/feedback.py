@@ -26,10 +26,7 @@ class FeedbackForm(RunInput):
     # An empty resume is refused: only a coordinator ends this, no resume that was meant for the wait before it.
     model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["clarifications"]})
 
-    clarifications: str = Field(
-        "",
-        description="Added to the guidelines (Markdown); lines that begin with > DRAFT are left out. Empty: nothing.",
-    )
+    clarifications: str = ""
     label_studio_round: bool = Field(
         True, description="Annotators judge the borderline cases again and acknowledge the guidelines in Label Studio."
     )
@@ -70,7 +67,8 @@ def ask_coordinator(store: Store, flow: str, batch: int, feedback: Feedback) -> 
         store.key,
     )
     form = FeedbackForm.with_initial_data(
-        description=f"Feedback on batch {batch}: edit the clarifications. The memos and cases are under Artifacts.",
+        description=f"Edit what is added to the guidelines after batch {batch} (Markdown). Lines that begin with "
+        "> DRAFT are left out; when nothing else is left, the guidelines stay. Memos and cases are under Artifacts.",
         clarifications=feedback.draft,
     )
     # One fixed key: Prefect suspends once for it; when the run was killed later, what was filled in is read again.

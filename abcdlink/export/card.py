@@ -13,6 +13,7 @@ from abcdlink.domain import Domain
 from abcdlink.export.candidates import natural_order
 from abcdlink.export.dataset import Dataset
 from abcdlink.export.rules import MEANINGS, LabelRule, Provenance
+from abcdlink.feedback import newest_guidelines
 from abcdlink.judgments import BOTH, RANDOM
 from abcdlink.layout import SHORTLIST
 from abcdlink.stages.intake import domain_of
@@ -51,7 +52,7 @@ def card(dataset: Dataset) -> str:
     return environment.get_template("card.md.j2").render(
         head=yaml.safe_dump(_head(dataset, domain), allow_unicode=True, sort_keys=False, width=1_000),
         domain=domain.settings,
-        guidelines=_demoted(domain.guidelines),
+        guidelines=_demoted(newest_guidelines(dataset.store, domain.guidelines)),
         dataset=dataset,
         statistics=_statistics(dataset),
         agreement=agreement(dataset.judgments, dataset.needed),

@@ -1,0 +1,174 @@
+"""A feedback round through real servers: the coordinator's form, annotators who answer again, one who vanished."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from abcdlink.domain import find_domain
+from abcdlink.feedback import Accepted, Outcome, SecondAnswer
+from abcdlink.judgments import Judgment, Pool
+from abcdlink.layout import batch_slug, feedback_slug
+from abcdlink.store import Store
+from labelstudio_config.client import Client, connect
+from labelstudio_config.feedback.pull import UNDERSTOOD
+from tasks.projects import WaitsFor, is_pushed, read_pushed, waiting_of
+from tests.integration.annotation import annotator, submit
+from tests.integration.prefect_server import BIN
+from tests.integration.stack import Stack
+from tests.unit.example_benchmark import benchmark
+from tests.unit.example_run import generate, make_pools, take_in
+
+KEY = "feedback-rounds"
+OPPOSITE = (["Link", "No Link"], ["No Link", "Link"])
+SECRETS = ("retriever", "llm", "random", "natural-0", "annotator-1")
+
+
+def begin(stack: Stack) -> Store:
+    """Make a run with one pool of two candidates in each of three batches."""
+    store = stack.run(KEY)
+    domain = find_domain("news")
+    store.note("domain", {"name": domain.name, "folder": str(domain.folder)})
+    corpus = take_in(store)
+    generate(store)
+    benchmark(store)
+    make_pools(store, corpus)
+    pools = [pool for pool in store.read_records("candidates.jsonl", Pool) if len(pool.candidates) > 1][:3]
+    small = [
+        pool.model_copy(update={"batch": batch, "candidates": pool.candidates[:2]})
+        for batch, pool in enumerate(pools, start=1)
+    ]
+    store.write_records("candidates.jsonl", small)
+    return store
+
+
+def wait_until(stack: Stack, flow_run: str, kind: WaitsFor, slug: str) -> None:
+    store, deadline = stack.run(KEY), time.monotonic() + 120
+    while time.monotonic() < deadline:
+        waiting = waiting_of(store, "annotate")
+        if waiting is not None and (waiting.kind, waiting.slug) == (kind, slug):
+            stack.prefect.wait(flow_run, "Suspended")
+            return
+        time.sleep(0.5)
+    pytest.fail(f"the run does not wait for {kind} of {slug} but: {waiting_of(store, 'annotate')}")
+
+
+def judge(stack: Stack, client: Client, people: Sequence[httpx.Client], batch: int) -> None:
+    """Let everybody judge all tasks of a batch, each the opposite of the other."""
+    pushed = read_pushed(stack.run(KEY), batch_slug(batch))
+    for task in client.tasks(pushed.project_id):
+        for person, labels in zip(people, OPPOSITE, strict=True):
+            submit(person, task["id"], labels).raise_for_status()
+
+
+def answer_again(stack: Stack, client: Client, person: httpx.Client, batch: int) -> None:
+    """Say Link to every case and acknowledge the guidelines, as the page does."""
+    pushed = read_pushed(stack.run(KEY), feedback_slug(batch))
+    for task in client.tasks(pushed.project_id):
+        for word in SECRETS:
+            assert word not in str(task["data"])
+        name, to, choice = ("link_0", "cand_0", "Link") if task["data"]["cases"] else ("read_0", "guide_0", UNDERSTOOD)
+        result = [{"id": "r", "from_name": name, "to_name": to, "type": "choices", "value": {"choices": [choice]}}]
+        person.post(f"/api/tasks/{task['id']}/annotations", json={"result": result}).raise_for_status()
+
+
+def accept(stack: Stack, *arguments: str) -> None:
+    done = subprocess.run(
+        [BIN / "abcdlink", "feedback", "accept", KEY, *arguments],
+        env=stack.prefect.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def instruction(stack: Stack, project: int) -> str:
+    """Return what annotators of a project see first."""
+    server = stack.label_studio
+    found = httpx.get(f"{server.url}/api/projects/{project}", headers={"Authorization": f"Token {server.token}"})
+    return str(found.raise_for_status().json()["expert_instruction"])
+
+
+def kept(store: Store, name: str, kind: type[Any]) -> Any:
+    return kind.model_validate_json(store.read_text(name))
+
+
+@pytest.mark.timeout(600)
+def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack: Stack, tmp_path: Path) -> None:
+    store, prefect = begin(stack), stack.prefect
+    client = connect(stack.label_studio.url, stack.label_studio.token)
+    parameters = {"run": KEY, "domain": "news", "annotation": {"batches": 3, "overlap": 2}}
+    run = prefect.start("annotate/annotate", parameters)
+    with annotator(client, "ada") as ada, annotator(client, "ben") as ben:
+        wait_until(stack, run, WaitsFor.ANNOTATORS, batch_slug(1))
+        judge(stack, client, (ada, ben), 1)
+        stack.reconcile()
+        wait_until(stack, run, WaitsFor.COORDINATOR, feedback_slug(1))
+
+        # Neither an empty resume nor a look at the annotators ends what the coordinator has to decide.
+        assert prefect.post(f"/flow_runs/{run}/resume")["status"] == "REJECT"
+        stack.reconcile()
+        assert prefect.state(run) == "Suspended"
+        shown = str(
+            [artifact["data"] for artifact in prefect.artifacts(run) if f"{KEY}-feedback" in (artifact["key"] or "")]
+        )
+        for part in ("Feedback for annotator-1", "Feedback for annotator-2", "> DRAFT", "### Case 2"):
+            assert part in shown
+        assert not any(word in shown for word in SECRETS[:3])
+        form = {"clarifications": "> DRAFT x\n\n**Bridges.** Look twice.", "label_studio_round": True}
+        assert prefect.post(f"/flow_runs/{run}/resume", {"run_input": form})["status"] == "ACCEPT"
+
+        # One of two has answered: the run waits. Both have: it goes on.
+        wait_until(stack, run, WaitsFor.ANNOTATORS, feedback_slug(1))
+        answer_again(stack, client, ada, 1)
+        stack.reconcile()
+        assert prefect.state(run) == "Suspended"
+        assert not is_pushed(store, batch_slug(2))
+        answer_again(stack, client, ben, 1)
+        stack.reconcile()
+
+        # The next batch shows the new guidelines.
+        wait_until(stack, run, WaitsFor.ANNOTATORS, batch_slug(2))
+        assert "Look twice" not in instruction(stack, read_pushed(store, batch_slug(1)).project_id)
+        assert "Look twice" in instruction(stack, read_pushed(store, batch_slug(2)).project_id)
+        judge(stack, client, (ada, ben), 2)
+        stack.reconcile()
+        wait_until(stack, run, WaitsFor.COORDINATOR, feedback_slug(2))
+        (tmp_path / "more.md").write_text("**Ferries.** Look thrice.", encoding="utf-8")
+        accept(stack, "--clarifications", str(tmp_path / "more.md"))
+
+        # Someone vanished: the coordinator goes on without.
+        wait_until(stack, run, WaitsFor.ANNOTATORS, feedback_slug(2))
+        answer_again(stack, client, ben, 2)
+        accept(stack)
+        wait_until(stack, run, WaitsFor.ANNOTATORS, batch_slug(3))
+        judge(stack, client, (ada, ben), 3)
+        stack.reconcile()
+        prefect.wait(run, "Completed")
+
+    assert_what_is_kept(store)
+
+
+def assert_what_is_kept(store: Store) -> None:
+    accepted = kept(store, "batches/1/feedback/accepted.json", Accepted)
+    assert (accepted.by, accepted.clarifications) == ("coordinator", "**Bridges.** Look twice.")
+    first, second = (kept(store, f"batches/{batch}/feedback/outcome.json", Outcome) for batch in (1, 2))
+    assert (first.cases, first.answered, first.resolved, first.missing) == (2, 2, 2, ())
+    assert first.changed == {"annotator-1": 1, "annotator-2": 1}
+    assert (second.answered, second.resolved, second.missing) == (0, 0, ("annotator-1",))
+    assert len(store.read_records("batches/1/feedback/answers.jsonl", SecondAnswer)) == 4
+    assert store.manifest["guidelines"] == {"1": 1, "2": 2, "3": 3}
+    assert store.read_text("guidelines/v3.md").endswith(
+        "## Clarifications after batch 1\n\n**Bridges.** Look twice.\n\n"
+        "## Clarifications after batch 2\n\n**Ferries.** Look thrice.\n"
+    )
+    judgments = store.read_records("judgments.jsonl", Judgment)
+    assert len(judgments) == 12
+    assert sum(one.label == "Link" for one in judgments) == 6
