@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import subprocess
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +44,7 @@ from labelstudio_config.rating import rating_title
 from tasks.projects import WaitsFor, waiting_of
 from tests.integration.annotation import annotator, submit
 from tests.integration.label_studio_server import LabelStudioServer
+from tests.integration.prefect_server import BIN
 from tests.integration.stack import Stack
 
 Judge = Callable[[httpx.Client, int, str], None]
@@ -153,7 +155,9 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
         fill_in(stack, flow_run, names)
         wait_until(stack, key, "qualify", flow_run, WaitsFor.COORDINATOR)
         assert qualified_accounts(stack.run(key)) is None
-    fill_in(stack, flow_run, [best.annotator])
+    command = [BIN / "abcdlink", "qualify", "confirm", key, "--wanted", "1", "--threshold", "0.5"]
+    done = subprocess.run(command, env=prefect.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     prefect.wait(flow_run, "Completed")
     assert qualified_accounts(stack.run(key)) == {rows[0]["account"]}
 
