@@ -8,14 +8,16 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from abcdlink.agreement import Agreement
+from abcdlink.agreement import Acceptance, Agreement, Measures, details
+from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.evaluation.comparisons import Comparison
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.texts import cases_text
-from abcdlink.layout import NATURAL
+from abcdlink.judgments import Judgment
+from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image, benchmark_pictures
 from abcdlink.stages.benchmark import Benchmark
@@ -145,18 +147,39 @@ def show_project(run: str, pushed: PushedProject) -> None:
 
 
 def show_agreement(store: Store, batch: int, result: Agreement) -> None:
-    """Show kappa and acceptance rate per method of one batch."""
-    rows = [
-        {
-            "method": method,
-            "accepted": acceptance.accepted,
-            "candidates": acceptance.candidates,
-            "rate": None if acceptance.rate is None else round(acceptance.rate, 4),
-        }
-        for method, acceptance in result.acceptance.items()
-    ]
+    """Show acceptance and agreement of one batch, and what the batches so far say: differences, times, early stop."""
+    acceptance = {f"method {method}": one for method, one in result.acceptance.items()}
+    parts = {"all": result, **{f"method {method}": one for method, one in result.methods.items()}, **result.couples}
+    rows = [agreement_row(name, one, acceptance.get(name)) for name, one in parts.items()]
     kappa = result.note if result.kappa is None else f"{result.kappa:.4f}"
     table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")
+    names = [batch_file(number, JUDGMENTS) for number in range(1, batch + 1)]
+    so_far = [judgment for name in names if store.exists(name) for judgment in store.read_records(name, Judgment)]
+    lines = multiple_lines(result.multiple) if result.multiple else []
+    lines += details_lines(details(so_far, store.manifest.get("annotation", {}).get("overlap")))
+    create_markdown_artifact(
+        key=key(store.key, "agreement", batch, "details"),
+        markdown="\n".join([f"# After batch {batch}", "", *(f"- {line}" for line in lines)]),
+        description=f"Differences, times, and how many more pairs would be needed, after batch {batch}",
+    )
+
+
+def agreement_row(name: str, one: Measures, acceptance: Acceptance | None) -> dict[str, Any]:
+    """Return one row of the table of a batch's agreement, in fractions of 1."""
+    rounded = {
+        "raw agreement": one.observed,
+        "AC1": one.ac1,
+        "share of Link": one.prevalence,
+    }
+    return {
+        "candidates": name,
+        "judged": one.judged,
+        "accepted": acceptance.accepted if acceptance else None,
+        "rate": round(acceptance.rate, 4) if acceptance else None,
+        "kappa": one.note if one.kappa is None else round(one.kappa, 4),
+        "95 % interval": f"{one.interval[0]:.3f} to {one.interval[1]:.3f}" if one.interval else None,
+        **{measure: None if value is None else round(value, 4) for measure, value in rounded.items()},
+    }
 
 
 def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from abcdlink.cli.agreement_details import COLUMNS, measures_row, multiple_lines, print_details
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.export import ExportFormat, LabelRule
 
@@ -27,48 +28,50 @@ def register(app: typer.Typer) -> None:
 
 def agreement(
     judgments: Annotated[Path, typer.Argument(help="Our judgments.jsonl or the released annotations.csv.")],
+    width: Annotated[
+        float, typer.Option("--width", help="Width of a 95 % interval for which more pairs are estimated.")
+    ] = 0.1,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also tables by pair, of the learning curve, and of parts of each batch.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compute Cohen's kappa and the acceptance rate of each method.
+    """Compute agreement, acceptance of each method, time, and how many more pairs are needed.
 
-    Example: `abcdlink agreement .abcdlink/runs/demo/judgments.jsonl`
+    Example: `abcdlink agreement .abcdlink/runs/demo/judgments.jsonl --width 0.1`
     """
     from abcdlink.agreement import agreement as compute
-    from abcdlink.agreement import read_judgment_file
+    from abcdlink.agreement import details, read_judgment_file
 
     read = read_judgment_file(judgments)
-    result = compute(read.judgments)
+    result, more = compute(read.judgments), details(read.judgments, width=width)
     if json:
-        print_json({**result.model_dump(mode="json"), "refused": len(read.refused)})
+        found = {**result.model_dump(mode="json"), "details": more.model_dump(mode="json")}
+        print_json({**found, "refused": len(read.refused)})
         return
     print_agreement(result, str(judgments))
+    print_details(more, tables=every)
     if read.refused:
         first = read.refused[0]
         say(f"Refused {len(read.refused)} rows; the first: {first.where}: {first.reason}")
 
 
 def print_agreement(result: Agreement, title: str) -> None:
-    """Print acceptance by method, and kappa over all and by batch."""
+    """Print acceptance by method, and agreement over all, by batch, method and pair of annotators."""
     rows = [
         (method, f"{a.accepted}/{a.candidates}", f"{a.rate:.1%}", f"{a.interval[0]:.1%} to {a.interval[1]:.1%}")
         for method, a in result.acceptance.items()
     ]
     print_table(f"{title}: acceptance", ("method", "accepted", "rate", "95 % interval"), rows)
-    measured = {"all": result, **{f"batch {batch}": measures for batch, measures in result.batches.items()}}
-    rows_of_kappa = [
-        (
-            name,
-            m.judged,
-            m.note if m.kappa is None else f"{m.kappa:.4f}",
-            "" if m.interval is None else f"{m.interval[0]:.3f} to {m.interval[1]:.3f}",
-            "" if m.observed is None else f"{m.observed:.3f}",
-            "" if m.ac1 is None else f"{m.ac1:.3f}",
-            "" if m.prevalence is None else f"{m.prevalence:.3f}",
-        )
-        for name, m in measured.items()
-    ]
-    columns = ("", "judged", "kappa", "95 % interval", "raw agreement", "AC1", "prevalence")
-    print_table("Agreement", columns, rows_of_kappa)
+    measured = {
+        "all": result,
+        **{f"batch {batch}": measures for batch, measures in result.batches.items()},
+        **{f"method {method}": measures for method, measures in result.methods.items()},
+        **(result.couples if len(result.couples) > 1 else {}),
+    }
+    print_table("Agreement", ("", *COLUMNS), (measures_row(*one) for one in measured.items()))
+    for line in multiple_lines(result.multiple) if result.multiple else ():
+        out.print(line, soft_wrap=True, highlight=False)
 
 
 def report(

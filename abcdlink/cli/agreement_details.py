@@ -1,0 +1,100 @@
+"""What the command ``agreement`` prints beside kappa and acceptance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from abcdlink.cli.output import out, print_table
+
+if TYPE_CHECKING:
+    from abcdlink.agreement import BatchParts, Details, Difference, Estimate, Measures
+    from abcdlink.agreement.records import Interval, MultipleMeasures
+
+COLUMNS = ("judged", "kappa", "95 % interval", "raw agreement", "95 % interval", "AC1", "95 % interval", "prevalence")
+
+
+def measures_row(name: str, one: Measures) -> tuple[object, ...]:
+    """Return one row of a table of measures, under a name and ``COLUMNS``."""
+    return (
+        name,
+        one.judged,
+        one.note if one.kappa is None else f"{one.kappa:.4f}",
+        _span(one.interval),
+        "" if one.observed is None else f"{one.observed:.3f}",
+        _span(one.observed_interval),
+        "" if one.ac1 is None else f"{one.ac1:.3f}",
+        _span(one.ac1_interval),
+        "" if one.prevalence is None else f"{one.prevalence:.3f}",
+    )
+
+
+def multiple_lines(all_of_them: MultipleMeasures) -> list[str]:
+    """Say the measures of more than two annotators."""
+    fleiss, alpha = _estimate(all_of_them.fleiss), _estimate(all_of_them.krippendorff)
+    size = all_of_them.fleiss_judgments
+    return [
+        f"Fleiss' kappa: {fleiss} ({all_of_them.fleiss_judged} candidates, {size} judgments each)",
+        f"Krippendorff's alpha: {alpha} ({all_of_them.krippendorff_judged} candidates)",
+    ]
+
+
+def print_details(found: Details, *, tables: bool) -> None:
+    """Print differences, times and early stop in sentences; with ``tables`` also by document and over time."""
+    if tables:
+        print_table("By pair", ("pair", *COLUMNS), (measures_row(*one) for one in found.documents.items()))
+        steps = (measures_row(f"{point.done}", point.measures) for point in found.curve.points)
+        order = "order of submission" if found.curve.by_time else "order of appearance"
+        print_table(f"Learning curve, {order}", (f"{found.curve.unit}s done", *COLUMNS), steps)
+        print_table("Parts of each batch", ("part", "tasks", "seconds a task", "timed", *COLUMNS), _parts(found))
+    for line in details_lines(found):
+        out.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def details_lines(found: Details) -> list[str]:
+    """Say how batches and the ends of a batch differ, what time was needed, and how many more pairs are."""
+    changes = [("", one) for one in found.differences]
+    changes += [(_batch_of(one), one.change) for one in found.positions if one.change]
+    lines = [difference_line(name, one) for name, one in changes]
+    lines += found.times.words
+    lines += [
+        f"Outliers of {one.annotator}: {len(one.outliers)} of {one.tasks} times; {found.times.rule}."
+        for one in found.times.annotators
+        if one.outliers
+    ]
+    return [*lines, *(one.words for one in found.needed)]
+
+
+def difference_line(name: str, one: Difference) -> str:
+    """Say one difference of kappa, and whether chance alone explains it."""
+    change = f"{name}{one.after} minus {one.before}: kappa {_estimate(one.kappa, signed=True)}"
+    judged = f"{one.after_judged} and {one.before_judged} candidates"
+    if one.kappa.interval is None:
+        return f"{change}; {judged}."
+    low, high = one.kappa.interval
+    verdict = "chance alone could explain it" if low <= 0 <= high else "more than chance"
+    return f"{change}; {verdict}; {judged}."
+
+
+def _batch_of(one: BatchParts) -> str:
+    order = "" if one.by_time else " (in the order of appearance, since times of submission are missing)"
+    return f"batch {one.batch}{order}, "
+
+
+def _parts(found: Details) -> Iterable[tuple[object, ...]]:
+    for batch in found.positions:
+        for number, part in enumerate(batch.parts, start=1):
+            name, *cells = measures_row(f"batch {batch.batch}, {number} of {len(batch.parts)}", part.measures)
+            yield name, part.tasks, "" if part.seconds is None else f"{part.seconds:.0f}", part.timed, *cells
+
+
+def _estimate(one: Estimate, *, signed: bool = False) -> str:
+    if one.value is None:
+        return one.note
+    if signed:
+        return f"{one.value:+.4f}" + (f" ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})" if one.interval else "")
+    return f"{one.value:.4f}" + (f" ({_span(one.interval)})" if one.interval else "")
+
+
+def _span(interval: Interval | None) -> str:
+    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
