@@ -60,7 +60,7 @@ def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  #
 
 def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None:
     """Show what was decided by method, and whom the decisions followed."""
-    table(key(run, SLUG, "decisions"), map(method_row, (*summary.methods, summary.total)), f"Adjudication; {told}")
+    table(key(run, SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
     followed = [
         {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "decided by herself": one.own}
         for one in summary.followed

@@ -55,7 +55,7 @@ def adjudication(run: RunArgument, json: JsonOption = False) -> None:
         return
     rows = [
         (one.method, one.disputed, one.to_link, one.to_no_link, one.open, _rate(one.before), _rate(one.after))
-        for one in (*summary.methods, summary.total)
+        for one in summary.rows
     ]
     columns = ("method", "disputed", "Link", "No Link", "open", "accepted by all", "links when adjudicated")
     print_table(f"{run}: adjudication", columns, rows)

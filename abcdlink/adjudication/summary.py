@@ -69,6 +69,11 @@ class AdjudicationSummary(Record):
     adjudicators: tuple[AdjudicatorRow, ...]
     moot: int
 
+    @property
+    def rows(self) -> tuple[MethodRow, ...]:
+        """The methods, and last all of them together."""
+        return (*self.methods, self.total)
+
 
 def summarise(judgments: Sequence[Judgment], adjudications: Sequence[Adjudication], needed: int) -> AdjudicationSummary:
     """Count what was decided.

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
+from abcdlink.adjudication import Adjudication
 from abcdlink.agreement import Agreement, agreement
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
@@ -39,6 +40,7 @@ from abcdlink.qualification import Applicant, applicants_of, ranked
 from abcdlink.qualification.confirm import qualified_of
 from abcdlink.ratings import RatingSummary, has_ratings, ratings_of, summarise
 from abcdlink.recall import Recall
+from abcdlink.report.decisions import Decisions, decisions_in
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
@@ -50,7 +52,7 @@ EMBEDDED_MODEL = Settings.model_fields["llm_model"].default
 
 
 class Disagreement(NamedTuple):
-    """A candidate on which annotators differ, with both texts."""
+    """A candidate on which annotators differ, with both texts, and what was decided, if anything was."""
 
     source_text: str
     target_text: str
@@ -59,6 +61,7 @@ class Disagreement(NamedTuple):
     method: str
     batch: int
     said: dict[str, Label]
+    decision: Adjudication | None
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ class Content:
     qualified: tuple[str, ...] | None
     ratings: list[RatingSummary]
     recall: Recall | None
+    decisions: Decisions | None
 
     @cached_property
     def agreement(self) -> Agreement | None:
@@ -145,6 +149,7 @@ class Content:
         if self.natural is None:
             return {}
         pairs = {pair.id: pair for pair in self.natural.pairs}
+        decided = self.decisions.by_place if self.decisions else {}
         found: dict[str, list[Disagreement]] = {}
         for (pair_id, source, target), group in by_candidate(self.judgments).items():
             said = {annotator: group[annotator].label for annotator in sorted(group)}
@@ -155,7 +160,9 @@ class Content:
                     self.natural.target_of(pair).text_of(target),
                 )
                 found.setdefault(pair_id, []).append(
-                    Disagreement(*texts, source, target, first.method, first.batch, said)
+                    Disagreement(
+                        *texts, source, target, first.method, first.batch, said, decided.get((pair_id, source, target))
+                    )
                 )
         return {pair_id: found[pair_id] for pair_id in pairs if pair_id in found}
 
@@ -205,6 +212,7 @@ def gather(store: Store) -> Content:
     chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
     anomalies = {batch: _json(store, batch_file(batch, "anomalies.json")) or [] for batch in batches}
     changes = {batch: (_json(store, batch_file(batch, CHANGED)) or {}).get("changes", []) for batch in batches}
+    judgments = whole_or_parts(JUDGMENTS, Judgment)
     return Content(
         key=store.key,
         manifest=store.manifest,
@@ -217,7 +225,7 @@ def gather(store: Store) -> Content:
         pools=_json(store, POOL_COUNTS),
         findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
         decided=_usage_of_decisions(store, NATURAL),
-        judgments=whole_or_parts(JUDGMENTS, Judgment),
+        judgments=judgments,
         annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
@@ -226,6 +234,7 @@ def gather(store: Store) -> Content:
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
         ratings=summarise(ratings_of(store)) if has_ratings(store) else [],
         recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
+        decisions=decisions_in(store, judgments),
     )
 
 
