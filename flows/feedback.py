@@ -23,7 +23,7 @@ from tasks.projects import WaitsFor, look, wait_for
 class FeedbackForm(RunInput):
     """What the coordinator says: the form in the Prefect UI."""
 
-    # An empty resume is refused: only a coordinator ends this, no resume that was meant for the wait before it.
+    # Required, so that an empty resume is refused: it was meant for the wait before this one, and decides nothing.
     model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["clarifications"]})
 
     clarifications: str = ""
@@ -53,7 +53,9 @@ def feedback_round(store: Store, flow: str, domain: str, batch: int, auto: bool)
         accepted = accept(store.key, domain, batch, form.clarifications, form.label_studio_round, by)
     if accepted.label_studio_round and annotators_of(store, batch):
         ask_annotators(store, flow, domain, batch, accepted.clarifications)
-    show_outcome(store, batch, end(store.key, batch))
+    outcome = end(store.key, batch)
+    if accepted.label_studio_round:
+        show_outcome(store, batch, outcome)
 
 
 def ask_coordinator(store: Store, flow: str, batch: int, feedback: Feedback) -> FeedbackForm:

@@ -12,9 +12,19 @@ from abcdlink.domain import find_domain
 from abcdlink.feedback import Accepted, Outcome, newest_guidelines
 from abcdlink.judgments import Annotator
 from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
-from abcdlink.stages.feedback import Feedback, accept_feedback, end_feedback, judged_in, outcome_in, prepare_feedback
+from abcdlink.stages.feedback import (
+    Feedback,
+    accept_feedback,
+    end_feedback,
+    end_unasked,
+    judged_in,
+    outcome_in,
+    prepare_feedback,
+)
 from abcdlink.store import Store, open_run
-from labelstudio_config.feedback import feedback_project, feedback_tasks, pull_feedback
+from labelstudio_config.feedback import feedback_project, feedback_tasks, notice_key
+from labelstudio_config.feedback.pull import feedback_in
+from tasks.observing import observe
 from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
 from tasks.retrying import SERVICE_RETRIES
 
@@ -56,9 +66,10 @@ def end(run: str, batch: int) -> Outcome:
     """Read what annotators answered so far, where they were asked in Label Studio, and count what came of it."""
     store = open_run(run)
     if outcome_in(store, batch) or not is_pushed(store, feedback_slug(batch)):
-        return end_feedback(store, batch)
+        return end_unasked(store, batch)
     known = store.read_records(ANNOTATORS, Annotator)
-    result = pull_feedback(label_studio(), run, batch, prepare_feedback(store, batch).cases, known)
+    snapshot = observe(store, label_studio(), read_pushed(store, feedback_slug(batch)))
+    result = feedback_in(snapshot, batch, prepare_feedback(store, batch).cases, notice_key(run, batch), known)
     store.write_records(ANNOTATORS, result.annotators)
     store.write_json(batch_file(batch, "feedback/annotations.json"), result.raw)
     store.write_json(batch_file(batch, "feedback/anomalies.json"), result.anomalies)

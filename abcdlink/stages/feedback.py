@@ -96,17 +96,27 @@ def accepted_in(store: Store, batch: int) -> Accepted | None:
 
 
 def end_feedback(
-    store: Store, batch: int, answers: Sequence[SecondAnswer] = (), acknowledgements: Sequence[Acknowledgement] = ()
+    store: Store, batch: int, answers: Sequence[SecondAnswer], acknowledgements: Sequence[Acknowledgement]
 ) -> Outcome:
     """Keep what annotators answered and what came of it; the judgments of the batch stay as they are."""
     outcome = outcome_in(store, batch)
     if outcome is None:
-        cases = prepare_feedback(store, batch).cases
-        outcome = outcome_of(cases, judged_in(store, batch), answers, acknowledgements)
+        outcome = outcome_of(prepare_feedback(store, batch).cases, judged_in(store, batch), answers, acknowledgements)
         store.write_records(batch_file(batch, ANSWERS), answers)
         store.write_records(batch_file(batch, ACKNOWLEDGEMENTS), acknowledgements)
-        store.write_text(batch_file(batch, OUTCOME), outcome.model_dump_json(indent=2))
+        _keep(store, batch, outcome)
     return outcome
+
+
+def end_unasked(store: Store, batch: int) -> Outcome:
+    """End a round in which no annotator was asked: nothing came of it, and nobody is missing."""
+    outcome = outcome_in(store, batch) or Outcome()
+    _keep(store, batch, outcome)
+    return outcome
+
+
+def _keep(store: Store, batch: int, outcome: Outcome) -> None:
+    store.write_text(batch_file(batch, OUTCOME), outcome.model_dump_json(indent=2))
 
 
 def outcome_in(store: Store, batch: int) -> Outcome | None:

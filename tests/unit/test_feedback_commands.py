@@ -33,7 +33,7 @@ def test_show_tells_memos_draft_and_outcome(run: Store) -> None:
     assert code == 0
     for part in ("# Feedback for annotator-1", "# Feedback for annotator-2", "> DRAFT", "12 borderline cases"):
         assert part in text
-    end_feedback(run, 1)
+    end_feedback(run, 1, [], [])
     assert "12 disagreements 0 were judged again" in said("show", "harbour")[1]
     shown = json.loads(said("show", "harbour", "--json")[1])
     assert (shown["outcome"]["cases"], shown["accepted"]) == (12, None)

@@ -12,6 +12,7 @@ from abcdlink.errors import InputError
 from abcdlink.feedback import (
     Acknowledgement,
     Case,
+    Outcome,
     SecondAnswer,
     choose_cases,
     draft_clarifications,
@@ -27,7 +28,7 @@ from abcdlink.feedback.patterns import Pattern, Viewer, views_of
 from abcdlink.feedback.texts import cases_text
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment, Label, Pool
-from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback
+from abcdlink.stages.feedback import accept_feedback, end_feedback, end_unasked, outcome_in, prepare_feedback
 from abcdlink.store import Store
 from tests.unit.example_run import annotate, make_pools, take_in
 
@@ -248,11 +249,17 @@ def test_outcome_counts_resolved_and_changed_and_who_is_missing() -> None:
 def test_second_answers_never_change_the_judgments(run: Store) -> None:
     before = run.read_text("batches/1/judgments.jsonl")
     case = prepare_feedback(run, 1).cases[0]
-    outcome = end_feedback(run, 1, [again(case, who, Label.LINK) for who in (1, 2)])
+    outcome = end_feedback(run, 1, [again(case, who, Label.LINK) for who in (1, 2)], [])
     assert outcome.resolved == 1
-    assert end_feedback(run, 1) == outcome
+    assert end_feedback(run, 1, [], []) == end_unasked(run, 1) == outcome
     assert len(run.read_records("batches/1/feedback/answers.jsonl", SecondAnswer)) == 2
     assert run.read_text("batches/1/judgments.jsonl") == before
+
+
+def test_nobody_is_missing_who_was_not_asked(run: Store) -> None:
+    assert end_unasked(run, 1) == Outcome()
+    assert outcome_in(run, 1) == Outcome()
+    assert outcome_in(run, 2) is None
 
 
 def test_memos_of_one_batch_do_not_need_the_pools_of_others(run: Store) -> None:
