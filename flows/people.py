@@ -13,7 +13,7 @@ from abcdlink.layout import batch_file, project_file
 from abcdlink.store import Store
 from flows.artifacts import key, table
 from labelstudio_config.attendance import Attendance
-from tasks.attendance import attendance, reminder_due, schedule_of, send_reminder
+from tasks.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
 from tasks.batch_results import pulled_of
 from tasks.desk import batches_pushed, check
 from tasks.notifying import notify_by
@@ -45,13 +45,13 @@ def row_of(one: Attendance) -> dict[str, Any]:
 
 
 def look_after(store: Store, slug: str, told: str) -> None:
-    """Show the annotators of the project that a run waits for when something is new, and remind where that is due.
+    """Show the annotators of the batch that a run waits for when something is new, and remind where that is due.
 
-    It is told from what was seen just before.
+    It is told from what was seen just before. Other projects have no schedule, and nobody is expected there.
     """
     pushed, now = read_pushed(store, slug), datetime.now(UTC)
     snapshot = last_seen(store, pushed)
-    if snapshot is None:
+    if snapshot is None or not store.exists(project_file(slug, SCHEDULE)):
         return
     rows = attendance(store, pushed, snapshot, now)
     shown = [row_of(one) for one in rows]

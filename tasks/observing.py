@@ -82,7 +82,8 @@ def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Sna
         return None
     kept = json.loads(lzma.decompress(store.folder.read(name)))
     project = Project.model_validate(kept["project"])
-    return push_tasks(client, project, {key: kept["tasks"][key] for key in missing})
+    back = {key: kept["tasks"][key] for key in missing if key in kept["tasks"]}
+    return push_tasks(client, project, back) if back else None
 
 
 def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]:
