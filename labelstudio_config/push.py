@@ -46,7 +46,7 @@ def push_tasks(client: Client, project: Project, tasks: Mapping[str, Mapping[str
     for start in range(0, len(missing), CHUNK):
         client.import_tasks(at, missing[start : start + CHUNK])
     # As many as there should be: then nothing is there twice, and what is there need not be read.
-    if missing and client.task_count(at) != held + len(missing):
+    if (client.task_count(at) if missing else held) != len(before) + len(missing):
         _keep_first_of_each(client, at, tasks.keys())
     return PushResult(
         project_id=at,

@@ -339,3 +339,13 @@ def test_skipped_tasks_are_offered_again_and_waited_for(
     finish(store)
     assert store.read_records(batch_file(1, "skips.jsonl"), Skip) == []
     assert requeue(store, 1) == []
+
+
+def test_tasks_that_a_killed_push_left_twice_are_there_once(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    (project,) = server.projects
+    server.import_tasks(project, [{"data": server.task(key)["data"]} for key in keys[:2]])
+    store.folder.remove(f"label-studio/{SLUG}/pushed.json")
+    push.fn(RUN, "news", 1, 2)
+    assert sorted(task["data"]["task_key"] for task in server.held[project]) == sorted(keys)
