@@ -7,7 +7,16 @@ from copy import deepcopy
 from itertools import count
 from typing import Any
 
+import pytest
+from example_run import make_pools, take_in
+
+import tasks.desk
+import tasks.projects
+from abcdlink.judgments import Pool
+from abcdlink.layout import POOLS
+from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
+from tasks.annotation import push
 
 ADA, BEN, CY = 7, 8, 9
 PEOPLE = {ADA: "ada@example.org", BEN: "ben@example.org", CY: "cy@example.org"}
@@ -59,8 +68,8 @@ class FakeLabelStudio(Client):
         return deepcopy(self.held[project])
 
     def delete_task(self, task: int) -> None:
-        for tasks in self.held.values():
-            tasks[:] = [one for one in tasks if one["id"] != task]
+        for held in self.held.values():
+            held[:] = [one for one in held if one["id"] != task]
 
     def delete_annotation(self, annotation: int) -> None:
         for task in self.all_tasks():
@@ -70,7 +79,7 @@ class FakeLabelStudio(Client):
         return dict(self.people)
 
     def all_tasks(self) -> list[dict[str, Any]]:
-        return [task for tasks in self.held.values() for task in tasks]
+        return [task for held in self.held.values() for task in held]
 
     def task(self, key: str) -> dict[str, Any]:
         """Return the task with a key; there must be exactly one."""
@@ -113,3 +122,21 @@ class FakeLabelStudio(Client):
             for one in task["annotations"]:
                 if one["completed_by"] == user:
                     one["completed_by"] = None
+
+
+def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
+    """Let all steps talk to a fake server."""
+    fake = FakeLabelStudio()
+    for module in (tasks.projects, tasks.desk):
+        monkeypatch.setattr(module, "label_studio", lambda: fake)
+    return fake
+
+
+def pushed_run(key: str, count: int) -> Store:
+    """Make a run with one batch of so many tasks, two annotators each, and push it."""
+    store = open_run(key)
+    make_pools(store, take_in(store))
+    store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:count])
+    store.note("annotation", {"batches": 1, "overlap": 2})
+    push.fn(key, "news", 1, 2)
+    return store

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from example_run import make_pools, take_in
-from fake_label_studio import ADA, BEN, CY, FakeLabelStudio
+from fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
 
 import tasks.annotation
 import tasks.desk
@@ -17,7 +16,7 @@ from abcdlink.judgments import Judgment, Label, Pool, Skip
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, POOLS, REPORT, batch_file
 from abcdlink.report.content import gather
 from abcdlink.report.page import render
-from abcdlink.store import Store, open_run
+from abcdlink.store import Store
 from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.completeness import Progress, progress_in
 from tasks.annotation import pull, push, put_together
@@ -32,21 +31,13 @@ SLUG = "batch-1"
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    fake = FakeLabelStudio()
-    for module in (tasks.projects, tasks.desk):
-        monkeypatch.setattr(module, "label_studio", lambda: fake)
-    return fake
+    return serve(monkeypatch)
 
 
 @pytest.fixture
 def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
     """A run whose first batch lies in Label Studio; nobody has answered."""
-    run = open_run(RUN)
-    make_pools(run, take_in(run))
-    run.write_records(POOLS, [pool for pool in run.read_records(POOLS, Pool) if pool.batch == 1][:8])
-    run.note("annotation", {"batches": 1, "overlap": 2})
-    push.fn(RUN, "news", 1, 2)
-    return run
+    return pushed_run(RUN, 8)
 
 
 @pytest.fixture

@@ -7,20 +7,16 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from example_run import make_pools, take_in
-from fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio
+from fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
 from prefect.blocks.abstract import NotificationBlock
 from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 
-import tasks.desk
-import tasks.projects
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.judgments import Annotator, Pool
-from abcdlink.layout import ANNOTATORS, POOLS
-from abcdlink.store import Store, open_run
+from abcdlink.judgments import Annotator
+from abcdlink.layout import ANNOTATORS
+from abcdlink.store import Store
 from labelstudio_config.attendance import Attendance
-from tasks.annotation import push
 from tasks.attendance import (
     attendance,
     reliefs_of,
@@ -41,23 +37,17 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    fake = FakeLabelStudio()
-    for module in (tasks.projects, tasks.desk):
-        monkeypatch.setattr(module, "label_studio", lambda: fake)
-    return fake
+    return serve(monkeypatch)
 
 
 @pytest.fixture
 def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
     """A run with a batch of four tasks that Ada and Ben are expected to judge; it was pushed at ``START``."""
-    run = open_run(RUN)
-    make_pools(run, take_in(run))
-    run.write_records(POOLS, [pool for pool in run.read_records(POOLS, Pool) if pool.batch == 1][:4])
+    run = pushed_run(RUN, 4)
     people = [
         Annotator(annotator=f"annotator-{n}", account=PEOPLE[user], simulated=False) for n, user in ((1, 7), (2, 8))
     ]
     run.write_records(ANNOTATORS, people)
-    push.fn(RUN, "news", 1, 2)
     schedule = set_schedule(run, SLUG, 10, 3, "")
     moved = schedule.model_copy(update={"since": START, "deadline": START + timedelta(days=10)})
     run.write_text(f"label-studio/{SLUG}/schedule.json", moved.model_dump_json())
