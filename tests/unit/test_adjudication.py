@@ -10,6 +10,7 @@ import pytest
 from disputes import CORPUS, JUDGMENTS_MADE, LINK, NO, RUN, judged
 from example_run import example_run
 from hostile_run import hostile_adjudications, hostile_judgments, hostile_run
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from abcdlink.adjudication import Adjudication, disputed, pools_to_decide, summarise
@@ -20,6 +21,7 @@ from abcdlink.layout import ADJUDICATIONS, DISPUTED, JUDGMENTS, batch_file
 from abcdlink.report.decisions import decisions_in
 from abcdlink.stages.adjudicate import judged_so_far, keep_adjudications, prepare_adjudication, summary_of
 from abcdlink.store import Store
+from flows.parameters import ExhaustiveParameters
 
 
 def asked(pools: list[Pool]) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -114,6 +116,12 @@ def test_a_run_can_be_adjudicated_batch_by_batch(tmp_path: Path, monkeypatch: py
     both = prepare_adjudication(store, [2])
     assert both[: len(first)] == first
     assert {(p.pair, p.source, c.target) for p in both for c in p.candidates} == set(disputed(judgments, 2))
+
+
+def test_exhaustive_judging_offers_no_rule_that_needs_an_adjudicator() -> None:
+    assert [ExhaustiveParameters(rule=rule).rule for rule in ("both", "majority")] == ["both", "majority"]
+    with pytest.raises(ValidationError, match="rule"):
+        ExhaustiveParameters(rule="adjudicated")
 
 
 def decide_all(store: Store) -> list[Adjudication]:
