@@ -40,7 +40,8 @@ def notify_by(name: str, subject: str, body: str) -> None:
             if isawaitable(sending):
                 asyncio.run(_done(sending))
     except Exception as error:  # noqa: BLE001 - every kind of block fails in its own way
-        msg = f"the block {name!r} could not send a notification: {error}"
+        # Its text often holds the address that it was sent to, which is a secret.
+        msg = f"the block {name!r} could not send a notification ({type(error).__name__})"
         raise ServiceError(msg, "look at the block in the Prefect UI") from None
 
 

@@ -5,28 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
 from fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
 
-import tasks.annotation
-import tasks.desk
-import tasks.projects
-from abcdlink.agreement import Agreement
-from abcdlink.errors import InputError
-from abcdlink.judgments import Judgment, Label, Pool, Skip
-from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, POOLS, REPORT, batch_file
-from abcdlink.report.content import gather
-from abcdlink.report.page import render
+from abcdlink.judgments import Label, Skip
+from abcdlink.layout import batch_file
 from abcdlink.store import Store
-from labelstudio_config.anomalies import anomalies_in
-from labelstudio_config.completeness import Progress, progress_in
-from tasks.annotation import pull, push, put_together
-from tasks.batch_results import keep_agreement
-from tasks.desk import check, pull_again, pull_partial, requeue
-from tasks.observing import last_seen, not_said_yet
-from tasks.projects import read_pushed, see
-
-RUN = "harbour"
-SLUG = "batch-1"
+from labelstudio_config.completeness import Progress
+from tasks.annotation import push
+from tasks.desk import requeue
+from tasks.observing import last_seen
+from tasks.projects import read_pushed
 
 
 @pytest.fixture
@@ -43,30 +32,6 @@ def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
 @pytest.fixture
 def keys(store: Store) -> tuple[str, ...]:
     return read_pushed(store, SLUG).task_keys
-
-
-def look(store: Store) -> tuple[Progress, list[str]]:
-    """Look once, as the flow does; returns the progress and what is said for the first time."""
-    pushed, snapshot = see(store, SLUG)
-    said = not_said_yet(store, SLUG, anomalies_in(snapshot, str))
-    return progress_in(snapshot, pushed.task_keys, pushed.overlap), said
-
-
-def answer_all(server: FakeLabelStudio, keys: tuple[str, ...], *users: int, but: tuple[str, ...] = ()) -> None:
-    for key in keys:
-        for user in users:
-            if key not in but:
-                server.answer(key, user, "Link" if user == ADA else "No Link")
-
-
-def pulled(store: Store) -> list[Judgment]:
-    return store.read_records(batch_file(1, JUDGMENTS), Judgment)
-
-
-def finish(store: Store) -> None:
-    assert look(store)[0].complete
-    pull.fn(RUN, 1)
-    keep_agreement(store, 1, 2)
 
 
 def test_a_push_that_adds_up_is_not_read_back(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
@@ -107,11 +72,6 @@ def test_a_deleted_answer_is_waited_for_again_and_said_once(
 def progress(keys: tuple[str, ...]) -> Progress:
     everyone = {"ada@example.org": len(keys), "ben@example.org": len(keys)}
     return Progress(tasks=len(keys), done=len(keys), complete=True, annotators=everyone, vanished=())
-
-
-def key_of(store: Store, judgment: Judgment) -> str:
-    pools = {(pool.pair, pool.source): pool.key for pool in store.read_records(POOLS, Pool)}
-    return pools[judgment.pair, judgment.source]
 
 
 def test_a_deleted_task_that_was_done_counts_as_last_seen(
@@ -229,89 +189,6 @@ def test_an_answer_that_was_changed_before_the_pull_is_kept_as_it_was(
     assert look(store)[1] == []
     kept = last_seen(store, read_pushed(store, SLUG)).kept
     assert [one.annotation["result"][0]["value"]["choices"] for one in kept.earlier] == [["Link"]]
-
-
-def test_a_changed_batch_is_seen_marked_and_pulled_again(
-    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (tasks.desk, tasks.annotation):  # a whole report takes seconds
-        monkeypatch.setattr(module, "write_report", lambda run: run.write_json(REPORT, gather(run).changes))
-    answer_all(server, keys, ADA, BEN, but=keys[:1])
-    server.answer(keys[0], ADA)
-    changed = server.answer(keys[0], BEN, "No Link")
-    finish(store)
-    put_together(store, 1, 2)
-    old = pulled(store)
-    assert store.read_json(REPORT) == []
-    assert check(store, 1) is None
-    server.change(changed, "Link")
-    assert check(store, 1).changes == (f"annotator-2 changed the answer to the task {keys[0]}",)
-    assert store.exists(batch_file(1, CHANGED))
-    assert pulled(store) == old
-    assert store.read_json(REPORT) == [f"Batch 1: annotator-2 changed the answer to the task {keys[0]}"]
-    assert store.read_json(REPORT)[0] in render(gather(store))
-
-    again = pull_again(store, 1)
-    assert (again.version, len(again.changes)) == (2, 1)
-    assert store.read_records(batch_file(1, f"versions/1/{JUDGMENTS}"), Judgment) == old
-    new = pulled(store)
-    assert {one.label for one in new if key_of(store, one) == keys[0]} == {Label.LINK}
-    assert store.read_records(JUDGMENTS, Judgment) == new
-    assert Agreement.model_validate_json(store.read_text(AGREEMENT)).judged == len(new) // 2
-    assert store.read_json(REPORT) == []
-    assert check(store, 1) is None
-    assert pull_again(store, 1).changes == ()
-    assert pulled(store) == new
-
-
-@pytest.mark.parametrize("dies_at", range(14))
-def test_a_second_pull_that_was_killed_anywhere_goes_on(
-    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], dies_at: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer_all(server, keys, ADA, BEN, but=keys[:1])
-    server.answer(keys[0], ADA)
-    changed = server.answer(keys[0], BEN, "No Link")
-    finish(store)
-    old = pulled(store)
-    server.change(changed, "Link")
-    check(store, 1)
-    left = dies_at
-    whole = type(store.folder).write
-
-    def write(folder, name, data):
-        nonlocal left
-        if left == 0:
-            raise KeyboardInterrupt
-        left -= 1
-        whole(folder, name, data)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(store.folder), "write", write)
-        try:
-            pull_again(store, 1)
-        except KeyboardInterrupt:
-            assert store.exists(batch_file(1, CHANGED))
-    pull_again(store, 1)
-    assert not store.exists(batch_file(1, CHANGED))
-    assert store.read_records(batch_file(1, f"versions/1/{JUDGMENTS}"), Judgment) == old
-    assert {one.label for one in pulled(store) if key_of(store, one) == keys[0]} == {Label.LINK}
-    measured = Agreement.model_validate_json(store.read_text(batch_file(1, AGREEMENT)))
-    assert measured == keep_agreement(store, 1, 2)
-
-
-def test_a_batch_that_is_not_complete_is_pulled_in_part_only(
-    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
-) -> None:
-    answer_all(server, keys[:3], ADA, BEN)
-    server.answer(keys[3], BEN)
-    with pytest.raises(InputError, match="not complete"):
-        pull_again(store, 1)
-    so_far = pull_partial(store, 1)
-    assert so_far.judged > 0
-    assert so_far.incomplete > 0
-    assert not store.exists(batch_file(1, JUDGMENTS))
-    assert store.exists(batch_file(1, f"partial/{JUDGMENTS}"))
-    assert store.exists(ANNOTATORS)
 
 
 def test_skipped_tasks_are_offered_again_and_waited_for(
