@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel
 
 from abcdlink.adjudication import Adjudication
-from abcdlink.agreement import Agreement, agreement
+from abcdlink.agreement import Agreement, Details, agreement, details
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
 from abcdlink.evaluation.breakdowns import average_f1
@@ -94,6 +94,11 @@ class Content:
     def agreement(self) -> Agreement | None:
         """Agreement over all judgments that are there."""
         return agreement(self.judgments) if self.judgments else None
+
+    @cached_property
+    def details(self) -> Details | None:
+        """By document, over time, between batches, times and early stop, over all judgments that are there."""
+        return details(self.judgments) if self.judgments else None
 
     @property
     def simulated(self) -> list[str]:
@@ -184,17 +189,6 @@ class Content:
         costs |= {f"{name}, synthetic pairs": usage for name, usage in self.usage_of_benchmark.items()}
         costs |= {f"{name}, natural pairs": usage for name, usage in self.decided.items()}
         return {name: Usage.model_validate(usage) for name, usage in costs.items()}
-
-    @property
-    def seconds_per_task(self) -> dict[str, float]:
-        """Annotator -> median seconds on one task, where the times are known."""
-        from statistics import median
-
-        times: dict[str, dict[tuple[str, str], float]] = {}
-        for judgment in self.judgments:
-            if judgment.seconds is not None:
-                times.setdefault(judgment.annotator, {})[judgment.pair, judgment.source] = judgment.seconds
-        return {annotator: median(times[annotator].values()) for annotator in sorted(times)}
 
 
 def gather(store: Store) -> Content:

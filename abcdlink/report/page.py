@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from abcdlink import __version__
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
-from abcdlink.report.pictures import acceptance_bars, benchmark_pictures, kappa_intervals
+from abcdlink.report.pictures import acceptance_bars, benchmark_pictures, kappa_intervals, pictures_over_time
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def _pictures(content: Content) -> dict[str, Markup]:
         pictures["kappa"] = kappa_intervals({**rows, "all": result})
         if result.acceptance:
             pictures["acceptance"] = acceptance_bars(result.acceptance)
+    if content.details:
+        pictures |= pictures_over_time(content.details)
     return pictures
 
 

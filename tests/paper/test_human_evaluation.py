@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.agreement import Agreement, agreement, read_judgment_file
+from abcdlink.agreement import Agreement, Details, agreement, details, read_judgment_file
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +36,31 @@ def test_interval_holds_the_value(released: Agreement):
     assert released.interval is not None
     assert released.interval[0] == pytest.approx(0.53, abs=0.01)
     assert released.interval[1] == pytest.approx(0.64, abs=0.01)
+
+
+@pytest.fixture(scope="module")
+def more(shared_data: Path) -> Details:
+    return details(read_judgment_file(shared_data / "reviews_he" / "annotations.csv").judgments)
+
+
+def test_second_batch_agrees_no_better_than_chance_would_have_it(more: Details):
+    (found,) = more.differences
+    assert (found.before_judged, found.after_judged) == (550, 472)
+    assert found.kappa.value == pytest.approx(0.0728, abs=5e-5)
+    assert found.kappa.interval is not None
+    low, high = found.kappa.interval
+    assert low < 0
+    assert high > 0.0728
+
+
+def test_curve_and_documents_hold_all_judgments(more: Details, released: Agreement):
+    assert sum(one.judged for one in more.documents.values()) == 1022
+    assert len(more.documents) == more.curve.total == 20
+    halfway, end = (more.curve.points[place].measures.kappa for place in (9, 19))
+    assert (halfway, end) == (pytest.approx(released.batches[1].kappa), pytest.approx(released.kappa))
+
+
+def test_twenty_documents_are_enough_for_kappa_and_not_for_the_acceptance_of_an_approach(more: Details):
+    needed = {one.measure: one.more for one in more.needed}
+    assert needed["kappa"] == 0
+    assert all((needed[method] or 0) > 20 for method in ("llm", "retriever", "both"))

@@ -3,13 +3,14 @@ from __future__ import annotations
 import base64
 import re
 import xml.etree.ElementTree as ET
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from example_run import annotate, generate, make_pools, take_in
 
-from abcdlink.agreement import agreement
+from abcdlink.agreement import agreement, details
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label
 from abcdlink.report import write_report
@@ -119,6 +120,7 @@ def test_pictures_are_well_formed_and_have_alt_text_and_no_fixed_colours(complet
     # Ours, so that there is nothing to fear from the parser.
     labels = [ET.fromstring(picture.replace("<svg ", '<svg xmlns="x" ', 1)).get("aria-label") for picture in pictures]  # noqa: S314
     starts = ["F1 by cutoff", "Recall by cutoff", "F1 by prompt mode", "Acceptance rate by method", "Kappa by batch"]
+    starts += ["Learning curve", "Kappa within a batch", "Seconds within a batch"]
     assert [(label or "").split(".")[0] for label in labels] == starts
     assert not re.search(r"(?:fill|stroke): ?#", "".join(pictures))
 
@@ -183,6 +185,64 @@ def test_run_grows_stage_by_stage(empty: Store):
     missing.append(page_of(empty).text.count("Not there yet"))
     assert missing == [8, 7, 4, 3, 0]
     assert "batch 2 " not in page_of(empty).text.partition("Kappa by batch")[2].partition("Disagreements")[0]
+
+
+def agreement_part(store: Store) -> str:
+    return (
+        Path(write_report(store))
+        .read_text(encoding="utf-8")
+        .partition('<section id="agreement">')[2]
+        .partition("</section>")[0]
+    )
+
+
+def test_agreement_by_pair_of_annotators_document_time_and_early_stop(finished: Store, complete: str):
+    page = Page(complete)
+    judgments = finished.read_records("judgments.jsonl", Judgment)
+    found = details(judgments)
+    change, kappa = found.differences[0].kappa, found.needed[0]
+    assert change.value is not None
+    assert f"batch 2 minus batch 1 104 and 115 {change.value:+.2f}" in page.text
+    assert f"kappa 6 219 {kappa.value:.2f}" in page.text
+    assert f"{kappa.more:,}" in page.text
+    assert "annotator-1 and annotator-2 219" in page.text
+    for line in found.times.words:
+        assert line in page.text
+    for pair, one in found.documents.items():
+        assert f"{pair} {one.judged} {one.kappa:.2f}" in page.text
+    assert "as they appear, since times are missing" in page.text
+
+
+def test_three_annotators_who_note_when(empty: Store):
+    judgments = make_pools(empty, take_in(empty))
+    third = [
+        j.model_copy(update={"annotator": "annotator-3", "label": Label.LINK if n % 3 else j.label})
+        for n, j in enumerate(judgments[::2])
+    ]
+    start = datetime(2026, 5, 4, 9, tzinfo=UTC)
+    timed = [
+        j.model_copy(update={"submitted": start + timedelta(minutes=n), "seconds": 9_000.0 if n == 7 else 30.0})
+        for n, j in enumerate(judgments + third)
+    ]
+    annotate(empty, timed)
+    text = page_of(empty).text
+    assert "Fleiss' kappa" in text
+    assert "Krippendorff's alpha" in text
+    assert "annotator-2 and annotator-3" in text
+    assert "Order of pairs: as submitted." in text
+    assert "9,000 s" in text
+
+
+@pytest.mark.parametrize("kept", [{"annotator-1"}, {"annotator-1", "annotator-2"}])
+def test_agreement_of_too_little_crashes_nothing(empty: Store, kept: set[str]):
+    judgments = [j for j in make_pools(empty, take_in(empty)) if j.annotator in kept]
+    few = [j.model_copy(update={"seconds": None}) for j in judgments if j.source == judgments[0].source][:2]
+    annotate(empty, few)
+    text = Page(agreement_part(empty)).text
+    assert "5 or more judged pairs are needed" in text
+    assert "No times are known." in text
+    assert "nan" not in text.lower().split()
+    assert "None" not in text
 
 
 def test_one_label_only_is_said(empty: Store):

@@ -3,5 +3,6 @@
 from abcdlink.report.pictures.drawing import as_image
 from abcdlink.report.pictures.of_agreement import acceptance_bars, kappa_intervals
 from abcdlink.report.pictures.of_benchmark import benchmark_pictures
+from abcdlink.report.pictures.over_time import pictures_over_time
 
-__all__ = ["acceptance_bars", "as_image", "benchmark_pictures", "kappa_intervals"]
+__all__ = ["acceptance_bars", "as_image", "benchmark_pictures", "kappa_intervals", "pictures_over_time"]

@@ -1,0 +1,167 @@
+"""Pictures of how agreement and time went: the learning curve, and the parts of each batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle, pairwise
+from math import nan
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from abcdlink.agreement import BatchParts, Curve, Details, Measures
+from abcdlink.agreement.positions import PARTS
+from abcdlink.report.pictures.drawing import LINE, SERIES, SOFT, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HEIGHT = 3.0
+"""Inches."""
+
+SHIFT = 0.07
+"""Between the lines of two batches, so that their intervals do not lie on each other."""
+
+
+def pictures_over_time(details: Details) -> dict[str, Markup]:
+    """Return title -> picture of all that can be drawn of how agreement and time went."""
+    drawn = {
+        "Learning curve": curve_picture(details.curve),
+        "Kappa within a batch": kappa_by_part(details.positions),
+        "Seconds within a batch": seconds_by_part(details.positions),
+    }
+    return {title: picture for title, picture in drawn.items() if picture is not None}
+
+
+def curve_picture(curve: Curve) -> Markup | None:
+    """Draw kappa with its interval, raw agreement and AC1 so far; ``None`` where there is no line to draw."""
+    points = [point for point in curve.points if point.measures.kappa is not None]
+    if len(points) < 2:  # noqa: PLR2004 - a line has two ends
+        return None
+    told = "; ".join(f"after {point.done}: {_told(point.measures)}" for point in points)
+    done = [point.done for point in points]
+    spans = [point.measures.interval or (nan, nan) for point in points]
+    from matplotlib.ticker import MaxNLocator
+
+    parts: list[Markup] = []
+    with picture(HEIGHT, f"Learning curve. Kappa on all judged so far, {curve.unit}s done: {told}.", parts) as axes:
+        axes.fill_between(
+            done, [low for low, _ in spans], [high for _, high in spans], color=SERIES[0], alpha=0.18, linewidth=0
+        )
+        axes.plot(
+            done,
+            [_value(p.measures.kappa) for p in points],
+            color=SERIES[0],
+            linewidth=2.2,
+            marker="o",
+            markersize=4,
+            label="kappa",
+        )
+        axes.plot(
+            done,
+            [_value(p.measures.observed) for p in points],
+            color=SERIES[1],
+            linestyle=":",
+            linewidth=1.8,
+            label="raw agreement",
+        )
+        axes.plot(
+            done, [_value(p.measures.ac1) for p in points], color=SERIES[2], linestyle="--", linewidth=1.8, label="AC1"
+        )
+        for before, after in pairwise(points):
+            if before.batch == after.batch:
+                continue
+            axes.axvline(before.done, color=LINE, linewidth=1.4, zorder=0)
+            axes.annotate(
+                f"batch {after.batch}",
+                (before.done, 0),
+                xycoords=("data", "axes fraction"),
+                xytext=(3, 4),
+                textcoords="offset points",
+                color=SOFT,
+            )
+        axes.set_xlabel(f"{curve.unit}s done")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        _finish(axes, min(low for low, _ in spans))
+    return parts[0]
+
+
+def kappa_by_part(batches: Sequence[BatchParts]) -> Markup | None:
+    """Draw kappa with its interval in each part of each batch; ``None`` where it is undefined in all."""
+    shown = [batch for batch in batches if any(part.measures.kappa is not None for part in batch.parts)]
+    if not shown:
+        return None
+    told = "; ".join(
+        f"batch {batch.batch}: " + ", ".join(f"part {n} {_told(p.measures)}" for n, p in enumerate(batch.parts, 1))
+        for batch in shown
+    )
+    lowest = 0.0
+    parts: list[Markup] = []
+    with picture(HEIGHT, f"Kappa within a batch. {told}.", parts) as axes:
+        for row, (batch, colour) in enumerate(zip(shown, cycle(SERIES), strict=False)):
+            known = [(n, part.measures) for n, part in enumerate(batch.parts, 1) if part.measures.kappa is not None]
+            places = [n + SHIFT * (row - (len(shown) - 1) / 2) for n, _ in known]
+            for place, (_, one) in zip(places, known, strict=True):
+                if one.interval:
+                    axes.plot([place, place], one.interval, color=colour, linewidth=1.4, clip_on=False)
+                    lowest = min(lowest, one.interval[0])
+            values = [_value(one.kappa) for _, one in known]
+            name = f"batch {batch.batch}"
+            axes.plot(places, values, color=colour, linewidth=2, marker="o", markersize=6, label=name)
+        _parts_axis(axes, shown)
+        _finish(axes, lowest)
+    return parts[0]
+
+
+def seconds_by_part(batches: Sequence[BatchParts]) -> Markup | None:
+    """Draw the median seconds on a task in each part of each batch; ``None`` where no times are known."""
+    shown = [batch for batch in batches if any(part.seconds is not None for part in batch.parts)]
+    if not shown:
+        return None
+    told = "; ".join(
+        f"batch {batch.batch}: "
+        + ", ".join(f"part {n} {p.seconds:.0f} s (n = {p.timed})" for n, p in enumerate(batch.parts, 1) if p.timed)
+        for batch in shown
+    )
+    parts: list[Markup] = []
+    with picture(HEIGHT, f"Seconds within a batch. {told}.", parts) as axes:
+        for batch, colour in zip(shown, cycle(SERIES), strict=False):
+            known = [(n, part.seconds) for n, part in enumerate(batch.parts, 1) if part.seconds is not None]
+            places, values = [n for n, _ in known], [seconds for _, seconds in known]
+            name = f"batch {batch.batch}"
+            axes.plot(places, values, color=colour, linewidth=2, marker="o", markersize=6, label=name)
+        _parts_axis(axes, shown)
+        axes.set_ylim(0, None)
+        axes.set_ylabel("seconds a task")
+        axes.grid(axis="y")
+        _legend(axes)
+    return parts[0]
+
+
+def _parts_axis(axes: Axes, batches: Sequence[BatchParts]) -> None:
+    """Name the parts of a batch, the first and the last in words."""
+    last = max(len(batch.parts) for batch in batches)
+    names = ["first", *(str(number) for number in range(2, last)), "last"][:last]
+    axes.set_xticks(range(1, last + 1), names)
+    axes.set_xlim(0.7, last + 0.3)
+    axes.set_xlabel("quarter of the batch" if last == PARTS else "part of the batch")
+
+
+def _finish(axes: Axes, lowest: float) -> None:
+    """Give an axis of agreement its range, and the picture its legend."""
+    axes.set_ylim(min(0, lowest - 0.02), 1)
+    axes.grid(axis="y")
+    _legend(axes)
+
+
+def _legend(axes: Axes) -> None:
+    axes.get_figure().legend(loc="outside lower center", ncol=3, frameon=False)  # type: ignore[union-attr]
+
+
+def _told(one: Measures) -> str:
+    return one.note if one.kappa is None else f"{one.kappa:.2f} (n = {one.judged})"
+
+
+def _value(value: float | None) -> float:
+    """Return a number that is drawn as nothing where a measure is undefined."""
+    return nan if value is None else value

@@ -1,0 +1,55 @@
+"""Invented judgments for tests of agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from abcdlink.judgments import Judgment, Label
+
+START = datetime(2026, 5, 4, 9, tzinfo=UTC)
+
+
+def task(
+    columns: Sequence[str],
+    source: str = "0",
+    pair: str = "p",
+    batch: int = 1,
+    method: str = "llm",
+    seconds: Mapping[int, float] | float | None = None,
+    minute: Mapping[int, float] | float | None = None,
+) -> list[Judgment]:
+    """One task: a string an annotator (L Link, N No Link, blank nothing), a place a candidate.
+
+    ``seconds`` and ``minute`` (of submission, after ``START``): of all annotators, or by their number from 1.
+    """
+
+    def of(value: Mapping[int, float] | float | None, number: int) -> float | None:
+        return value.get(number) if isinstance(value, Mapping) else value
+
+    return [
+        Judgment(
+            batch=batch,
+            pair=pair,
+            source=source,
+            target=str(place),
+            method=method,
+            annotator=f"annotator-{number}",
+            label=Label.LINK if letter == "L" else Label.NO_LINK,
+            seconds=of(seconds, number),
+            submitted=None if (at := of(minute, number)) is None else START + timedelta(minutes=at),
+        )
+        for number, column in enumerate(columns, start=1)
+        for place, letter in enumerate(column)
+        if letter != " "
+    ]
+
+
+def many(count: int, patterns: Sequence[Sequence[str]], batch: int = 1, sources: int = 3) -> list[Judgment]:
+    """So many pairs of ``sources`` tasks each, whose labels go through the patterns in turn."""
+    return [
+        judgment
+        for number in range(count)
+        for source in range(sources)
+        for judgment in task(patterns[(number + source) % len(patterns)], str(source), f"b{batch}-p{number}", batch)
+    ]
