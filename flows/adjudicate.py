@@ -6,20 +6,18 @@ While people decide the run is suspended, and ``reconcile`` resumes it, as those
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import uuid4
 
-from prefect import flow, get_run_logger, suspend_flow_run
-from prefect.runtime import flow_run
+from prefect import flow
 from pydantic import Field
 
 from abcdlink.adjudication import AdjudicationSummary
 from abcdlink.adjudication.summary import MethodRow
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.store import open_run
-from flows.artifacts import key, show_project, table
+from flows.artifacts import key, table
 from flows.parameters import RunKey, run_domain
+from flows.waiting import wait_for_annotators, wait_for_nobody
 from tasks.adjudication import SLUG, pull, push
-from tasks.projects import WaitsFor, look, wait_for
 
 NAME = "adjudicate"
 Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
@@ -38,24 +36,11 @@ def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  #
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    while (pushed := push(run, domain, batches)) is not None:
-        progress = look(run, SLUG)
-        if progress.complete:
-            break
-        show_project(run, pushed)
-        wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, SLUG)
-        get_run_logger().info(
-            "What annotators differ on is decided at %s (%d of %d tasks done). This run is suspended now and goes on "
-            "by itself; a traceback below that ends in 'paused' is how Prefect reports a suspension, not an error.",
-            pushed.url,
-            progress.done,
-            progress.tasks,
-        )
-        # A key of its own each time: being resumed is a hint, completeness decides.
-        suspend_flow_run(key=f"{NAME}-{uuid4()}", timeout=None)
+    if push(run, domain, batches) is not None:
+        wait_for_annotators(store, NAME, SLUG)
     results = pull(run)
     show_adjudication(run, summary_of(store), f"report: {results['report']}")
-    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, SLUG)
+    wait_for_nobody(store, NAME, SLUG)
 
 
 def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None:

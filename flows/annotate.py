@@ -1,27 +1,20 @@
-"""Flow annotate: batches go to Label Studio, people judge, the results come back, a feedback round between.
-
-While people work the run is suspended: no process waits. ``reconcile`` resumes it when the batch
-is complete; the run then goes through its steps from the top, and each finds its result in the
-run's folder. Only a top-level run of a deployment can be suspended.
-"""
+"""Flow annotate: batches go to Label Studio, people judge, the results come back, a feedback round between."""
 
 from __future__ import annotations
 
-from uuid import uuid4
-
-from prefect import flow, get_run_logger, suspend_flow_run
+from prefect import flow
 from prefect.runtime import flow_run
 
 from abcdlink.judgments import Annotator
 from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
 from abcdlink.store import Store, open_run
-from flows.artifacts import show_agreement, show_project, show_results
+from flows.artifacts import show_agreement, show_results
 from flows.feedback import feedback_round
 from flows.parameters import AnnotationParameters, RunKey, run_domain
+from flows.waiting import wait_for_annotators, wait_for_nobody
 from tasks.annotation import conclude, measure, pull, push
 from tasks.attendance import set_schedule
 from tasks.batch_results import pulled_of
-from tasks.projects import WaitsFor, look, read_pushed, wait_for
 from tasks.runs import add_tag
 
 NAME = "annotate"
@@ -52,7 +45,7 @@ def annotate(
         if batch < annotation.batches:
             feedback_round(store, NAME, domain, batch, annotation.auto_feedback)
     show_results(store, conclude(run, annotation.batches, overlap))
-    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, batch_slug(annotation.batches))
+    wait_for_nobody(store, NAME, batch_slug(annotation.batches))
 
 
 def annotate_batch(store: Store, domain: str, batch: int, annotation: AnnotationParameters) -> None:
@@ -62,24 +55,9 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: Annotation
     overlap, slug = annotation.overlap_in(domain), batch_slug(batch)
     push(store.key, domain, batch, overlap)
     set_schedule(store, slug, annotation.deadline_days, annotation.late_days, annotation.reminder_block)
-    while pulled_of(store, batch) is None:
-        progress = look(store.key, slug)
-        if progress.complete:
-            pull(store.key, batch)
-        else:
-            pushed = read_pushed(store, slug)
-            show_project(store.key, pushed)
-            wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, slug)
-            get_run_logger().info(
-                "Batch %d waits for annotators at %s (%d of %d tasks done). This run is suspended now and goes on by "
-                "itself; a traceback below that ends in 'paused' is how Prefect reports a suspension, not an error.",
-                batch,
-                pushed.url,
-                progress.done,
-                progress.tasks,
-            )
-            # A key of its own each time: being resumed is a hint, completeness decides.
-            suspend_flow_run(key=f"batch-{batch}-{uuid4()}", timeout=None)
+    if pulled_of(store, batch) is None:
+        wait_for_annotators(store, NAME, slug)
+        pull(store.key, batch)
     if any(annotator.simulated for annotator in store.read_records(ANNOTATORS, Annotator)):
         add_tag(flow_run.id, SIMULATED_TAG)
     show_agreement(store, batch, measure(store.key, batch, overlap))

@@ -1,23 +1,18 @@
-"""Flow exhaustive: people judge every target sentence of sampled sources; ends with each approach's true recall.
-
-While people work the run is suspended, and ``reconcile`` resumes it, as those of ``annotate``.
-"""
+"""Flow exhaustive: people judge every target sentence of sampled sources; ends with each approach's true recall."""
 
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
 
-from prefect import flow, get_run_logger, suspend_flow_run
-from prefect.runtime import flow_run
+from prefect import flow
 
 from abcdlink.layout import EXHAUSTIVE_JUDGMENTS
 from abcdlink.recall import Recall, RecallRow
 from abcdlink.store import open_run
-from flows.artifacts import key, show_project, table
+from flows.artifacts import key, table
 from flows.parameters import ExhaustiveParameters, RunKey, run_domain
+from flows.waiting import wait_for_annotators, wait_for_nobody
 from tasks.exhaustive import SLUG, measure, pull, push, sample
-from tasks.projects import WaitsFor, look, wait_for
 
 NAME = "exhaustive"
 
@@ -34,25 +29,12 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
     store = open_run(run)
     domain = run_domain(store, domain)
     sample(run, domain, judging.overlap_in(domain), judging.seed, judging.share_or_none, judging.number)
-    pushed = push(run, domain)
-    while not store.exists(EXHAUSTIVE_JUDGMENTS):
-        progress = look(run, SLUG)
-        if progress.complete:
-            pull(run)
-        else:
-            show_project(run, pushed)
-            wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, SLUG)
-            get_run_logger().info(
-                "The sampled sources wait for annotators at %s (%d of %d tasks done). This run is suspended now and "
-                "goes on by itself; a traceback below that ends in 'paused' is how Prefect reports a suspension.",
-                pushed.url,
-                progress.done,
-                progress.tasks,
-            )
-            # A key of its own each time: being resumed is a hint, completeness decides.
-            suspend_flow_run(key=f"{NAME}-{uuid4()}", timeout=None)
+    push(run, domain)
+    if not store.exists(EXHAUSTIVE_JUDGMENTS):
+        wait_for_annotators(store, NAME, SLUG)
+        pull(run)
     show_recall(run, measure(run, domain, judging.rule))
-    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, SLUG)
+    wait_for_nobody(store, NAME, SLUG)
 
 
 def show_recall(run: str, result: Recall) -> None:

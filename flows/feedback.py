@@ -7,17 +7,16 @@ folder, so that a run that is resumed, or killed and started again, goes on wher
 
 from __future__ import annotations
 
-from prefect import get_run_logger, suspend_flow_run
+from prefect import suspend_flow_run
 from prefect.input import RunInput
-from prefect.runtime import flow_run
 from pydantic import ConfigDict, Field
 
 from abcdlink.layout import feedback_slug
 from abcdlink.stages.feedback import Feedback, accepted_in, outcome_in
 from abcdlink.store import Store
-from flows.artifacts import show_feedback, show_outcome, show_project
+from flows.artifacts import show_feedback, show_outcome
+from flows.waiting import wait_for_annotators, wait_for_coordinator
 from tasks.feedback import accept, annotators_of, end, prepare, push
-from tasks.projects import WaitsFor, look, wait_for
 
 
 class FeedbackForm(RunInput):
@@ -60,14 +59,11 @@ def feedback_round(store: Store, flow: str, domain: str, batch: int, auto: bool)
 
 def ask_coordinator(store: Store, flow: str, batch: int, feedback: Feedback) -> FeedbackForm:
     """Suspend until the coordinator has filled in the form, or said the same on the command line."""
-    wait_for(store, str(flow_run.id), flow, WaitsFor.COORDINATOR, feedback_slug(batch))
-    get_run_logger().info(
-        "The memos of batch %d are ready. Talk with the annotators, then resume this run here or with "
-        "`abcdlink feedback accept %s`. This run is suspended now; a traceback below that ends in 'paused' is how "
-        "Prefect reports it.",
-        batch,
-        store.key,
+    told = (
+        f"The memos of batch {batch} are ready. Talk with the annotators, then resume this run here or with "
+        f"`abcdlink feedback accept {store.key}`."
     )
+    wait_for_coordinator(store, flow, feedback_slug(batch), told)
     form = FeedbackForm.with_initial_data(
         description=f"Edit what is added to the guidelines after batch {batch} (Markdown). Lines that begin with "
         "> DRAFT are left out; when nothing else is left, the guidelines stay. Memos and cases are under Artifacts.",
@@ -80,15 +76,4 @@ def ask_coordinator(store: Store, flow: str, batch: int, feedback: Feedback) -> 
 def ask_annotators(store: Store, flow: str, domain: str, batch: int, clarifications: str) -> None:
     """Push the round's project and suspend until all annotators answered, or the coordinator goes on without."""
     pushed = push(store.key, domain, batch, clarifications)
-    if look(store.key, pushed.slug).complete:
-        return
-    show_project(store.key, pushed)
-    wait_for(store, str(flow_run.id), flow, WaitsFor.ANNOTATORS, feedback_slug(batch))
-    get_run_logger().info(
-        "Annotators judge the cases again at %s. This run is suspended now. It goes on when all have answered, or "
-        "when it is resumed, here or with `abcdlink feedback accept %s`: who has not answered is recorded.",
-        pushed.url,
-        store.key,
-    )
-    # One fixed key: whoever resumes the run ends the round, so that someone who vanished does not hold it.
-    suspend_flow_run(key=f"feedback-{batch}-answers", timeout=None)
+    wait_for_annotators(store, flow, pushed.slug, or_resumed="who has not answered is recorded")

@@ -10,7 +10,6 @@ from itertools import count
 
 from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.input import RunInput
-from prefect.runtime import flow_run
 
 from abcdlink.errors import InputError
 from abcdlink.qualification import Applicant, applicants_of, confirm, proposal, screening_of
@@ -19,9 +18,9 @@ from abcdlink.qualification.kept import has_judgments, people_of
 from abcdlink.qualification.prepare import domain_to_begin
 from abcdlink.qualification.table import coordinator_rows
 from abcdlink.store import Store, open_run
-from flows.artifacts import key, show_project, table
+from flows.artifacts import key, table
 from flows.parameters import QualificationParameters, RunKey
-from tasks.projects import WaitsFor, look, wait_for
+from flows.waiting import wait_for_annotators, wait_for_coordinator, wait_for_nobody
 from tasks.qualification import SLUG, pull_applicants, push_gold_pair, take_gold_pair
 
 NAME = "qualify"
@@ -54,23 +53,13 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     show_applicants(store, applicants, best)
     decision = qualified_of(store) or decide(store, best)
     get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
-    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, SLUG)
+    wait_for_nobody(store, NAME, SLUG)
 
 
 def take_applications(store: Store, domain: str, applicants: int) -> None:
     """Push the gold pair, suspend until enough applicants are done or the coordinator resumes, then pull."""
-    pushed = push_gold_pair(store.key, domain, applicants)
-    if not look(store.key, SLUG).complete:
-        show_project(store.key, pushed)
-        wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, SLUG)
-        get_run_logger().info(
-            "Applicants judge at %s. This run is suspended now. It goes on when %d have judged every task, or when you "
-            "resume it to close applications. A traceback below that ends in 'paused' is how Prefect reports it.",
-            pushed.url,
-            applicants,
-        )
-        # One fixed key: Prefect suspends once for it; whoever resumes the run closes applications.
-        suspend_flow_run(key="applications", timeout=None)
+    push_gold_pair(store.key, domain, applicants)
+    wait_for_annotators(store, NAME, SLUG, or_resumed="applications are closed")
     pull_applicants(store.key)
 
 
@@ -89,12 +78,8 @@ def decide(store: Store, best: list[Applicant]) -> Qualified:
     """Suspend until the coordinator has said who is taken; a form that names nobody or someone else comes again."""
     trouble = ""
     for attempt in count(1):
-        wait_for(store, str(flow_run.id), NAME, WaitsFor.COORDINATOR, SLUG)
-        get_run_logger().info(
-            "The table of applicants is ready. Resume this run with those who are taken, or say it with "
-            "`abcdlink qualify confirm %s`. This run is suspended now.",
-            store.key,
-        )
+        told = f"Resume it with those applicants who are taken, or by `abcdlink qualify confirm {store.key}`."
+        wait_for_coordinator(store, NAME, SLUG, told)
         form = Decision.with_initial_data(
             description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as the table under "
             "Artifacts shows them. The proposal is filled in.",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
-
-from prefect import flow, get_run_logger, suspend_flow_run
-from prefect.runtime import flow_run
+from prefect import flow
 
 from abcdlink.ratings import has_ratings, ratings_of, summarise
 from abcdlink.ratings.summary import rows_of
 from abcdlink.store import Store, open_run
-from flows.artifacts import key, show_project, table
+from flows.artifacts import key, table
 from flows.parameters import RatingParameters, RunKey, run_domain
-from tasks.projects import WaitsFor, look, wait_for
+from flows.waiting import wait_for_annotators, wait_for_nobody
 from tasks.ratings import SLUG, pull_documents, push_documents, sample
 
 NAME = "rate"
@@ -34,22 +31,12 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
     ratings = ratings_of(store)
     raters = len({one.annotator for one in ratings})
     table(key(run, "ratings"), map(dict, rows_of(summarise(ratings))), f"{len(ratings)} ratings by {raters} raters")
-    wait_for(store, str(flow_run.id), NAME, WaitsFor.NOTHING, SLUG)
+    wait_for_nobody(store, NAME, SLUG)
 
 
 def collect(store: Store, domain: str, overlap: int) -> None:
     """Push the documents, suspend until all are rated, pull; nothing when that was done before."""
-    pushed = push_documents(store.key, domain, overlap)
-    while not has_ratings(store):
-        if look(store.key, SLUG).complete:
-            pull_documents(store.key)
-            return
-        show_project(store.key, pushed)
-        wait_for(store, str(flow_run.id), NAME, WaitsFor.ANNOTATORS, SLUG)
-        get_run_logger().info(
-            "Documents are rated at %s. This run is suspended now and goes on by itself; a traceback below that ends "
-            "in 'paused' is how Prefect reports a suspension, not an error.",
-            pushed.url,
-        )
-        # A key of its own each time: being resumed is a hint, completeness decides.
-        suspend_flow_run(key=f"ratings-{uuid4()}", timeout=None)
+    push_documents(store.key, domain, overlap)
+    if not has_ratings(store):
+        wait_for_annotators(store, NAME, SLUG)
+        pull_documents(store.key)

@@ -7,6 +7,7 @@ from prefect import task
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.export.rules import LabelRule
+from abcdlink.feedback import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment
 from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, NATURAL
 from abcdlink.recall import Recall
@@ -36,7 +37,8 @@ def push(run: str, domain: str) -> PushedProject:
         return read_pushed(store, SLUG)
     meaning = find_domain(domain)
     tasks = exhaustive_tasks(read_sample(store).sources, read_corpus_from(store, NATURAL), meaning)
-    return push_project(store, SLUG, exhaustive_project(run, meaning, overlap_of(store)), tasks)
+    guidelines = newest_guidelines(store, meaning.guidelines)
+    return push_project(store, SLUG, exhaustive_project(run, meaning, guidelines, overlap_of(store)), tasks)
 
 
 @task(task_run_name="pull the sampled sources", **SERVICE_RETRIES)

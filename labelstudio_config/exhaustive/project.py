@@ -36,13 +36,13 @@ def exhaustive_title(run_key: str) -> str:
     return title_of(run_key, "exhaustive")
 
 
-def exhaustive_project(run_key: str, domain: Domain, overlap: int) -> Project:
-    """Return the project; ``overlap``: annotators who judge each sampled source."""
+def exhaustive_project(run_key: str, domain: Domain, guidelines: str, overlap: int) -> Project:
+    """Return the project; ``guidelines``: Markdown; ``overlap``: annotators who judge each sampled source."""
     return Project(
         title=exhaustive_title(run_key),
         description=f"{domain.settings.title}. Every sentence: {domain.settings.question}",
         label_config=label_config(),
-        instruction=guidelines_html(HOW_TO + domain.guidelines),
+        instruction=guidelines_html(HOW_TO + guidelines),
         overlap=overlap,
         hidden=HIDDEN,
     )

@@ -31,7 +31,7 @@ def begin(page: Page, client: Client, run: Run) -> Sample:
     """Push two sampled sources, open the project, and close the guidelines."""
     sample = sample_sources(run.corpus, SourceFilter(), run.key, 7, number=2)
     tasks = exhaustive_tasks(sample.sources, run.corpus, run.domain)
-    page.goto(push_tasks(client, exhaustive_project(run.key, run.domain, 1), tasks).url)
+    page.goto(push_tasks(client, exhaustive_project(run.key, run.domain, run.domain.guidelines, 1), tasks).url)
     guidelines = page.locator(".xd-guide")
     expect(guidelines).to_contain_text("On this page you judge every sentence")
     page.keyboard.press("Escape")

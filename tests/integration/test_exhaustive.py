@@ -62,7 +62,7 @@ def two_people_judge(client: Client, project: int, sources: Sequence[SampledSour
 def test_pushed_twice_judged_by_two_and_pulled(client: Client) -> None:
     run = make_run(tasks=8)
     sources = sample_sources(run.corpus, SourceFilter(min_words=3), run.key, 3, share=1).sources
-    project = exhaustive_project(run.key, run.domain, 2)
+    project = exhaustive_project(run.key, run.domain, run.domain.guidelines, 2)
     tasks = exhaustive_tasks(sources, run.corpus, run.domain)
     first, again = (push_tasks(client, project, tasks) for _ in range(2))
     assert (first.created, again.created, again.already) == (len(sources), 0, len(sources))

@@ -150,7 +150,7 @@ def test_the_answers_of_the_page_are_those_that_are_read():
     config = label_config()
     assert f'<Choice value="{ALL_TICKED}"' in config
     assert f'<Choice value="{NO_LINK}"' in config
-    project = exhaustive_project("a-run", find_domain("news"), 2)
+    project = exhaustive_project("a-run", find_domain("news"), find_domain("news").guidelines, 2)
     assert (project.title, project.overlap) == ("a-run · exhaustive", 2)
 
 
