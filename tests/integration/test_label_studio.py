@@ -352,7 +352,7 @@ def test_simulated_annotators_do_both_batches_and_say_what_they_are(
 ) -> None:
     run = make_run(tasks=16, batches=2)
     store, server = stored(run), (label_studio.url, label_studio.token)
-    with pytest.raises(ServiceError, match="no project .*push it again"):
+    with pytest.raises(ServiceError, match=r"no project .*push it again"):
         simulate_batch(store, *server, batch=1)
     assert "simulated" not in store.manifest
     pushed(client, run, 1)
