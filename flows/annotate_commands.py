@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.store import Store, existing_run
@@ -106,6 +107,7 @@ def pull(
     Example: `abcdlink annotate pull spring-news --batch 1 --partial`
     """
     from tasks import desk
+    from tasks.batch_results import details_so_far
 
     store = existing_run(run)
     if partial:
@@ -114,6 +116,7 @@ def pull(
             print_json(so_far.model_dump(mode="json"))
         else:
             print_agreement(so_far, f"Run {run}, batch {batch} so far")
+            print_details(details_so_far(store, batch, partial=True), tables=False)
         return
     again = desk.pull_again(store, batch)
     if json:

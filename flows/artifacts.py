@@ -8,7 +8,7 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from abcdlink.agreement import Acceptance, Agreement, Measures, details
+from abcdlink.agreement import Acceptance, Agreement, Measures
 from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.evaluation.comparisons import Comparison
@@ -16,8 +16,7 @@ from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.texts import cases_text
-from abcdlink.judgments import Judgment
-from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
+from abcdlink.layout import NATURAL
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image, benchmark_pictures
 from abcdlink.stages.benchmark import Benchmark
@@ -26,6 +25,7 @@ from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import Validation
+from tasks.batch_results import details_so_far
 from tasks.projects import PushedProject
 
 
@@ -153,10 +153,8 @@ def show_agreement(store: Store, batch: int, result: Agreement) -> None:
     rows = [agreement_row(name, one, acceptance.get(name)) for name, one in parts.items()]
     kappa = result.note if result.kappa is None else f"{result.kappa:.4f}"
     table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")
-    names = [batch_file(number, JUDGMENTS) for number in range(1, batch + 1)]
-    so_far = [judgment for name in names if store.exists(name) for judgment in store.read_records(name, Judgment)]
     lines = multiple_lines(result.multiple) if result.multiple else []
-    lines += details_lines(details(so_far, store.manifest.get("annotation", {}).get("overlap")))
+    lines += details_lines(details_so_far(store, batch))
     create_markdown_artifact(
         key=key(store.key, "agreement", batch, "details"),
         markdown="\n".join([f"# After batch {batch}", "", *(f"- {line}" for line in lines)]),

@@ -10,11 +10,13 @@ from prefect.artifacts import create_markdown_artifact
 from pydantic import Field
 
 from abcdlink.agreement import Agreement
+from abcdlink.cli.agreement_details import details_lines
 from abcdlink.errors import InputError
 from abcdlink.store import Store, existing_run
 from flows.artifacts import key, table
 from flows.parameters import RunKey
 from flows.people import show_attendance
+from tasks.batch_results import details_so_far
 from tasks.desk import check, pull_again, pull_partial, reassign, requeue, status
 
 
@@ -77,13 +79,19 @@ def words_of(store: Store, batch: int, action: Action, account: str, to: str) ->
 
 
 def show_partial(store: Store, batch: int, so_far: Agreement) -> None:
-    """Show kappa and acceptance of what has been judged so far."""
+    """Show kappa and acceptance of what has been judged so far, and how many more pairs would be needed."""
     rows = [{"method": method, **one.model_dump()} for method, one in so_far.acceptance.items()]
     kappa = so_far.note if so_far.kappa is None else f"{so_far.kappa:.4f}"
     told = (
         f"Batch {batch} so far: {so_far.judged} candidates judged by all, {so_far.incomplete} by fewer, kappa {kappa}"
     )
     table(key(store.key, "partial", batch), rows, told)
+    lines = details_lines(details_so_far(store, batch, partial=True))
+    create_markdown_artifact(
+        key=key(store.key, "partial", batch, "details"),
+        markdown="\n".join(f"- {line}" for line in lines),
+        description=f"Differences, times, and how many more pairs would be needed, in batch {batch} so far",
+    )
 
 
 def say(run: str, batch: int, sentences: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from abcdlink.agreement import Agreement, agreement
+from abcdlink.agreement import Agreement, Details, agreement, details
 from abcdlink.corpus.records import Record
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, POOLS, batch_file
@@ -20,6 +20,7 @@ ANNOTATIONS = "annotations.json"
 SKIPS = "skips.jsonl"
 ANOMALIES = "anomalies.json"
 PULLED = "pulled.json"
+PARTIAL_JUDGMENTS = f"partial/{JUDGMENTS}"
 FILES = (ANNOTATIONS, SKIPS, ANOMALIES, JUDGMENTS, AGREEMENT, PULLED)
 """The files of one pull; the last tells that the others are whole."""
 
@@ -94,9 +95,23 @@ def keep_partial(store: Store, batch: int, snapshot: Snapshot, overlap: int) -> 
     result = result_in(store, batch, snapshot)
     so_far = agreement(result.judgments, overlap)
     store.write_records(ANNOTATORS, result.annotators)
-    store.write_records(batch_file(batch, f"partial/{JUDGMENTS}"), result.judgments)
+    store.write_records(batch_file(batch, PARTIAL_JUDGMENTS), result.judgments)
     store.write_text(batch_file(batch, f"partial/{AGREEMENT}"), so_far.model_dump_json(indent=2))
     return so_far
+
+
+def details_so_far(store: Store, batch: int, *, partial: bool = False) -> Details:
+    """Measure a batch and those before it together: their differences, times, how many more pairs are needed.
+
+    Args:
+        store: of the run.
+        batch: the last of them.
+        partial: take of it what was there at the last partial pull.
+    """
+    names = [batch_file(number, JUDGMENTS) for number in range(1, batch)]
+    names.append(batch_file(batch, PARTIAL_JUDGMENTS if partial else JUDGMENTS))
+    judgments = [judgment for name in names if store.exists(name) for judgment in store.read_records(name, Judgment)]
+    return details(judgments, store.manifest.get("annotation", {}).get("overlap"))
 
 
 def set_aside(store: Store, batch: int, version: int) -> None:
