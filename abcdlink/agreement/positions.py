@@ -9,7 +9,7 @@ from abcdlink.agreement.differences import Difference, difference_of_groups
 from abcdlink.agreement.groups import Group, grouped
 from abcdlink.agreement.records import Measures
 from abcdlink.agreement.summary import measures
-from abcdlink.agreement.tasks import Task, by_place, cut, own_orders, tasks_of
+from abcdlink.agreement.tasks import Task, by_place, cut, own_orders, part_of, tasks_of
 from abcdlink.agreement.times import cleaned_times
 from abcdlink.corpus.records import Record
 from abcdlink.judgments import Judgment
@@ -65,7 +65,7 @@ def by_position(
             for index, task in enumerate(own):
                 known = seconds[annotator].get((task.batch, task.pair, task.source))
                 if known is not None:
-                    times[index * len(pieces) // len(own)].append(known)
+                    times[part_of(index, len(own), len(pieces))].append(known)
         found.append(
             BatchParts(
                 batch=batch,

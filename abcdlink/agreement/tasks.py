@@ -80,7 +80,15 @@ def own_orders(tasks: Sequence[Task]) -> dict[str, list[Task]]:
 def cut(items: Sequence[T], parts: int) -> list[list[T]]:
     """Cut a sequence into so many parts of nearly equal length; into fewer when it is shorter than that."""
     parts = min(parts, len(items))
-    return [list(items[len(items) * n // parts : len(items) * (n + 1) // parts]) for n in range(parts)]
+    pieces: list[list[T]] = [[] for _ in range(parts)]
+    for place, item in enumerate(items):
+        pieces[part_of(place, len(items), parts)].append(item)
+    return pieces
+
+
+def part_of(place: int, length: int, parts: int) -> int:
+    """Return in which of so many parts of a sequence a place lies; all count from 0."""
+    return place * parts // length
 
 
 def _submissions(groups: Sequence[Group]) -> dict[str, datetime]:

@@ -86,6 +86,16 @@ def test_batches_are_cut_apart_and_small_ones_into_fewer_parts():
     assert one.parts[0].seconds is None
 
 
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 6, 7, 22])
+def test_parts_hold_every_task_once_and_the_times_of_everyone(count: int):
+    judgments = [one for place in range(count) for one in task(GOOD, str(place), minute=place, seconds=20)]
+    (batch,) = by_position(judgments)
+    sizes = [part.tasks for part in batch.parts]
+    assert (sum(sizes), len(sizes)) == (count, min(4, count))
+    assert max(sizes) - min(sizes) <= 1
+    assert [part.timed for part in batch.parts] == [2 * size for size in sizes]
+
+
 def test_difference_of_batches_and_its_interval():
     judgments = many(8, [BAD, POOR, GOOD]) + many(8, [GOOD, GOOD, BAD], batch=2)
     (found,) = batch_differences(judgments)
