@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from datetime import datetime
 
-from labelstudio_config.kept import Fate, GoneTask
-from labelstudio_config.snapshot import Snapshot, user_of
+from labelstudio_config.kept import Fate, GoneTask, user_of
+from labelstudio_config.snapshot import Snapshot
 
 Namer = Callable[[str], str]
 """E-mail address of an account -> what the account is called in the sentences."""

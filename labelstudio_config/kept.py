@@ -18,6 +18,10 @@ Task = dict[str, Any]
 """A task as Label Studio exports it, without the documents: these are in the run folder already."""
 
 
+DELETED_ACCOUNT = 0
+"""Stands for the account of an annotation whose account was gone before it was first seen."""
+
+
 class Fate(StrEnum):
     """What became of an answer as it once was."""
 
@@ -47,7 +51,7 @@ class Kept(Record):
     """All that was seen of a project so far.
 
     ``project``: id of the project that was there last; ``there``: whether it still is. ``tasks``: as they
-    lie there. ``accounts``: id -> e-mail address, also of accounts that are gone (``removed``).
+    lie there. ``accounts``: of those who answered, id -> e-mail address; ``removed``: those that are gone.
     """
 
     project: int
@@ -91,7 +95,7 @@ def remember(
     return Kept(
         project=before.project if project is None else project,
         there=project is not None,
-        accounts={**before.accounts, **accounts},
+        accounts=before.accounts | {user: accounts[user] for user in _users(present) if user in accounts},
         removed=tuple(sorted(before.accounts.keys() - accounts.keys())),
         tasks=tuple(present),
         gone=(
@@ -107,9 +111,19 @@ def answer_in(annotation: Mapping[str, Any]) -> tuple[Any, bool]:
     return annotation["result"], bool(annotation["was_cancelled"])
 
 
+def user_of(annotation: dict[str, Any]) -> int:
+    """Return the id of the account: Label Studio gives an id, an object, or nothing when it is deleted."""
+    completed_by = annotation["completed_by"]
+    return int(completed_by["id"] if isinstance(completed_by, dict) else completed_by or DELETED_ACCOUNT)
+
+
 def _identity(task: Task) -> tuple[int, str]:
     """Tell tasks apart, also those of a server that began anew and gives the same ids again."""
     return task["id"], str(task.get("created_at"))
+
+
+def _users(tasks: Sequence[Task]) -> list[int]:
+    return sorted({user_of(annotation) for task in tasks for annotation in task["annotations"]})
 
 
 def _key(task: Task) -> str:

@@ -13,11 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from labelstudio_config.client import Client
-from labelstudio_config.kept import Kept, remember
+from labelstudio_config.kept import Kept, remember, user_of
 from labelstudio_config.projects import require_project
-
-DELETED_ACCOUNT = 0
-"""Stands for the account of an annotation whose account was gone before it was first seen."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +109,6 @@ def snapshot_of(kept: Kept, keys: Collection[str]) -> Snapshot:
         foreign=len(kept.tasks) - len(mine),
         kept=kept,
     )
-
-
-def user_of(annotation: dict[str, Any]) -> int:
-    """Return the id of the account: Label Studio gives an id, an object, or nothing when it is deleted."""
-    completed_by = annotation["completed_by"]
-    return int(completed_by["id"] if isinstance(completed_by, dict) else completed_by or DELETED_ACCOUNT)
 
 
 def _answers(task: dict[str, Any]) -> list[Answer]:

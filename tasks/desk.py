@@ -166,7 +166,10 @@ def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:
         msg = f"{account!r} cannot be relieved by the same account"
         raise InputError(msg, "name another account, or none: whoever opens the link can do it")
     relieve(store, pushed.slug, relieved.account, to)
-    return _in_words(pushed, snapshot, relieved, to)
+    said = _in_words(pushed, snapshot, relieved, to)
+    if to and to not in label_studio().accounts().values():
+        said.append(f"{to} has no account yet: send the invitation link first (Organization, Invite in Label Studio)")
+    return said
 
 
 def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, to: str) -> list[str]:
@@ -185,8 +188,6 @@ def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, t
     mine = {key for key, user in snapshot.answers if snapshot.account(user) == to}
     if twice := sum(key in mine for key in unfinished):
         said.append(f"{twice} of the open tasks {to} has answered already: these need a third person")
-    if to and to not in snapshot.kept.accounts.values():
-        said.append(f"{to} has no account yet: send the invitation link first (Organization, Invite in Label Studio)")
     return said
 
 
