@@ -92,8 +92,18 @@ class Client:
 
     def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
         """Add tasks. A call that is repeated adds them again: the caller looks what is there."""
+        from label_studio_sdk.core.api_error import ApiError
+
         with self._errors(f"import tasks into the project {project}"):
-            self._sdk.projects.import_tasks(id=project, request=list(tasks))
+            # The SDK's own call walks through every value of the tasks in Python before it sends them.
+            answer = self._sdk._client_wrapper.httpx_client.request(  # noqa: SLF001
+                f"api/projects/{project}/import",
+                method="POST",
+                content=json.dumps(list(tasks)).encode(),
+                headers={"content-type": "application/json"},
+            )
+            if not answer.is_success:
+                raise ApiError(status_code=answer.status_code, body=answer.text)
 
     def tasks(self, project: int) -> list[dict[str, Any]]:
         """Return all tasks of a project with their annotations, as Label Studio exports them."""
