@@ -69,6 +69,22 @@ class Store:
             msg = f"{self.where(name)} is not JSON: {error}"
             raise InputError(msg, "mend the file at that place, or remove it and run the stage that makes it") from None
 
+    def write_record(self, name: str, record: BaseModel, indent: int | None = 2) -> None:
+        """Write one record as JSON; ``indent``: ``None`` for one line."""
+        self.write_text(name, record.model_dump_json(indent=indent))
+
+    def read_record(self, name: str, kind: type[R]) -> R:
+        """Read one record; ``InputError`` names the file and what does not fit."""
+        try:
+            return kind.model_validate_json(self.read_text(name))
+        except ValidationError as error:
+            msg = f"{self.where(name)}: {_first_of(error)}"
+            raise InputError(msg, "mend the file, or remove it and run the stage that makes it") from None
+
+    def find_record(self, name: str, kind: type[R]) -> R | None:
+        """Read one record; ``None`` when the run does not hold the file."""
+        return self.read_record(name, kind) if self.exists(name) else None
+
     def write_records(self, name: str, records: Iterable[BaseModel]) -> None:
         """Write records as JSON Lines."""
         self.write_text(name, "".join(record.model_dump_json() + "\n" for record in records))
@@ -76,6 +92,10 @@ class Store:
     def read_records(self, name: str, kind: type[R]) -> list[R]:
         """Read records from JSON Lines; ``InputError`` names the file and line that do not fit."""
         return parse_records(self.folder.read(name), kind, self.where(name))
+
+    def find_records(self, name: str, kind: type[R]) -> list[R]:
+        """Read records from JSON Lines; none when the run does not hold the file."""
+        return self.read_records(name, kind) if self.exists(name) else []
 
     def write_table(self, name: str, table: pd.DataFrame) -> None:
         """Write a table as Parquet."""
@@ -126,14 +146,18 @@ def parse_records(data: bytes, kind: type[R], where: str) -> list[R]:
         try:
             records.append(kind.model_validate_json(line))
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"])
-            msg = f"{where}, line {number}: {field or 'line'}: {first['msg']}"
+            msg = f"{where}, line {number}: {_first_of(error)}"
             raise InputError(msg, f"mend the line so that it is a {kind.__name__} record") from None
         except InputError as error:
             msg = f"{where}, line {number}: {error.problem}"
             raise InputError(msg, error.mend) from None
     return records
+
+
+def _first_of(error: ValidationError) -> str:
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return f"{field or 'record'}: {first['msg']}"
 
 
 def open_run(key: str, root: str | None = None) -> Store:

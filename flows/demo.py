@@ -185,7 +185,7 @@ def ask_for_feedback(store: Store, waiting: Waiting) -> None:
 
 def show_outcome(store: Store) -> None:
     """Print acceptance by method, kappa of each batch, and the report."""
-    result = Agreement.model_validate_json(store.read_text(AGREEMENT))
+    result = store.read_record(AGREEMENT, Agreement)
     who = "SIMULATED annotators" if MARK in store.manifest else "people"
     print_agreement(result, f"Run {store.key}: judgments of {who}")
     out.print(f"Report: {store.where(REPORT)}", soft_wrap=True)

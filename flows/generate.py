@@ -34,7 +34,7 @@ def generate(
     intake(run, domain, corpus, pairs)
     plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
     if generation_done(store, plan):
-        result = Generation.model_validate_json(store.read_text(GENERATION))
+        result = store.read_record(GENERATION, Generation)
     else:
         for part in range(len(plan.parts)):
             generate_part(run, domain, plan, part)

@@ -59,7 +59,7 @@ def measure(run: str, batch: int, overlap: int) -> Agreement:
     store, name = open_run(run), batch_file(batch, AGREEMENT)
     if not store.exists(name):
         return keep_agreement(store, batch, overlap)
-    return Agreement.model_validate_json(store.read_text(name))
+    return store.read_record(name, Agreement)
 
 
 @task(task_run_name="data set and report")
@@ -76,6 +76,6 @@ def put_together(store: Store, batches: int, overlap: int) -> dict[str, Any]:
         for judgment in store.read_records(batch_file(batch, JUDGMENTS), Judgment)
     ]
     store.write_records(JUDGMENTS, judgments)
-    store.write_text(AGREEMENT, agreement(judgments, overlap).model_dump_json(indent=2))
+    store.write_record(AGREEMENT, agreement(judgments, overlap))
     dataset = export_dataset(store, "jsonl")
     return {"judgments": len(judgments), "dataset": list(dataset.files), "report": write_report(store)}

@@ -55,23 +55,18 @@ def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: 
         now = datetime.now(UTC)
         deadline = None if deadline_days is None else now + timedelta(days=deadline_days)
         schedule = Schedule(since=now, deadline=deadline, late_days=late_days, block=block)
-        store.write_text(name, schedule.model_dump_json(indent=2))
+        store.write_record(name, schedule)
     return schedule_of(store, slug)
 
 
 def schedule_of(store: Store, slug: str) -> Schedule:
     """Return by when a project shall be done; where nothing was said, it counts as pushed just now."""
-    name = project_file(slug, SCHEDULE)
-    if not store.exists(name):
-        return Schedule(since=datetime.now(UTC))
-    return Schedule.model_validate_json(store.read_text(name))
+    return store.find_record(project_file(slug, SCHEDULE), Schedule) or Schedule(since=datetime.now(UTC))
 
 
 def reliefs_of(store: Store, slug: str) -> dict[str, Relief]:
     """Return account -> who is not waited for any more."""
-    name = project_file(slug, RELIEFS)
-    found = store.read_records(name, Relief) if store.exists(name) else []
-    return {one.account: one for one in found}
+    return {one.account: one for one in store.find_records(project_file(slug, RELIEFS), Relief)}
 
 
 def relieve(store: Store, slug: str, account: str, to: str) -> None:

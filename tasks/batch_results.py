@@ -50,19 +50,17 @@ def pools_of(store: Store, batch: int | None = None) -> list[Pool]:
 
 def annotators_of(store: Store) -> list[Annotator]:
     """Return the annotators of a run so far."""
-    return store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
+    return store.find_records(ANNOTATORS, Annotator)
 
 
 def pulled_of(store: Store, batch: int) -> Pulled | None:
     """Return which pull of a batch the run holds; ``None``: it was not pulled yet."""
-    name = batch_file(batch, PULLED)
-    return Pulled.model_validate_json(store.read_text(name)) if store.exists(name) else None
+    return store.find_record(batch_file(batch, PULLED), Pulled)
 
 
 def changed_of(store: Store, batch: int) -> Changed | None:
     """Return what was seen to be different since a batch was pulled; ``None``: nothing."""
-    name = batch_file(batch, CHANGED)
-    return Changed.model_validate_json(store.read_text(name)) if store.exists(name) else None
+    return store.find_record(batch_file(batch, CHANGED), Changed)
 
 
 def result_in(store: Store, batch: int, snapshot: Snapshot) -> PullResult:
@@ -82,13 +80,13 @@ def keep_result(store: Store, batch: int, snapshot: Snapshot, version: int = 1) 
     store.write_json(batch_file(batch, ANOMALIES), result.anomalies)
     store.write_records(batch_file(batch, JUDGMENTS), result.judgments)
     pulled = Pulled(version=version, at=datetime.now(UTC), answers=fingerprints_of(snapshot))
-    store.write_text(batch_file(batch, PULLED), pulled.model_dump_json(indent=2))
+    store.write_record(batch_file(batch, PULLED), pulled)
 
 
 def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:
     """Compute the agreement of a batch from its judgments and write it."""
     result = agreement(store.read_records(batch_file(batch, JUDGMENTS), Judgment), overlap)
-    store.write_text(batch_file(batch, AGREEMENT), result.model_dump_json(indent=2))
+    store.write_record(batch_file(batch, AGREEMENT), result)
     return result
 
 
@@ -98,7 +96,7 @@ def keep_partial(store: Store, batch: int, snapshot: Snapshot, overlap: int) -> 
     so_far = agreement(result.judgments, overlap)
     store.write_records(ANNOTATORS, result.annotators)
     store.write_records(batch_file(batch, PARTIAL_JUDGMENTS), result.judgments)
-    store.write_text(batch_file(batch, f"partial/{AGREEMENT}"), so_far.model_dump_json(indent=2))
+    store.write_record(batch_file(batch, f"partial/{AGREEMENT}"), so_far)
     return so_far
 
 

@@ -90,7 +90,7 @@ def check(store: Store, batch: int) -> Changed | None:
         return None
     if before is None or before.changes != changes:
         noted = Changed(noted=datetime.now(UTC), changes=changes)
-        store.write_text(batch_file(batch, CHANGED), noted.model_dump_json(indent=2))
+        store.write_record(batch_file(batch, CHANGED), noted)
         _report_anew(store)
     return changed_of(store, batch)
 

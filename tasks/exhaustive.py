@@ -46,7 +46,7 @@ def pull(run: str) -> dict[str, int]:
     """Read the judgments from what was last seen; returns counts. Their file, apart from batches, is written last."""
     store = open_run(run)
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
-        known = store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else []
+        known = store.find_records(ANNOTATORS, Annotator)
         corpus = read_corpus_from(store, NATURAL)
         pushed = read_pushed(store, SLUG)
         snapshot = last_seen(store, pushed) or observe(store, label_studio(), pushed)

@@ -60,7 +60,7 @@ def observe(store: Store, client: Client, pushed: PushedProject, requeued: Colle
         tasks = [] if project is None else client.tasks(project)
         kept = remember(before, project, tasks, client.accounts(), datetime.now(UTC), requeued)
         if kept != before:
-            store.write_text(project_file(pushed.slug, SNAPSHOT), kept.model_dump_json())
+            store.write_record(project_file(pushed.slug, SNAPSHOT), kept, indent=None)
     return snapshot_of(kept, pushed.task_keys)
 
 
@@ -97,8 +97,7 @@ def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]
 
 
 def _read_kept(store: Store, slug: str) -> Kept | None:
-    name = project_file(slug, SNAPSHOT)
-    return Kept.model_validate_json(store.read_text(name)) if store.exists(name) else None
+    return store.find_record(project_file(slug, SNAPSHOT), Kept)
 
 
 @contextmanager

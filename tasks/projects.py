@@ -82,7 +82,7 @@ def push_project(
             overlap=needed or project.overlap,
             task_keys=tuple(tasks),
         )
-        store.write_text(name, pushed.model_dump_json(indent=2))
+        store.write_record(name, pushed)
     return read_pushed(store, slug)
 
 
@@ -96,7 +96,7 @@ def push_more(store: Store, slug: str, project: Project, tasks: Mapping[str, Map
         keys = (*pushed.task_keys, *new)
         changes = {"project_id": result.project_id, "url": result.url, "task_keys": keys}
         pushed = pushed.model_copy(update=changes)
-        store.write_text(project_file(slug, PUSHED), pushed.model_dump_json(indent=2))
+        store.write_record(project_file(slug, PUSHED), pushed)
     return pushed
 
 
@@ -107,7 +107,7 @@ def is_pushed(store: Store, slug: str) -> bool:
 
 def read_pushed(store: Store, slug: str) -> PushedProject:
     """Return what the run knows of a project that was pushed."""
-    return PushedProject.model_validate_json(store.read_text(project_file(slug, PUSHED)))
+    return store.read_record(project_file(slug, PUSHED), PushedProject)
 
 
 @task(task_run_name="look at {slug}", **SERVICE_RETRIES)
@@ -128,17 +128,16 @@ def see(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
     if back is None:
         return pushed, snapshot
     pushed = pushed.model_copy(update={"project_id": back.project_id, "url": back.url})
-    store.write_text(project_file(slug, PUSHED), pushed.model_dump_json(indent=2))
+    store.write_record(project_file(slug, PUSHED), pushed)
     return pushed, observe(store, client, pushed)
 
 
 def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str) -> None:
     """Note what the run of a flow is about to wait for; at its end, for nothing."""
     waiting = Waiting(flow_run=flow_run, kind=kind, slug=slug)
-    store.write_text(waiting_file(flow), waiting.model_dump_json(indent=2))
+    store.write_record(waiting_file(flow), waiting)
 
 
 def waiting_of(store: Store, flow: str) -> Waiting | None:
     """Return what the run of a flow waits for, or did when it was last seen; ``None``: it never waited."""
-    name = waiting_file(flow)
-    return Waiting.model_validate_json(store.read_text(name)) if store.exists(name) else None
+    return store.find_record(waiting_file(flow), Waiting)

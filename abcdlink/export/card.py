@@ -124,7 +124,7 @@ def _methods(dataset: Dataset) -> dict[str, str]:
     if dataset.store.exists(SHORTLIST):
         from abcdlink.evaluation.shortlist import Shortlist
 
-        shortlist = Shortlist.model_validate_json(dataset.store.read_text(SHORTLIST))
+        shortlist = dataset.store.read_record(SHORTLIST, Shortlist)
         named |= {label: approach.name for label, approach in shortlist.labels.items()}
     return {method: named.get(method, "") for method in dict.fromkeys(c.method for c in dataset.candidates)}
 

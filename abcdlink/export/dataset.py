@@ -92,7 +92,7 @@ def gather(store: Store, rule: LabelRule, licence: str) -> Dataset:
     if rule is LabelRule.ADJUDICATED:
         store.require(ADJUDICATIONS, "adjudicate")
     judgments = store.read_records(JUDGMENTS, Judgment)
-    adjudications = store.read_records(ADJUDICATIONS, Adjudication) if store.exists(ADJUDICATIONS) else []
+    adjudications = store.find_records(ADJUDICATIONS, Adjudication)
     people = [
         person
         for name in (ANNOTATORS, ADJUDICATORS)

@@ -40,13 +40,13 @@ def confirm(store: Store, names: Iterable[str]) -> Qualified:
     decision = Qualified(
         accounts=tuple(one.account.lower() for one in chosen), annotators=tuple(one.annotator for one in chosen)
     )
-    store.write_text(QUALIFIED, decision.model_dump_json(indent=2))
+    store.write_record(QUALIFIED, decision)
     return decision
 
 
 def qualified_of(store: Store) -> Qualified | None:
     """Return the coordinator's decision; ``None``: none was made."""
-    return Qualified.model_validate_json(store.read_text(QUALIFIED)) if store.exists(QUALIFIED) else None
+    return store.find_record(QUALIFIED, Qualified)
 
 
 def qualified_accounts(store: Store) -> frozenset[str] | None:

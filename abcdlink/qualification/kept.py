@@ -44,7 +44,7 @@ def gold_set_of(store: Store) -> GoldSet:
 
 def people_of(store: Store) -> list[Annotator]:
     """Return who applied, as far as it is known."""
-    return store.read_records(APPLICANTS, Annotator) if store.exists(APPLICANTS) else []
+    return store.find_records(APPLICANTS, Annotator)
 
 
 def keep_people(store: Store, people: Sequence[Annotator]) -> None:

@@ -106,5 +106,5 @@ def add_screening(store: Store, rows: Sequence[Screening]) -> list[Screening]:
 
 def screening_of(store: Store) -> dict[str, Screening]:
     """Return account, in small letters -> its screening fields."""
-    kept = store.read_records(SCREENING, Screening) if store.exists(SCREENING) else []
+    kept = store.find_records(SCREENING, Screening)
     return {one.account: one for one in kept}

@@ -43,7 +43,7 @@ def kept_criteria(store: Store) -> list[Criterion]:
 
 def raters_of(store: Store) -> list[Annotator]:
     """Return who rated, as far as it is known."""
-    return store.read_records(RATERS, Annotator) if store.exists(RATERS) else []
+    return store.find_records(RATERS, Annotator)
 
 
 def has_ratings(store: Store) -> bool:

@@ -66,12 +66,12 @@ def prepare_adjudication(store: Store, batches: Collection[int] = ()) -> list[Po
 
 def pools_in(store: Store) -> list[Pool]:
     """Return what somebody is asked to decide."""
-    return store.read_records(DISPUTED, Pool) if store.exists(DISPUTED) else []
+    return store.find_records(DISPUTED, Pool)
 
 
 def adjudicators_in(store: Store) -> list[Annotator]:
     """Return who decided without being one of the annotators."""
-    return store.read_records(ADJUDICATORS, Annotator) if store.exists(ADJUDICATORS) else []
+    return store.find_records(ADJUDICATORS, Annotator)
 
 
 def keep_adjudications(

@@ -33,7 +33,7 @@ def ask_by_batch(store: Store, corpus_name: str, domain: Domain, approaches: Seq
         for one in asked:
             checked_linker(store, corpus_name, corpus, domain, one, llm)
         questions = [question for one in asked for question in questions_left(store, corpus_name, domain, one)]
-        store.write_text(name, submit(llm, questions).model_dump_json())
+        store.write_record(name, submit(llm, questions), indent=None)
     return look_at_batch(store, corpus_name)
 
 
@@ -46,4 +46,4 @@ def look_at_batch(store: Store, corpus_name: str) -> BatchState:
     """
     name = batch_ticket(corpus_name)
     store.require(name, "benchmark")
-    return collect(LLM(account=store.key), BatchTicket.model_validate_json(store.read_text(name)))
+    return collect(LLM(account=store.key), store.read_record(name, BatchTicket))

@@ -61,7 +61,7 @@ def benchmark_done(store: Store, plan: BenchmarkPlan) -> bool:
 def read_benchmark(store: Store) -> Benchmark:
     """Return the kept result; ``InputError`` when there is none yet."""
     store.require(BENCHMARK, STAGE)
-    return Benchmark.model_validate_json(store.read_text(BENCHMARK))
+    return store.read_record(BENCHMARK, Benchmark)
 
 
 def why_not_fitted(store: Store, plan: BenchmarkPlan) -> str:
@@ -127,7 +127,7 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Appro
     fitted = {one.result.approach.name: one.fitted.model_dump(mode="json") for one in scored if one.fitted}
     store.write_text(CUTOFFS, json.dumps(fitted, indent=2))
     store.write_table(SCORES, table)
-    store.write_text(BENCHMARK, benchmark.model_dump_json(indent=2))
+    store.write_record(BENCHMARK, benchmark)
     return benchmark
 
 

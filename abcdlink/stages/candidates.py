@@ -66,7 +66,7 @@ class PoolCounts(Record):
 def read_shortlist(store: Store) -> Shortlist:
     """Return the run's shortlist; ``InputError`` when it is not made yet."""
     store.require(SHORTLIST, "benchmark")
-    return Shortlist.model_validate_json(store.read_text(SHORTLIST))
+    return store.read_record(SHORTLIST, Shortlist)
 
 
 def proposing(shortlist: Shortlist, mode: PoolMode) -> tuple[Approach, ...]:
@@ -133,7 +133,7 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan) -> PoolCounts:
     # Not before: a plan that leaves nothing to annotate must not bind the run.
     _claim(store, plan)
     store.write_records(POOLS, result.pools)
-    store.write_text(POOL_COUNTS, counts.model_dump_json(indent=2))
+    store.write_record(POOL_COUNTS, counts)
     return counts
 
 
@@ -172,4 +172,4 @@ def run_candidates(store: Store, domain: Domain, plan: PoolPlan, progress: Progr
 
 def read_counts(store: Store) -> PoolCounts:
     """Return the kept counts."""
-    return PoolCounts.model_validate_json(store.read_text(POOL_COUNTS))
+    return store.read_record(POOL_COUNTS, PoolCounts)

@@ -84,7 +84,7 @@ def decide_part(
         model=llm.settings.llm_model,
     )
     note_llm(store, f"decide {corpus_name}", llm)
-    store.write_text(name, kept.model_dump_json())
+    store.write_record(name, kept, indent=None)
 
 
 def checked_linker(
@@ -141,7 +141,7 @@ def _require_an_answer(decisions: Sequence[Decision]) -> None:
 
 def _require_same(store: Store, name: str, domain: Domain, version: str) -> None:
     """Refuse a kept part that does not go with what would be asked now."""
-    kept = DecisionPart.model_validate_json(store.read_text(name))
+    kept = store.read_record(name, DecisionPart)
     if kept.prompt_hash != version:
         begun = store.manifest.get("prompts", {})
         now = domain.prompt_hashes
@@ -166,7 +166,7 @@ def read_decisions(store: Store, corpus_name: str, approach: Approach) -> Decisi
         InputError: when parts differ in prompts or model.
     """
     names = [decision_part(corpus_name, approach.asked.name, part) for part in range(part_count(store, corpus_name))]
-    read = [DecisionPart.model_validate_json(store.read_text(name)) for name in names]
+    read = [store.read_record(name, DecisionPart) for name in names]
     versions = list(dict.fromkeys((part.prompt_hash, part.model) for part in read))
     if len(versions) > 1:
         told = " and ".join(f"{version} with {model}" for version, model in versions)

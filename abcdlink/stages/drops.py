@@ -40,5 +40,5 @@ def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
         for name in learned_to_rank(choice.approaches):
             store.folder.write(model_file(name), base.folder.read(model_file(name)))
         # Written last: its being there means that the run is begun as a whole.
-        store.write_text(SHORTLIST, choice.model_dump_json(indent=2))
+        store.write_record(SHORTLIST, choice)
     return store

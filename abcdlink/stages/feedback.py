@@ -85,14 +85,13 @@ def accept_feedback(
             label_studio_round=label_studio_round,
             guidelines=clarify(store, batch, text),
         )
-        store.write_text(batch_file(batch, ACCEPTED), accepted.model_dump_json(indent=2))
+        store.write_record(batch_file(batch, ACCEPTED), accepted)
     return accepted
 
 
 def accepted_in(store: Store, batch: int) -> Accepted | None:
     """Return what was accepted after a batch; ``None``: nothing yet."""
-    name = batch_file(batch, ACCEPTED)
-    return Accepted.model_validate_json(store.read_text(name)) if store.exists(name) else None
+    return store.find_record(batch_file(batch, ACCEPTED), Accepted)
 
 
 def end_feedback(
@@ -116,10 +115,9 @@ def end_unasked(store: Store, batch: int) -> Outcome:
 
 
 def _keep(store: Store, batch: int, outcome: Outcome) -> None:
-    store.write_text(batch_file(batch, OUTCOME), outcome.model_dump_json(indent=2))
+    store.write_record(batch_file(batch, OUTCOME), outcome)
 
 
 def outcome_in(store: Store, batch: int) -> Outcome | None:
     """Return what came of the round after a batch; ``None``: it is not over."""
-    name = batch_file(batch, OUTCOME)
-    return Outcome.model_validate_json(store.read_text(name)) if store.exists(name) else None
+    return store.find_record(batch_file(batch, OUTCOME), Outcome)

@@ -95,16 +95,13 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
         generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed)
         for target in progress(plan.parts[part], label)
     )
-    store.write_text(name, GenerationPart(pairs=pairs).model_dump_json())
+    store.write_record(name, GenerationPart(pairs=pairs), indent=None)
 
 
 def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
     """Put the parts together into the synthetic corpus and count what came of it."""
     natural = read_corpus_from(store, NATURAL)
-    parts = [
-        GenerationPart.model_validate_json(store.read_text(generation_part(number)))
-        for number in range(len(plan.parts))
-    ]
+    parts = [store.read_record(generation_part(number), GenerationPart) for number in range(len(plan.parts))]
     generated = [pair for part in parts for pair in part.pairs]
     good = [(g.source, g.pair) for g in generated if g.source is not None and g.pair is not None]
     refused = [g.refusal for g in generated if g.refusal is not None]
@@ -131,7 +128,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
         mend = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
         raise AbcdlinkError(msg, mend)
     note_llm(store, STAGE, LLM(account=store.key))
-    store.write_text(GENERATION, result.model_dump_json(indent=2))
+    store.write_record(GENERATION, result)
     return result
 
 
@@ -141,4 +138,4 @@ def run_generation(store: Store, domain: Domain, plan: GenerationPlan, progress:
         for part in range(len(plan.parts)):
             generate_part(store, domain, plan, part, progress)
         return finish_generation(store, plan)
-    return Generation.model_validate_json(store.read_text(GENERATION))
+    return store.read_record(GENERATION, Generation)

@@ -139,8 +139,8 @@ class Ranker:
                 sentences=len(self._sentences),
                 parts=_cut(self._corpus, self._retriever.cells_per_part),
             )
-            self._store.write_text(name, plan.model_dump_json())
-        return RankPlan.model_validate_json(self._store.read_text(name))
+            self._store.write_record(name, plan, indent=None)
+        return self._store.read_record(name, RankPlan)
 
     def open_parts(self) -> list[int]:
         """Return the numbers of the rank parts that the run does not hold; when there is none, warm nothing."""
@@ -223,7 +223,7 @@ def keep_rankings(store: Store, corpus_name: str, name: str, table: pd.DataFrame
     store.write_table(rankings_part(corpus_name, name, 0), kept)
     plan = RankPlan(sentences_per_part=None, sentences=0, parts=(tuple(table["pair"].cat.categories),))
     # Written last: with the plan there, the rankings are whole.
-    store.write_text(rank_plan_file(corpus_name, name), plan.model_dump_json())
+    store.write_record(rank_plan_file(corpus_name, name), plan, indent=None)
 
 
 def read_rankings(store: Store, corpus_name: str, retriever: str, pairs: Collection[str] | None = None) -> Rankings:
@@ -235,7 +235,7 @@ def read_rankings(store: Store, corpus_name: str, retriever: str, pairs: Collect
         InputError: when a part is missing.
     """
     store.require(rank_plan_file(corpus_name, retriever), STAGE)
-    plan = RankPlan.model_validate_json(store.read_text(rank_plan_file(corpus_name, retriever)))
+    plan = store.read_record(rank_plan_file(corpus_name, retriever), RankPlan)
     numbers = [n for n, part in enumerate(plan.parts) if pairs is None or not set(part).isdisjoint(pairs)]
     tables = [_read_part(store, rankings_part(corpus_name, retriever, number)) for number in numbers]
     efforts = [PartEffort.model_validate(table.attrs.pop(EFFORT)) for table in tables]

@@ -42,14 +42,14 @@ def make_sample(
     if not is_done(store, STAGE, SAMPLE, {"share": share, "number": number, "seed": seed, "overlap": overlap}):
         rules = domain.settings.sources
         sample = sample_sources(read_corpus_from(store, NATURAL), rules, store.key, seed, share, number)
-        store.write_text(SAMPLE, sample.model_dump_json(indent=2))
+        store.write_record(SAMPLE, sample)
     return read_sample(store)
 
 
 def read_sample(store: Store) -> Sample:
     """Return the kept sample; ``InputError`` when there is none yet."""
     store.require(SAMPLE, "exhaustive")
-    return Sample.model_validate_json(store.read_text(SAMPLE))
+    return store.read_record(SAMPLE, Sample)
 
 
 def overlap_of(store: Store) -> int:
@@ -87,7 +87,7 @@ def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOT
         rows=tuple(rows),
         notes=tuple(notes),
     )
-    store.write_text(RECALL, result.model_dump_json(indent=2))
+    store.write_record(RECALL, result)
     return result
 
 

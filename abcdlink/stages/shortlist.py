@@ -26,8 +26,8 @@ def run_shortlist(store: Store, rule: ShortlistRule) -> Shortlist:
     choice = None if store.exists(SHORTLIST) else _choose(store, rule)
     is_done(store, STAGE, SHORTLIST, rule.model_dump(mode="json"))
     if choice:
-        store.write_text(SHORTLIST, choice.model_dump_json(indent=2))
-    return Shortlist.model_validate_json(store.read_text(SHORTLIST))
+        store.write_record(SHORTLIST, choice)
+    return store.read_record(SHORTLIST, Shortlist)
 
 
 def _choose(store: Store, rule: ShortlistRule) -> Shortlist:

@@ -12,8 +12,8 @@ from abcdlink.validation import Validation, validate
 def run_validation(store: Store, domain: Domain) -> Validation:
     """Measure the run's synthetic corpus against its natural one, or return the kept result."""
     if store.exists(VALIDATION):
-        return Validation.model_validate_json(store.read_text(VALIDATION))
+        return store.read_record(VALIDATION, Validation)
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
     result = validate(read_corpus_from(store, SYNTHETIC), read_corpus_from(store, NATURAL), domain)
-    store.write_text(VALIDATION, result.model_dump_json(indent=2))
+    store.write_record(VALIDATION, result)
     return result

@@ -89,6 +89,18 @@ def test_broken_json_is_named(store):
         store.read_json("a.json")
 
 
+def test_one_record_is_read_back_or_missing_or_named_when_it_does_not_fit(store):
+    kept = Refusal(where="a", reason="b")
+    store.write_record("one.json", kept)
+    assert store.read_record("one.json", Refusal) == store.find_record("one.json", Refusal) == kept
+    assert store.find_record("two.json", Refusal) is None
+    assert store.find_records("two.jsonl", Refusal) == []
+    store.write_text("one.json", '{"where": 1}')
+    with pytest.raises(InputError, match=r"one.json: where: ") as caught:
+        store.find_record("one.json", Refusal)
+    assert "remove it" in caught.value.mend
+
+
 def test_a_byte_order_mark_is_no_text_but_counts_in_offsets():
     assert decode(b"\xef\xbb\xbfa", "f") == "a"
     with pytest.raises(InputError, match=r"byte 5 \(line 2\) is 0x80"):
