@@ -10,7 +10,7 @@ from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
 from abcdlink.store import Store, open_run
 from flows.artifacts import show_agreement, show_results
 from flows.feedback import feedback_round
-from flows.parameters import AnnotationParameters, RunKey, run_domain
+from flows.parameters import PeopleParameters, RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
 from tasks.annotation import conclude, measure, pull, push
 from tasks.attendance import set_schedule
@@ -27,7 +27,7 @@ SIMULATED_TAG = "simulated-annotators"
 def annotate(
     run: RunKey,
     domain: str = "",
-    annotation: AnnotationParameters = AnnotationParameters(),
+    annotation: PeopleParameters = PeopleParameters(),
 ) -> None:
     """Have people judge the candidates of a run, batch by batch; ends with a data set and a report.
 
@@ -48,7 +48,7 @@ def annotate(
     wait_for_nobody(store, NAME, batch_slug(annotation.batches))
 
 
-def annotate_batch(store: Store, domain: str, batch: int, annotation: AnnotationParameters) -> None:
+def annotate_batch(store: Store, domain: str, batch: int, annotation: PeopleParameters) -> None:
     """Push a batch, suspend until it is complete, pull and measure it; nothing when that was done before."""
     if store.exists(batch_file(batch, AGREEMENT)):
         return

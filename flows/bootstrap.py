@@ -46,11 +46,11 @@ def bootstrap(
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         domain: name or path of a domain, e.g. news or reviews.
         corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
-        pairs: use only the first N natural pairs; none: all.
+        pairs: use only the first N natural pairs; empty: all.
         generation: how the synthetic corpus is written.
         benchmark: which approaches are compared.
         shortlist: how the two that propose candidates are chosen.
-        annotation: how people annotate.
+        annotation: which candidates annotators see, and how they annotate them.
     """
     generate(run, domain, corpus, pairs, generation)
     validate(run, domain)
@@ -64,7 +64,7 @@ def bootstrap(
 
 def start_annotation(run: str, domain: str, annotation: AnnotationParameters) -> None:
     """Start the flow annotate once for this run key and link to it."""
-    parameters = {"run": run, "domain": domain, "annotation": annotation.model_dump(mode="json")}
+    parameters = {"run": run, "domain": domain, "annotation": annotation.people()}
     started = start_once(ANNOTATE, parameters, f"annotate-{run}")
     link = f"{PREFECT_UI_URL.value()}/runs/flow-run/{started.id}"
     create_link_artifact(key=key(run, "annotate"), link=link, link_text=f"Annotation of {run}")

@@ -18,7 +18,7 @@ from abcdlink.stages.candidates import (
 from abcdlink.store import open_run
 from flows.artifacts import show_candidates
 from flows.asking import wait_for_answers
-from flows.parameters import AnnotationParameters, RunKey, run_domain
+from flows.parameters import PoolParameters, RunKey, run_domain
 from flows.parts import decide, rank
 from tasks.approaches import build_pools, rank_with_learned
 
@@ -27,7 +27,7 @@ from tasks.approaches import build_pools, rank_with_learned
 def candidates(
     run: RunKey,
     domain: str = "",
-    annotation: AnnotationParameters = AnnotationParameters(),
+    pools: PoolParameters = PoolParameters(),
 ) -> PoolCounts | None:
     """Build the pools that annotators will see, batch by batch.
 
@@ -36,11 +36,11 @@ def candidates(
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         domain: name or path of the domain; empty: the one that the run was begun with.
-        annotation: how people annotate.
+        pools: which candidates annotators see.
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    plan = annotation.pools()
+    plan = pools.pools()
     approaches = proposing(read_shortlist(store), plan.mode)
     if candidates_done(store, plan):
         counts = read_counts(store)

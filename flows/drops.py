@@ -38,7 +38,7 @@ def drops(
         run: run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.
         source: folder or s3:// prefix; empty: ABCDLINK_DROPS_SOURCE.
         domain: name or path of the domain; empty: the one that the run was begun with.
-        annotation: how people annotate.
+        annotation: which candidates annotators see, and how they annotate them.
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
     if not source:

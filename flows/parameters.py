@@ -6,7 +6,7 @@ The form shows the descriptions of the fields, and for a flow's own parameters t
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -66,7 +66,7 @@ class GenerationParameters(Parameters):
         "document: the whole source document at once (as in the paper).",
     )
     documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
-    seed: int = Field(13, ge=0)
+    seed: int = Field(13, ge=0, description="Seed of what is asked of the model.")
 
 
 Name = Annotated[str, Field(pattern=r"^\S+$")]
@@ -107,7 +107,10 @@ class BenchmarkParameters(Parameters):
     """Which approaches are compared on the synthetic corpus."""
 
     retrievers: list[RetrieverName] = Field(
-        [RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID], min_length=1
+        [RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID],
+        min_length=1,
+        description="Retrievers; only MiniLM comes with abcdlink, other models must be on this machine or be allowed "
+        "to be downloaded.",
     )
     more_retrievers: list[Name] = Field(
         [], description="Others by name, such as hybrid:bm25-stemmed+bge-m3 or st:organisation/model."
@@ -117,12 +120,14 @@ class BenchmarkParameters(Parameters):
         description="Learned linkers: learned-logistic, learned-boosting; with another dense retriever as "
         "learned-logistic:bge-m3.",
     )
-    cutoffs: list[AtMost1000] = Field(list(PAPER_CUTOFFS), min_length=1)
+    cutoffs: list[AtMost1000] = Field(
+        list(PAPER_CUTOFFS), min_length=1, description="Numbers k of top-ranked target sentences that are scored."
+    )
     rules: list[CutoffRule] = Field(
         [CutoffRule.EXPECTED_F1], description="Cutoffs by rule, fitted on the synthetic corpus."
     )
     folds: int = Field(5, ge=3, le=20, description="Parts that the pairs are divided into where something is fitted.")
-    llm: LLMParameters = LLMParameters()
+    llm: LLMParameters = Field(LLMParameters(), title="LLM")
 
     def plan(self) -> BenchmarkPlan:
         """Return the same choice as the library's record."""
@@ -151,7 +156,11 @@ class ShortlistParameters(Parameters):
         description="Kinds of the first and the second approach, which may be the same kind twice; empty: a retriever "
         "and an LLM, or a retriever and a learned linker when no LLM was asked.",
     )
-    by: Unit = Field("source", description="What is resampled to tell approaches apart: source sentences or pairs.")
+    by: Unit = Field(
+        "source",
+        title="Resampled",
+        description="What is resampled to tell approaches apart: source sentences or pairs.",
+    )
     recall_target: float = Field(
         0.0, ge=0, le=1, description="Recall that the cutoffs are to reach; 0: as benchmarked."
     )
@@ -178,25 +187,15 @@ class ShortlistParameters(Parameters):
         )
 
 
-class AnnotationParameters(Parameters):
-    """How people annotate."""
+class BatchParameters(Parameters):
+    """What both the candidates and their annotation are divided into."""
 
     batches: int = Field(2, ge=1, le=20, description="Batches; a feedback round lies between two of them.")
-    overlap: int | None = Field(
-        None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
-    )
-    deadline_days: int | None = Field(
-        None, ge=1, le=365, description="Days until each batch shall be done; empty: no deadline."
-    )
-    late_days: int = Field(3, ge=1, le=365, description="Days without an answer after which an annotator is late.")
-    reminder_block: str = Field(
-        "",
-        pattern=r"^([\w-]+/[\w-]+)?$",
-        description="Notification block that reminders are sent by, as slack-webhook/annotators; empty: none is sent.",
-    )
-    auto_feedback: bool = Field(
-        False, description="Go on after a feedback round at once, without waiting for the coordinator."
-    )
+
+
+class PoolParameters(BatchParameters):
+    """Which candidates annotators see."""
+
     mode: PoolMode = Field(
         PoolMode.COMPARISON,
         description="comparison: the first candidates of both approaches, and distractors; without a comparison - "
@@ -211,12 +210,40 @@ class AnnotationParameters(Parameters):
     seed: int = Field(13, ge=0, description="Seed of the random distractors.")
 
     def pools(self) -> PoolPlan:
-        """Return what of this concerns the pools as the library's record."""
+        """Return the same choice as the library's record."""
         return PoolPlan(batches=self.batches, seed=self.seed, mode=self.mode, distractors=self.distractors)
+
+
+class PeopleParameters(BatchParameters):
+    """How people annotate candidates that are made."""
+
+    overlap: int | None = Field(
+        None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
+    )
+    deadline_days: int | None = Field(
+        None, ge=1, le=365, description="Days until each batch shall be done; empty: no deadline."
+    )
+    late_days: int = Field(3, ge=1, le=365, description="Days without an answer after which an annotator is late.")
+    reminder_block: str = Field(
+        "",
+        pattern=r"^([\w-]+/[\w-]+)?$",
+        description="Notification block that reminders are sent by, as slack-webhook/annotators; empty: none is sent.",
+    )
+    auto_feedback: bool = Field(
+        False, description="Start the next batch at once after a batch: no feedback round, no wait for the coordinator."
+    )
 
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each task of this domain."""
         return self.overlap or find_domain(domain).settings.overlap
+
+
+class AnnotationParameters(PeopleParameters, PoolParameters):
+    """Which candidates annotators see, and how they annotate them."""
+
+    def people(self) -> dict[str, Any]:
+        """Return what of this concerns people, as parameters of the flow annotate."""
+        return self.model_dump(mode="json", include=set(PeopleParameters.model_fields))
 
 
 class QualificationParameters(Parameters):
@@ -253,10 +280,10 @@ class ExhaustiveParameters(Parameters):
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each source sentence; empty: as the domain says."
     )
-    seed: int = Field(13, ge=0)
     rule: Literal[LabelRule.BOTH, LabelRule.MAJORITY] = Field(
-        LabelRule.BOTH, description="What makes a sentence a gold link: all annotators say so, or most."
+        LabelRule.BOTH, description="What makes a sentence a gold link. both: all who judged it say so; majority: most."
     )
+    seed: int = Field(13, ge=0, description="Seed of the sample.")
 
     @property
     def share_or_none(self) -> float | None:

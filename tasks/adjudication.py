@@ -50,4 +50,4 @@ def pull(run: str) -> dict[str, Any]:
     judgments, known = judged_so_far(store), annotators_of(store)
     result = adjudications_in(snapshot, pools, judgments, known, adjudicators_in(store))
     store.write_json("adjudication/annotations.json", result.raw)
-    return keep_adjudications(store, result.adjudications, result.adjudicators, result.anomalies)
+    return keep_adjudications(store, result.adjudications, result.annotators, result.anomalies)

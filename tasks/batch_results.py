@@ -14,7 +14,8 @@ from abcdlink.store import Store
 from labelstudio_config.anomalies import unqualified_in
 from labelstudio_config.answers import namer
 from labelstudio_config.fingerprints import fingerprints_of
-from labelstudio_config.linking.pull import PullResult, judgments_in
+from labelstudio_config.linking.pull import judgments_in
+from labelstudio_config.pulls import JudgmentsPull
 from labelstudio_config.snapshot import Snapshot
 
 ANNOTATIONS = "annotations.json"
@@ -63,7 +64,7 @@ def changed_of(store: Store, batch: int) -> Changed | None:
     return store.find_record(batch_file(batch, CHANGED), Changed)
 
 
-def result_in(store: Store, batch: int, snapshot: Snapshot) -> PullResult:
+def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
     """Read judgments from what counts, with a word on answers of people who are not qualified."""
     result = judgments_in(snapshot, {pool.key: pool for pool in pools_of(store, batch)}, annotators_of(store))
     unqualified = unqualified_in(snapshot, qualified_accounts(store), namer(result.annotators))

@@ -41,5 +41,5 @@ def pull_documents(run: str) -> dict[str, int]:
     if not has_ratings(store):
         seen = observe(store, label_studio(), read_pushed(store, SLUG))
         result = ratings_in(seen, sample_of(store), kept_criteria(store), raters_of(store))
-        keep_ratings(store, result.raters, result.ratings, result.anomalies, result.raw)
+        keep_ratings(store, result.annotators, result.ratings, result.anomalies, result.raw)
     return {"raters": len(raters_of(store)), "anomalies": len(store.read_json(ANOMALIES))}

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from abcdlink.adjudication import Adjudication
-from abcdlink.corpus.records import Record
 from abcdlink.judgments import Annotator, Judgment, Pool, by_candidate
 from labelstudio_config.adjudication.project import adjudication_title
 from labelstudio_config.answers import with_pseudonyms
 from labelstudio_config.client import Client
-from labelstudio_config.linking.pull import PullResult, judgments_in
+from labelstudio_config.linking.pull import judgments_in
+from labelstudio_config.pulls import JudgmentsPull, Pull
 from labelstudio_config.snapshot import Snapshot, read_project
 
 ADJUDICATOR = "adjudicator"
 """What the pseudonyms of people begin with who decide without being annotators of the run."""
 
 
-class AdjudicationPull(Record):
-    """What was decided.
-
-    ``adjudicators``: those of the run so far who are not among its annotators. ``anomalies``: one sentence
-    for each thing that was left out or looks wrong. ``raw``: the tasks with all their annotations as Label
-    Studio has them, without the documents.
-    """
+class AdjudicationPull(Pull):
+    """What was decided. ``annotators``: the adjudicators who are not among the annotators of batches."""
 
     adjudications: list[Adjudication]
-    adjudicators: list[Annotator]
-    anomalies: list[str]
-    raw: list[dict[str, Any]]
 
 
 def pull_adjudications(
@@ -72,13 +63,13 @@ def adjudications_in(
     judged = by_candidate(judgments)
     return AdjudicationPull(
         adjudications=[_adjudication(one, judged) for one in decided],
-        adjudicators=[person for person in result.annotators if person.account not in at_work],
+        annotators=[person for person in result.annotators if person.account not in at_work],
         anomalies=[*result.anomalies, *twice],
         raw=result.raw,
     )
 
 
-def _newest(result: PullResult, pools: Sequence[Pool]) -> tuple[list[Judgment], list[str]]:
+def _newest(result: JudgmentsPull, pools: Sequence[Pool]) -> tuple[list[Judgment], list[str]]:
     """Return the newest decision on each candidate, in the order of the pools, and what several people decided."""
     decided = by_candidate(result.judgments)
     newest, anomalies = [], []

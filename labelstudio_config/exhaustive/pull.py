@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from abcdlink.corpus.records import Corpus, Record
+from abcdlink.corpus.records import Corpus
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.recall import EXHAUSTIVE, NO_BATCH, SampledSource
 from labelstudio_config.answers import choices, read_answers, texts
@@ -13,6 +12,7 @@ from labelstudio_config.client import Client
 from labelstudio_config.exhaustive.project import exhaustive_title
 from labelstudio_config.exhaustive.tasks import documents_of
 from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.pulls import JudgmentsPull
 from labelstudio_config.snapshot import Answer, Snapshot, read_project
 
 LINKS, DONE, FLAG, COMMENT = "links", "done", "flag", "comment"
@@ -21,29 +21,16 @@ ALL_TICKED = "I read all: every link is ticked"
 NO_LINK = "I read all: there is no link"
 
 
-class ExhaustiveResult(Record):
-    """What annotators said of the sampled sources.
-
-    ``judgments``: one for each source that was judged, annotator and target sentence. ``annotators``:
-    all of the run so far. ``anomalies``: one sentence for each thing that was left out or looks wrong.
-    ``raw``: the tasks with all their annotations as Label Studio has them, without the documents.
-    """
-
-    judgments: list[Judgment]
-    skips: list[Skip]
-    annotators: list[Annotator]
-    anomalies: list[str]
-    raw: list[dict[str, Any]]
-
-
 def pull_exhaustive(
     client: Client,
     run_key: str,
     sources: Sequence[SampledSource],
     corpus: Corpus,
     annotators: Sequence[Annotator] = (),
-) -> ExhaustiveResult:
-    """Read the judgments. Reads only: run again, it gives the same for the same annotations.
+) -> JudgmentsPull:
+    """Read the judgments: one for each source that was judged, annotator and target sentence.
+
+    Reads only: run again, it gives the same for the same annotations.
 
     Args:
         client: the server.
@@ -62,7 +49,7 @@ def pull_exhaustive(
 
 def judgments_in(
     snapshot: Snapshot, sources: Sequence[SampledSource], corpus: Corpus, annotators: Sequence[Annotator]
-) -> ExhaustiveResult:
+) -> JudgmentsPull:
     """Read judgments from what lies in Label Studio; for the arguments see ``pull_exhaustive``."""
     by_key = {source.key: source for source in sources}
     answers = read_answers(snapshot, by_key, annotators)
@@ -76,7 +63,7 @@ def judgments_in(
         anomalies += _problems(answer, who, ids)
         if DONE in choices(answer):
             judgments += _judgments(answer, who, source, ids)
-    return ExhaustiveResult(
+    return JudgmentsPull(
         judgments=judgments,
         skips=[Skip(batch=NO_BATCH, key=key, annotator=who) for who, key in answers.skips],
         annotators=answers.annotators,

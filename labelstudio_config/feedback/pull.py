@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from abcdlink.corpus.records import Record
 from abcdlink.feedback import Acknowledgement, Case, SecondAnswer
 from abcdlink.judgments import Annotator, Label
 from labelstudio_config.answers import choices, read_answers, texts
 from labelstudio_config.client import Client
 from labelstudio_config.feedback.project import feedback_title
 from labelstudio_config.feedback.tasks import notice_key
+from labelstudio_config.pulls import Pull
 from labelstudio_config.snapshot import Answer, Snapshot, read_project
 
 DECISION, COMMENT = "link_0", "comment_0"
@@ -21,23 +20,16 @@ UNDERSTOOD = "I have read the guidelines and will judge by them"
 ASKS = "I have read the guidelines and still have a question"
 
 
-class FeedbackResult(Record):
-    """What annotators answered in a round.
-
-    ``annotators``: all of the run so far. ``anomalies``: one sentence for each thing that was left out or
-    looks wrong. ``raw``: the tasks with all their annotations as Label Studio has them.
-    """
+class FeedbackPull(Pull):
+    """What annotators answered in a round."""
 
     answers: list[SecondAnswer]
     acknowledgements: list[Acknowledgement]
-    annotators: list[Annotator]
-    anomalies: list[str]
-    raw: list[dict[str, Any]]
 
 
 def pull_feedback(
     client: Client, run_key: str, batch: int, cases: Sequence[Case], annotators: Sequence[Annotator] = ()
-) -> FeedbackResult:
+) -> FeedbackPull:
     """Read what was answered so far. Reads only: run again, it gives the same for the same annotations.
 
     Args:
@@ -57,7 +49,7 @@ def pull_feedback(
 
 def feedback_in(
     snapshot: Snapshot, batch: int, cases: Sequence[Case], notice: str, annotators: Sequence[Annotator]
-) -> FeedbackResult:
+) -> FeedbackPull:
     """Read answers from what lies in Label Studio; ``notice``: key of the task with the guidelines."""
     by_key = {case.key: case for case in cases}
     answers = read_answers(snapshot, [*by_key, notice], annotators)
@@ -75,7 +67,7 @@ def feedback_in(
             second.append(_second(answer, by_key[answer.key], who, Label(label[0])))
         else:
             anomalies.append(f"{who} left the case of the task {answer.key} undecided")
-    return FeedbackResult(
+    return FeedbackPull(
         answers=second,
         acknowledgements=acknowledgements,
         annotators=answers.annotators,

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from abcdlink.corpus.records import Record
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
 from labelstudio_config.answers import choices, read_answers, texts
 from labelstudio_config.client import Client
 from labelstudio_config.linking.batches import batch_title, of_batch
 from labelstudio_config.linking.tasks import candidate_id, candidate_of, offered
+from labelstudio_config.pulls import JudgmentsPull
 from labelstudio_config.snapshot import Answer, Snapshot, read_project
 
-FLAG = "flag"
-
-COMMENT = "comment"
-
-
-class PullResult(Record):
-    """What annotators said of a batch.
-
-    ``annotators``: all annotators of the run so far, those of earlier batches included.
-    ``anomalies``: one sentence for each thing that was left out or looks wrong. ``raw``: the tasks
-    with all their annotations as Label Studio has them, without the documents.
-    """
-
-    judgments: list[Judgment]
-    skips: list[Skip]
-    annotators: list[Annotator]
-    anomalies: list[str]
-    raw: list[dict[str, Any]]
+FLAG, COMMENT = "flag", "comment"
+"""Names in the label config."""
 
 
 def pull_batch(
     client: Client, run_key: str, batch: int, pools: Sequence[Pool], annotators: Sequence[Annotator] = ()
-) -> PullResult:
+) -> JudgmentsPull:
     """Read the judgments of a batch. Reads only: run again, it gives the same for the same annotations.
 
     The newest answer of an annotator to a task counts, a skip included; older ones are reported.
@@ -55,7 +38,7 @@ def pull_batch(
     return judgments_in(snapshot, wanted, annotators)
 
 
-def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequence[Annotator]) -> PullResult:
+def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequence[Annotator]) -> JudgmentsPull:
     """Read judgments from what lies in Label Studio; for the arguments see ``pull_batch``."""
     answers = read_answers(snapshot, pools, annotators)
     anomalies = [*answers.anomalies]
@@ -65,7 +48,7 @@ def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequ
         judgments += found
         anomalies += problems
     skips = [Skip(batch=pools[key].batch, key=key, annotator=who) for who, key in answers.skips]
-    return PullResult(
+    return JudgmentsPull(
         judgments=judgments, skips=skips, annotators=answers.annotators, anomalies=anomalies, raw=snapshot.raw
     )
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from abcdlink.judgments import Annotator, Pool
 from labelstudio_config.answers import with_pseudonyms
 from labelstudio_config.client import Client
-from labelstudio_config.linking.pull import PullResult, judgments_in
+from labelstudio_config.linking.pull import judgments_in
+from labelstudio_config.pulls import JudgmentsPull
 from labelstudio_config.qualification.project import qualification_title
 from labelstudio_config.snapshot import Snapshot, read_project
 
@@ -17,7 +18,7 @@ APPLICANT = "applicant"
 
 def pull_qualification(
     client: Client, run_key: str, pools: Sequence[Pool], applicants: Sequence[Annotator] = ()
-) -> PullResult:
+) -> JudgmentsPull:
     """Read the judgments of all applicants so far. Reads only.
 
     Args:
@@ -33,7 +34,7 @@ def pull_qualification(
     return applications_in(snapshot, pools, applicants)
 
 
-def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Sequence[Annotator]) -> PullResult:
+def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Sequence[Annotator]) -> JudgmentsPull:
     """Read judgments from what lies in Label Studio; for the arguments see ``pull_qualification``."""
     by_key = {pool.key: pool for pool in pools}
     return judgments_in(snapshot, by_key, with_pseudonyms(applicants, snapshot, APPLICANT))

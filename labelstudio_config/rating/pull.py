@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from abcdlink.corpus.records import Record
 from abcdlink.judgments import Annotator
 from abcdlink.ratings.criteria import Criterion
 from abcdlink.ratings.records import HIGHEST, LOWEST, RatedDocument, Rating
 from labelstudio_config.answers import choices, read_answers, texts, with_pseudonyms
 from labelstudio_config.client import Client
+from labelstudio_config.pulls import Pull
 from labelstudio_config.rating.project import rating_title
 from labelstudio_config.snapshot import Answer, Snapshot, read_project
 
@@ -22,13 +21,10 @@ COMMENT = "comment"
 VALUES = frozenset(str(value) for value in range(LOWEST, HIGHEST + 1))
 
 
-class RatingPull(Record):
-    """What raters said. ``raw``: the tasks with their annotations as Label Studio has them, without the documents."""
+class RatingPull(Pull):
+    """What raters said."""
 
     ratings: list[Rating]
-    raters: list[Annotator]
-    anomalies: list[str]
-    raw: list[dict[str, Any]]
 
 
 def pull_ratings(
@@ -60,13 +56,13 @@ def ratings_in(
     """Read ratings from what lies in Label Studio; for the arguments see ``pull_ratings``."""
     by_key = {one.key: one for one in documents}
     answers = read_answers(snapshot, by_key, with_pseudonyms(raters, snapshot, RATER))
-    anomalies = [*answers.anomalies, *(f"{who} skipped the task {key}" for who, key in answers.skips)]
+    anomalies = [*answers.anomalies]
     ratings: list[Rating] = []
     for who, answer in answers.newest:
         found, problems = _ratings(answer, by_key[answer.key], criteria, who)
         ratings += found
         anomalies += problems
-    return RatingPull(ratings=ratings, raters=answers.annotators, anomalies=anomalies, raw=snapshot.raw)
+    return RatingPull(ratings=ratings, annotators=answers.annotators, anomalies=anomalies, raw=snapshot.raw)
 
 
 def _ratings(

@@ -117,7 +117,7 @@ def test_a_third_person_decides_and_keeps_the_pseudonym() -> None:
         ("sid-1", NO, "adjudicator-1", False, "B repeats A."),
         ("sid-5", LINK, "adjudicator-1", False, "B repeats A."),
     ]
-    assert result.adjudicators == [Annotator(annotator="adjudicator-1", account="eve@example.org", simulated=False)]
+    assert result.annotators == [Annotator(annotator="adjudicator-1", account="eve@example.org", simulated=False)]
     assert result.anomalies == []
     known = [Annotator(annotator="adjudicator-7", account="eve@example.org", simulated=False)]
     assert {a.adjudicator for a in pulled({"sid-1": [annotation(1, 3, NO)]}, known).adjudications} == {"adjudicator-7"}
@@ -126,7 +126,7 @@ def test_a_third_person_decides_and_keeps_the_pseudonym() -> None:
 def test_an_annotator_who_decides_is_named_and_marked() -> None:
     result = pulled({"sid-1": [annotation(1, 2, LINK)]}, [])
     assert [(a.adjudicator, a.consensus) for a in result.adjudications] == [("annotator-2", True)]
-    assert result.adjudicators == []
+    assert result.annotators == []
 
 
 def test_of_several_people_the_newest_decision_counts_and_the_rest_is_told() -> None:

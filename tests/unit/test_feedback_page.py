@@ -11,7 +11,7 @@ from abcdlink.domain import find_domain
 from abcdlink.feedback import Case, choose_cases
 from abcdlink.judgments import Annotator, Judgment, Label
 from labelstudio_config.feedback import (
-    FeedbackResult,
+    FeedbackPull,
     feedback_project,
     feedback_tasks,
     feedback_title,
@@ -82,7 +82,7 @@ class Server:
         return ACCOUNTS
 
 
-def pulled(answers: dict[str, list[dict[str, Any]]], some: list[Case]) -> FeedbackResult:
+def pulled(answers: dict[str, list[dict[str, Any]]], some: list[Case]) -> FeedbackPull:
     exported = [
         {"id": n, "data": {**data, "task_key": key}, "annotations": answers.get(key, []), "drafts": []}
         for n, (key, data) in enumerate(tasks_of(some).items())

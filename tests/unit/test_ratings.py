@@ -224,7 +224,7 @@ def test_annotations_become_ratings() -> None:
         (NATURAL, "rater-2", "Coherence", 3),
     ]
     assert (result.ratings[0].comment, result.ratings[2].comment, result.ratings[0].seconds) == ("odd", "", 42.5)
-    assert {one.annotator: one.account for one in result.raters} == {"rater-1": PEOPLE[7], "rater-2": PEOPLE[8]}
+    assert {one.annotator: one.account for one in result.annotators} == {"rater-1": PEOPLE[7], "rater-2": PEOPLE[8]}
     assert result.anomalies == []
 
 

@@ -16,9 +16,10 @@ from abcdlink.recall import SampledSource
 from labelstudio_config.client import Client
 from labelstudio_config.exhaustive import pull_exhaustive
 from labelstudio_config.exhaustive.project import exhaustive_project, label_config
-from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK, ExhaustiveResult
+from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK
 from labelstudio_config.exhaustive.tasks import exhaustive_tasks
 from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.pulls import JudgmentsPull
 
 SOURCE = Document(id="doc-dingo", sentences=(Sentence(id="sid-7", text="The bridge fell."),))
 TARGET = Document(
@@ -70,14 +71,14 @@ class LabelStudio:
         return {1: "ada@example.org", 2: "bo@example.org"}
 
 
-def pulled(*annotations: dict[str, Any]) -> ExhaustiveResult:
+def pulled(*annotations: dict[str, Any]) -> JudgmentsPull:
     data = {"task_key": AT.key, **exhaustive_tasks([AT], CORPUS, find_domain("news"))[AT.key]}
     tasks = [{"id": 1, "data": data, "annotations": list(annotations)}]
     known = [Annotator(annotator="annotator-1", account="bo@example.org", simulated=False)]
     return pull_exhaustive(cast("Client", LabelStudio(tasks)), "a-run", [AT], CORPUS, known)
 
 
-def links(result: ExhaustiveResult, who: str) -> dict[str, Label]:
+def links(result: JudgmentsPull, who: str) -> dict[str, Label]:
     return {j.target: j.label for j in result.judgments if j.annotator == who}
 
 

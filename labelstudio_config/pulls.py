@@ -1,0 +1,28 @@
+"""What comes back from a project, whatever its kind: people, what looks wrong, and all that Label Studio has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from abcdlink.corpus.records import Record
+from abcdlink.judgments import Annotator, Judgment, Skip
+
+
+class Pull(Record):
+    """What every pull has.
+
+    ``annotators``: all people of the run so far who have this role (annotators, applicants, raters,
+    adjudicators), under their pseudonyms. ``anomalies``: one sentence for each thing that was left out or
+    looks wrong. ``raw``: the tasks with all their annotations as Label Studio has them, without the documents.
+    """
+
+    annotators: list[Annotator]
+    anomalies: list[str]
+    raw: list[dict[str, Any]]
+
+
+class JudgmentsPull(Pull):
+    """What people judged: Link or No Link, or that they skipped a task."""
+
+    judgments: list[Judgment]
+    skips: list[Skip]
