@@ -72,6 +72,13 @@ def generation_part(part: int) -> str:
     return f"generated/part-{part:05d}.json"
 
 
+ADJUDICATION_SLUG = "adjudication"
+EXHAUSTIVE_SLUG = "exhaustive"
+QUALIFICATION_SLUG = "qualification"
+RATINGS_SLUG = "ratings"
+"""Names under which the run keeps what it knows of the projects that it has one of."""
+
+
 def batch_file(batch: int, name: str) -> str:
     """Return a file of one batch."""
     return f"batches/{batch}/{name}"

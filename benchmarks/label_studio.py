@@ -73,9 +73,9 @@ def _push(server: Any, client: Any, project: Any, tasks: dict[str, Any]) -> Clai
 
 def _pull(server: Any, client: Any, project: Any, tasks: dict[str, Any], pools: list[Pool]) -> Claim:  # noqa: ANN401
     from labelstudio_config.push import push_tasks
-    from tasks.batch_results import keep_result
-    from tasks.observing import observe
-    from tasks.projects import PushedProject
+    from labelstudio_config.run.batches import keep_result
+    from labelstudio_config.run.observing import observe
+    from labelstudio_config.run.pushed import PushedProject
 
     sdk, store = _sdk(server), open_run(RUN)
     at = push_tasks(client, project, {})

@@ -12,12 +12,13 @@ from pydantic import Field
 
 from abcdlink.adjudication import AdjudicationSummary
 from abcdlink.adjudication.summary import MethodRow
+from abcdlink.layout import ADJUDICATION_SLUG
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.store import open_run
 from flows.artifacts import key, table
 from flows.parameters import RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from tasks.adjudication import SLUG, pull, push
+from tasks.adjudication import pull, push
 
 NAME = "adjudicate"
 Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
@@ -37,20 +38,20 @@ def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  #
     store = open_run(run)
     domain = run_domain(store, domain)
     if push(run, domain, batches) is not None:
-        wait_for_annotators(store, NAME, SLUG)
+        wait_for_annotators(store, NAME, ADJUDICATION_SLUG)
     results = pull(run)
     show_adjudication(run, summary_of(store), f"report: {results['report']}")
-    wait_for_nobody(store, NAME, SLUG)
+    wait_for_nobody(store, NAME, ADJUDICATION_SLUG)
 
 
 def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None:
     """Show what was decided by method, and whom the decisions followed."""
-    table(key(run, SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
+    table(key(run, ADJUDICATION_SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
     followed = [
         {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "decided by herself": one.own}
         for one in summary.followed
     ]
-    table(key(run, SLUG, "followed"), followed, "How often decisions were what each annotator had said")
+    table(key(run, ADJUDICATION_SLUG, "followed"), followed, "How often decisions were what each annotator had said")
 
 
 def method_row(one: MethodRow) -> dict[str, object]:

@@ -7,14 +7,14 @@ from prefect.runtime import flow_run
 
 from abcdlink.judgments import Annotator
 from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
+from abcdlink.stages.annotate import pulled_of
 from abcdlink.store import Store, open_run
 from flows.artifacts import show_agreement, show_results
 from flows.feedback import feedback_round
 from flows.parameters import PeopleParameters, RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
+from labelstudio_config.run.attendance import set_schedule
 from tasks.annotation import conclude, measure, pull, push
-from tasks.attendance import set_schedule
-from tasks.batch_results import pulled_of
 from tasks.runs import add_tag
 
 NAME = "annotate"

@@ -17,7 +17,7 @@ from flows.commands import AutoFeedbackOption, BatchesOption, OverlapOption, sta
 
 if TYPE_CHECKING:
     from labelstudio_config.attendance import Attendance
-    from tasks.desk import Status
+    from labelstudio_config.run.desk import Status
 
 BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Number of the batch.")]
 MaybeBatchOption = Annotated[
@@ -81,7 +81,7 @@ def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = 
 
     Example: `abcdlink annotate status spring-news`
     """
-    from tasks import desk
+    from labelstudio_config.run import desk
 
     store = existing_run(run)
     found = [desk.status(store, number) for number in _batches(store, batch)]
@@ -106,8 +106,8 @@ def pull(
 
     Example: `abcdlink annotate pull spring-news --batch 1 --partial`
     """
-    from tasks import desk
-    from tasks.batch_results import details_so_far
+    from abcdlink.stages.annotate import details_so_far
+    from labelstudio_config.run import desk
 
     store = existing_run(run)
     if partial:
@@ -130,8 +130,8 @@ def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = F
 
     Example: `abcdlink annotate check spring-news`
     """
-    from tasks import desk
-    from tasks.batch_results import pulled_of
+    from abcdlink.stages.annotate import pulled_of
+    from labelstudio_config.run import desk
 
     store = existing_run(run)
     numbers = [number for number in _batches(store, batch) if batch or pulled_of(store, number)]
@@ -156,7 +156,7 @@ def reassign(
 
     Example: `abcdlink annotate reassign spring-news --batch 1 --from ada@example.org --to ben@example.org`
     """
-    from tasks import desk
+    from labelstudio_config.run import desk
 
     _answer(desk.reassign(existing_run(run), batch, account, to), json)
 
@@ -166,13 +166,13 @@ def requeue(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) 
 
     Example: `abcdlink annotate requeue spring-news --batch 1`
     """
-    from tasks import desk
+    from labelstudio_config.run import desk
 
     _answer(desk.requeue(existing_run(run), batch) or ["no task of this batch is skipped"], json)
 
 
 def _batches(store: Store, batch: int | None) -> list[int]:
-    from tasks.desk import batches_pushed
+    from labelstudio_config.run.desk import batches_pushed
 
     return batches_pushed(store) if batch is None else [batch]
 

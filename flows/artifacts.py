@@ -19,14 +19,14 @@ from abcdlink.feedback.texts import cases_text
 from abcdlink.layout import NATURAL
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image, benchmark_pictures
+from abcdlink.stages.annotate import details_so_far
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import Validation
-from tasks.batch_results import details_so_far
-from tasks.projects import PushedProject
+from labelstudio_config.run.pushed import PushedProject
 
 
 def key(*parts: object) -> str:

@@ -27,9 +27,11 @@ from abcdlink.services.records import Stack
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from flows.watch import newest_run, page_of, reach_server
+from labelstudio_config.run.projects import label_studio
+from labelstudio_config.run.pushed import PUSHED, read_pushed
 from labelstudio_config.simulate import MARK, simulate_batch
-from tasks.projects import PUSHED, Waiting, WaitsFor, label_studio, read_pushed, waiting_of
 from tasks.runs import ended_badly, resume, start_once
+from tasks.waiting import Waiting, WaitsFor, waiting_of
 
 BATCHES = 2
 OVERLAP = 2

@@ -12,12 +12,12 @@ from pydantic import Field
 from abcdlink.agreement import Agreement
 from abcdlink.cli.agreement_details import details_lines
 from abcdlink.errors import InputError
+from abcdlink.stages.annotate import details_so_far
 from abcdlink.store import Store, existing_run
 from flows.artifacts import key, table
 from flows.parameters import RunKey
 from flows.people import show_attendance
-from tasks.batch_results import details_so_far
-from tasks.desk import check, pull_again, pull_partial, reassign, requeue, status
+from labelstudio_config.run.desk import check, pull_again, pull_partial, reassign, requeue, status
 
 
 class Action(StrEnum):

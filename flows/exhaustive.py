@@ -6,13 +6,13 @@ from typing import Any
 
 from prefect import flow
 
-from abcdlink.layout import EXHAUSTIVE_JUDGMENTS
+from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG
 from abcdlink.recall import Recall, RecallRow
 from abcdlink.store import open_run
 from flows.artifacts import key, table
 from flows.parameters import ExhaustiveParameters, RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from tasks.exhaustive import SLUG, measure, pull, push, sample
+from tasks.exhaustive import measure, pull, push, sample
 
 NAME = "exhaustive"
 
@@ -31,10 +31,10 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
     sample(run, domain, judging.overlap_in(domain), judging.seed, judging.share_or_none, judging.number)
     push(run, domain)
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
-        wait_for_annotators(store, NAME, SLUG)
+        wait_for_annotators(store, NAME, EXHAUSTIVE_SLUG)
         pull(run)
     show_recall(run, measure(run, domain, judging.rule))
-    wait_for_nobody(store, NAME, SLUG)
+    wait_for_nobody(store, NAME, EXHAUSTIVE_SLUG)
 
 
 def show_recall(run: str, result: Recall) -> None:

@@ -16,7 +16,7 @@ from abcdlink.stages.feedback import Feedback, accepted_in, outcome_in
 from abcdlink.store import Store
 from flows.artifacts import show_feedback, show_outcome
 from flows.waiting import wait_for_annotators, wait_for_coordinator
-from tasks.feedback import accept, annotators_of, end, prepare, push
+from tasks.feedback import accept, end, judges_of, prepare, push
 
 
 class FeedbackForm(RunInput):
@@ -50,7 +50,7 @@ def feedback_round(store: Store, flow: str, domain: str, batch: int, auto: bool)
         form = FeedbackForm(label_studio_round=False) if auto else ask_coordinator(store, flow, batch, feedback)
         by = "auto_feedback" if auto else "coordinator"
         accepted = accept(store.key, domain, batch, form.clarifications, form.label_studio_round, by)
-    if accepted.label_studio_round and annotators_of(store, batch):
+    if accepted.label_studio_round and judges_of(store, batch):
         ask_annotators(store, flow, domain, batch, accepted.clarifications)
     outcome = end(store.key, batch)
     if accepted.label_studio_round:

@@ -10,15 +10,15 @@ from typing import Any
 from prefect import get_run_logger
 
 from abcdlink.layout import batch_file, project_file
+from abcdlink.stages.annotate import pulled_of
 from abcdlink.store import Store
 from flows.artifacts import key, table
 from labelstudio_config.attendance import Attendance
-from tasks.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
-from tasks.batch_results import pulled_of
-from tasks.desk import batches_pushed, check
+from labelstudio_config.run.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
+from labelstudio_config.run.desk import batches_pushed, check
+from labelstudio_config.run.observing import last_seen
+from labelstudio_config.run.pushed import read_pushed
 from tasks.notifying import notify_by
-from tasks.observing import last_seen
-from tasks.projects import read_pushed
 
 SHOWN = "attendance.json"
 CHECKED = "checked.json"

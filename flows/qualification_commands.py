@@ -110,7 +110,7 @@ def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
     if has_judgments(store):
         return applicants_of(store), people_of(store)
     from labelstudio_config.qualification import pull_qualification
-    from tasks.projects import label_studio
+    from labelstudio_config.run.projects import label_studio
 
     pools = gold_set_of(store).pools
     result = pull_qualification(label_studio(), store.key, pools, people_of(store))
@@ -124,7 +124,7 @@ def close(run: RunArgument) -> None:
     Example: `abcdlink qualify close spring-news`
     """
     from abcdlink.store import existing_run
-    from tasks.projects import WaitsFor, waiting_of
+    from tasks.waiting import WaitsFor, waiting_of
 
     waiting = waiting_of(existing_run(run), "qualify")
     if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS:
@@ -147,7 +147,7 @@ def confirm(
     from abcdlink.qualification import applicants_of, proposal
     from abcdlink.qualification import confirm as decide
     from abcdlink.store import existing_run
-    from tasks.projects import WaitsFor, waiting_of
+    from tasks.waiting import WaitsFor, waiting_of
 
     store = existing_run(run)
     best = [one.annotator for one in proposal(applicants_of(store), wanted, threshold)]

@@ -12,6 +12,7 @@ from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.input import RunInput
 
 from abcdlink.errors import InputError
+from abcdlink.layout import QUALIFICATION_SLUG
 from abcdlink.qualification import Applicant, applicants_of, confirm, proposal, screening_of
 from abcdlink.qualification.confirm import Qualified, qualified_of
 from abcdlink.qualification.kept import has_judgments, people_of
@@ -21,7 +22,7 @@ from abcdlink.store import Store, open_run
 from flows.artifacts import key, table
 from flows.parameters import QualificationParameters, RunKey
 from flows.waiting import wait_for_annotators, wait_for_coordinator, wait_for_nobody
-from tasks.qualification import SLUG, pull_applicants, push_gold_pair, take_gold_pair
+from tasks.qualification import pull_applicants, push_gold_pair, take_gold_pair
 
 NAME = "qualify"
 
@@ -53,13 +54,13 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     show_applicants(store, applicants, best)
     decision = qualified_of(store) or decide(store, best)
     get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
-    wait_for_nobody(store, NAME, SLUG)
+    wait_for_nobody(store, NAME, QUALIFICATION_SLUG)
 
 
 def take_applications(store: Store, domain: str, applicants: int) -> None:
     """Push the gold pair, suspend until enough applicants are done or the coordinator resumes, then pull."""
     push_gold_pair(store.key, domain, applicants)
-    wait_for_annotators(store, NAME, SLUG, or_resumed="applications are closed")
+    wait_for_annotators(store, NAME, QUALIFICATION_SLUG, or_resumed="applications are closed")
     pull_applicants(store.key)
 
 
@@ -79,7 +80,7 @@ def decide(store: Store, best: list[Applicant]) -> Qualified:
     trouble = ""
     for attempt in count(1):
         told = f"Resume it with those applicants who are taken, or by `abcdlink qualify confirm {store.key}`."
-        wait_for_coordinator(store, NAME, SLUG, told)
+        wait_for_coordinator(store, NAME, QUALIFICATION_SLUG, told)
         form = Decision.with_initial_data(
             description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as the table under "
             "Artifacts shows them. The proposal is filled in.",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from prefect import flow
 
+from abcdlink.layout import RATINGS_SLUG
 from abcdlink.ratings import has_ratings, ratings_of, summarise
 from abcdlink.ratings.summary import rows_of
 from abcdlink.store import Store, open_run
 from flows.artifacts import key, table
 from flows.parameters import RatingParameters, RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from tasks.ratings import SLUG, pull_documents, push_documents, sample
+from tasks.ratings import pull_documents, push_documents, sample
 
 NAME = "rate"
 
@@ -31,12 +32,12 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
     ratings = ratings_of(store)
     raters = len({one.annotator for one in ratings})
     table(key(run, "ratings"), map(dict, rows_of(summarise(ratings))), f"{len(ratings)} ratings by {raters} raters")
-    wait_for_nobody(store, NAME, SLUG)
+    wait_for_nobody(store, NAME, RATINGS_SLUG)
 
 
 def collect(store: Store, domain: str, overlap: int) -> None:
     """Push the documents, suspend until all are rated, pull; nothing when that was done before."""
     push_documents(store.key, domain, overlap)
     if not has_ratings(store):
-        wait_for_annotators(store, NAME, SLUG)
+        wait_for_annotators(store, NAME, RATINGS_SLUG)
         pull_documents(store.key)

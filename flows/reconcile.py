@@ -16,8 +16,9 @@ from flows.artifacts import key
 from flows.asking import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
 from tasks.approaches import look_at_batch
-from tasks.projects import WaitsFor, look, waiting_of
+from tasks.projects import look
 from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
+from tasks.waiting import WaitsFor, waiting_of
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate"]
 """Flows whose runs wait for people."""

@@ -13,7 +13,9 @@ from prefect.runtime import flow_run
 
 from abcdlink.store import Store
 from flows.artifacts import show_project
-from tasks.projects import WaitsFor, look, read_pushed, wait_for
+from labelstudio_config.run.pushed import read_pushed
+from tasks.projects import look
+from tasks.waiting import WaitsFor, wait_for
 
 NO_ERROR = "A traceback below that ends in 'paused' is how Prefect reports a suspension, not an error."
 

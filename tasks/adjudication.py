@@ -9,7 +9,7 @@ from prefect import task
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.feedback import newest_guidelines
-from abcdlink.layout import NATURAL
+from abcdlink.layout import ADJUDICATION_SLUG, NATURAL
 from abcdlink.stages.adjudicate import (
     adjudicators_in,
     judged_so_far,
@@ -17,14 +17,12 @@ from abcdlink.stages.adjudicate import (
     pools_in,
     prepare_adjudication,
 )
+from abcdlink.stages.annotate import annotators_of
 from abcdlink.store import open_run
 from labelstudio_config.adjudication import adjudication_project, adjudication_tasks, adjudications_in
-from tasks.batch_results import annotators_of
-from tasks.observing import observe
-from tasks.projects import PushedProject, label_studio, push_more, read_pushed
+from labelstudio_config.run.projects import push_more, seen
+from labelstudio_config.run.pushed import PushedProject
 from tasks.retrying import SERVICE_RETRIES
-
-SLUG = "adjudication"
 
 
 @task(task_run_name="push what is disputed", **SERVICE_RETRIES)
@@ -36,7 +34,7 @@ def push(run: str, domain: str, batches: list[int]) -> PushedProject | None:
         return None
     project = adjudication_project(run, meaning, newest_guidelines(store, meaning.guidelines))
     tasks = adjudication_tasks(pools, judged_so_far(store), read_corpus_from(store, NATURAL), meaning)
-    return push_more(store, SLUG, project, tasks)
+    return push_more(store, ADJUDICATION_SLUG, project, tasks)
 
 
 @task(task_run_name="read what was decided", **SERVICE_RETRIES)
@@ -46,8 +44,7 @@ def pull(run: str) -> dict[str, Any]:
     pools = pools_in(store)
     if not pools:
         return keep_adjudications(store, [], [], [])
-    snapshot = observe(store, label_studio(), read_pushed(store, SLUG))
-    judgments, known = judged_so_far(store), annotators_of(store)
-    result = adjudications_in(snapshot, pools, judgments, known, adjudicators_in(store))
+    snapshot, judgments = seen(store, ADJUDICATION_SLUG), judged_so_far(store)
+    result = adjudications_in(snapshot, pools, judgments, annotators_of(store), adjudicators_in(store))
     store.write_json("adjudication/annotations.json", result.raw)
     return keep_adjudications(store, result.adjudications, result.annotators, result.anomalies)

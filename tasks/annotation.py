@@ -10,20 +10,19 @@ from typing import Any
 
 from prefect import task
 
-from abcdlink.agreement import Agreement, agreement
+from abcdlink.agreement import Agreement
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
-from abcdlink.export import export_dataset
 from abcdlink.feedback import guidelines_for
 from abcdlink.judgments import Judgment
 from abcdlink.layout import AGREEMENT, JUDGMENTS, NATURAL, batch_file, batch_slug
-from abcdlink.report import write_report
-from abcdlink.store import Store, open_run
+from abcdlink.stages.annotate import ANOMALIES, keep_agreement, pools_of, pulled_of, put_together
+from abcdlink.store import open_run
 from labelstudio_config.html import guidelines_html
 from labelstudio_config.linking import batch_project, batch_tasks
-from tasks.batch_results import ANOMALIES, keep_agreement, keep_result, pools_of, pulled_of
-from tasks.observing import last_seen, observe
-from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
+from labelstudio_config.run.batches import keep_result
+from labelstudio_config.run.projects import push_project, seen
+from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
 
 
@@ -45,8 +44,7 @@ def pull(run: str, batch: int) -> dict[str, int]:
     """Read the judgments of a batch from what was last seen of it; returns counts."""
     store = open_run(run)
     if pulled_of(store, batch) is None:
-        pushed = read_pushed(store, batch_slug(batch))
-        keep_result(store, batch, last_seen(store, pushed) or observe(store, label_studio(), pushed))
+        keep_result(store, batch, seen(store, batch_slug(batch)))
     return {
         "judgments": len(store.read_records(batch_file(batch, JUDGMENTS), Judgment)),
         "anomalies": len(store.read_json(batch_file(batch, ANOMALIES))),
@@ -66,16 +64,3 @@ def measure(run: str, batch: int, overlap: int) -> Agreement:
 def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     """Put the batches together: judgments, agreement over all, data set, report; returns where they are."""
     return put_together(open_run(run), batches, overlap)
-
-
-def put_together(store: Store, batches: int, overlap: int) -> dict[str, Any]:
-    """Write the judgments of all batches, the agreement over all, data set and report; returns where they are."""
-    judgments = [
-        judgment
-        for batch in range(1, batches + 1)
-        for judgment in store.read_records(batch_file(batch, JUDGMENTS), Judgment)
-    ]
-    store.write_records(JUDGMENTS, judgments)
-    store.write_record(AGREEMENT, agreement(judgments, overlap))
-    dataset = export_dataset(store, "jsonl")
-    return {"judgments": len(judgments), "dataset": list(dataset.files), "report": write_report(store)}

@@ -8,18 +8,17 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.export.rules import LabelRule
 from abcdlink.feedback import newest_guidelines
-from abcdlink.judgments import Annotator, Judgment
-from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, NATURAL
+from abcdlink.judgments import Judgment
+from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL
 from abcdlink.recall import Recall
 from abcdlink.report import write_report
+from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.recall import make_sample, measure_recall, overlap_of, read_sample
 from abcdlink.store import open_run
 from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, judgments_in
-from tasks.observing import last_seen, observe
-from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
+from labelstudio_config.run.projects import push_project, seen
+from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
-
-SLUG = "exhaustive"
 
 
 @task(task_run_name="sample sources")
@@ -33,12 +32,12 @@ def sample(run: str, domain: str, overlap: int, seed: int, share: float | None, 
 def push(run: str, domain: str) -> PushedProject:
     """Put the sampled sources into their Label Studio project."""
     store = open_run(run)
-    if is_pushed(store, SLUG):
-        return read_pushed(store, SLUG)
+    if is_pushed(store, EXHAUSTIVE_SLUG):
+        return read_pushed(store, EXHAUSTIVE_SLUG)
     meaning = find_domain(domain)
     tasks = exhaustive_tasks(read_sample(store).sources, read_corpus_from(store, NATURAL), meaning)
     guidelines = newest_guidelines(store, meaning.guidelines)
-    return push_project(store, SLUG, exhaustive_project(run, meaning, guidelines, overlap_of(store)), tasks)
+    return push_project(store, EXHAUSTIVE_SLUG, exhaustive_project(run, meaning, guidelines, overlap_of(store)), tasks)
 
 
 @task(task_run_name="pull the sampled sources", **SERVICE_RETRIES)
@@ -46,11 +45,8 @@ def pull(run: str) -> dict[str, int]:
     """Read the judgments from what was last seen; returns counts. Their file, apart from batches, is written last."""
     store = open_run(run)
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
-        known = store.find_records(ANNOTATORS, Annotator)
-        corpus = read_corpus_from(store, NATURAL)
-        pushed = read_pushed(store, SLUG)
-        snapshot = last_seen(store, pushed) or observe(store, label_studio(), pushed)
-        result = judgments_in(snapshot, read_sample(store).sources, corpus, known)
+        corpus, sources = read_corpus_from(store, NATURAL), read_sample(store).sources
+        result = judgments_in(seen(store, EXHAUSTIVE_SLUG), sources, corpus, annotators_of(store))
         store.write_json("exhaustive/annotations.json", result.raw)
         store.write_records(ANNOTATORS, result.annotators)
         store.write_records("exhaustive/skips.jsonl", result.skips)

@@ -10,8 +10,8 @@ from prefect import task
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.feedback import Accepted, Outcome, newest_guidelines
-from abcdlink.judgments import Annotator
 from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
+from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.feedback import (
     Feedback,
     accept_feedback,
@@ -24,8 +24,8 @@ from abcdlink.stages.feedback import (
 from abcdlink.store import Store, open_run
 from labelstudio_config.feedback import feedback_project, feedback_tasks, notice_key
 from labelstudio_config.feedback.pull import feedback_in
-from tasks.observing import observe
-from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
+from labelstudio_config.run.projects import push_project, seen
+from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
 
 
@@ -51,12 +51,12 @@ def push(run: str, domain: str, batch: int, clarifications: str) -> PushedProjec
     meaning = find_domain(domain)
     guidelines = newest_guidelines(store, meaning.guidelines)
     cases, corpus = prepare_feedback(store, batch).cases, read_corpus_from(store, NATURAL)
-    people = len(annotators_of(store, batch))
+    people = len(judges_of(store, batch))
     tasks = feedback_tasks(run, batch, cases, corpus, meaning, clarifications, guidelines)
     return push_project(store, slug, feedback_project(run, batch, meaning, guidelines, people), tasks)
 
 
-def annotators_of(store: Store, batch: int) -> list[str]:
+def judges_of(store: Store, batch: int) -> list[str]:
     """Return the pseudonyms of those who judged a batch."""
     return sorted({judgment.annotator for judgment in judged_in(store, batch)})
 
@@ -67,9 +67,8 @@ def end(run: str, batch: int) -> Outcome:
     store = open_run(run)
     if outcome_in(store, batch) or not is_pushed(store, feedback_slug(batch)):
         return end_unasked(store, batch)
-    known = store.read_records(ANNOTATORS, Annotator)
-    snapshot = observe(store, label_studio(), read_pushed(store, feedback_slug(batch)))
-    result = feedback_in(snapshot, batch, prepare_feedback(store, batch).cases, notice_key(run, batch), known)
+    snapshot, cases = seen(store, feedback_slug(batch)), prepare_feedback(store, batch).cases
+    result = feedback_in(snapshot, batch, cases, notice_key(run, batch), annotators_of(store))
     store.write_records(ANNOTATORS, result.annotators)
     store.write_json(batch_file(batch, "feedback/annotations.json"), result.raw)
     store.write_json(batch_file(batch, "feedback/anomalies.json"), result.anomalies)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from prefect import task
 
 from abcdlink.domain import find_domain
+from abcdlink.layout import QUALIFICATION_SLUG
 from abcdlink.qualification.kept import ANOMALIES, gold_set_of, has_judgments, keep_judgments, people_of
 from abcdlink.qualification.prepare import prepare
 from abcdlink.store import open_run
 from labelstudio_config.qualification import applications_in, qualification_project, qualification_tasks
-from tasks.observing import observe
-from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
+from labelstudio_config.run.projects import push_project, seen
+from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
-
-SLUG = "qualification"
 
 
 @task(task_run_name="gold pair")
@@ -27,11 +26,11 @@ def take_gold_pair(run: str, domain: str, corpus: str, pair: str, links: int, se
 def push_gold_pair(run: str, domain: str, applicants: int) -> PushedProject:
     """Put the gold pair into its project, without gold; each task waits for so many applicants."""
     store = open_run(run)
-    if is_pushed(store, SLUG):
-        return read_pushed(store, SLUG)
+    if is_pushed(store, QUALIFICATION_SLUG):
+        return read_pushed(store, QUALIFICATION_SLUG)
     meaning = find_domain(domain)
     tasks = qualification_tasks(run, gold_set_of(store), meaning)
-    return push_project(store, SLUG, qualification_project(run, meaning), tasks, needed=applicants)
+    return push_project(store, QUALIFICATION_SLUG, qualification_project(run, meaning), tasks, needed=applicants)
 
 
 @task(task_run_name="pull qualification", **SERVICE_RETRIES)
@@ -39,7 +38,6 @@ def pull_applicants(run: str) -> dict[str, int]:
     """Read what applicants said; returns counts."""
     store = open_run(run)
     if not has_judgments(store):
-        seen = observe(store, label_studio(), read_pushed(store, SLUG))
-        result = applications_in(seen, gold_set_of(store).pools, people_of(store))
+        result = applications_in(seen(store, QUALIFICATION_SLUG), gold_set_of(store).pools, people_of(store))
         keep_judgments(store, result.annotators, result.judgments, result.anomalies, result.raw)
     return {"applicants": len(people_of(store)), "anomalies": len(store.read_json(ANOMALIES))}

@@ -5,16 +5,15 @@ from __future__ import annotations
 from prefect import task
 
 from abcdlink.domain import find_domain
+from abcdlink.layout import RATINGS_SLUG
 from abcdlink.ratings import has_ratings, keep_ratings, kept_criteria, prepare, sample_of
 from abcdlink.ratings.kept import ANOMALIES, raters_of
 from abcdlink.ratings.prepare import corpora_of
 from abcdlink.store import open_run
 from labelstudio_config.rating import rating_project, rating_tasks, ratings_in
-from tasks.observing import observe
-from tasks.projects import PushedProject, is_pushed, label_studio, push_project, read_pushed
+from labelstudio_config.run.projects import push_project, seen
+from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
-
-SLUG = "ratings"
 
 
 @task(task_run_name="sample documents to rate")
@@ -27,11 +26,11 @@ def sample(run: str, domain: str, synthetic: int, natural: int, seed: int) -> in
 def push_documents(run: str, domain: str, overlap: int) -> PushedProject:
     """Put the sampled documents into their project."""
     store = open_run(run)
-    if is_pushed(store, SLUG):
-        return read_pushed(store, SLUG)
+    if is_pushed(store, RATINGS_SLUG):
+        return read_pushed(store, RATINGS_SLUG)
     meaning = find_domain(domain)
     tasks = rating_tasks(sample_of(store), corpora_of(store), meaning)
-    return push_project(store, SLUG, rating_project(run, meaning, kept_criteria(store), overlap), tasks)
+    return push_project(store, RATINGS_SLUG, rating_project(run, meaning, kept_criteria(store), overlap), tasks)
 
 
 @task(task_run_name="pull ratings", **SERVICE_RETRIES)
@@ -39,7 +38,7 @@ def pull_documents(run: str) -> dict[str, int]:
     """Read what raters said; returns counts."""
     store = open_run(run)
     if not has_ratings(store):
-        seen = observe(store, label_studio(), read_pushed(store, SLUG))
-        result = ratings_in(seen, sample_of(store), kept_criteria(store), raters_of(store))
+        snapshot = seen(store, RATINGS_SLUG)
+        result = ratings_in(snapshot, sample_of(store), kept_criteria(store), raters_of(store))
         keep_ratings(store, result.annotators, result.ratings, result.anomalies, result.raw)
     return {"raters": len(raters_of(store)), "anomalies": len(store.read_json(ANOMALIES))}

@@ -14,7 +14,7 @@ import pytest
 from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.store import Store, open_run
 from labelstudio_config.simulate import simulate_batch
-from tasks.projects import WaitsFor, waiting_of
+from tasks.waiting import WaitsFor, waiting_of
 from tests.integration.label_studio_server import LabelStudioServer
 from tests.integration.prefect_server import PrefectServer, prefect_server
 from tests.unit.fake_llm import MODEL, FakeLLM, Request, Response, says

@@ -20,8 +20,8 @@ from labelstudio_config.adjudication import adjudication_title
 from labelstudio_config.client import Client, connect
 from labelstudio_config.linking import batch_title
 from labelstudio_config.projects import require_project
-from tasks.desk import pull_again
-from tasks.projects import WaitsFor
+from labelstudio_config.run.desk import pull_again
+from tasks.waiting import WaitsFor
 from tests.integration.annotation import SECRETS, Run, annotator, make_run, submit
 from tests.integration.stack import Stack
 

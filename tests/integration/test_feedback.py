@@ -18,7 +18,8 @@ from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
 from labelstudio_config.feedback.pull import UNDERSTOOD
-from tasks.projects import WaitsFor, is_pushed, read_pushed, waiting_of
+from labelstudio_config.run.pushed import is_pushed, read_pushed
+from tasks.waiting import WaitsFor, waiting_of
 from tests.integration.annotation import annotator, submit
 from tests.integration.prefect_server import BIN
 from tests.integration.stack import Stack

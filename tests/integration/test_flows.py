@@ -15,7 +15,8 @@ from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug
 from labelstudio_config.client import connect
 from labelstudio_config.linking import batch_title
-from tasks.projects import WaitsFor, is_pushed, read_pushed
+from labelstudio_config.run.pushed import is_pushed, read_pushed
+from tasks.waiting import WaitsFor
 from tests.integration.stack import SMALL, Stack
 
 

@@ -41,7 +41,7 @@ from labelstudio_config.qualification import (
     qualification_title,
 )
 from labelstudio_config.rating import rating_title
-from tasks.projects import WaitsFor, waiting_of
+from tasks.waiting import WaitsFor, waiting_of
 from tests.integration.annotation import annotator, submit
 from tests.integration.label_studio_server import LabelStudioServer
 from tests.integration.prefect_server import BIN

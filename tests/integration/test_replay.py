@@ -29,6 +29,7 @@ from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate
 from abcdlink.layout import (
     AGREEMENT,
     EXHAUSTIVE_JUDGMENTS,
+    EXHAUSTIVE_SLUG,
     JUDGMENTS,
     NATURAL,
     POOLS,
@@ -51,8 +52,8 @@ from labelstudio_config.accounts import sign_up, with_own_token
 from labelstudio_config.client import connect
 from labelstudio_config.exhaustive.pull import ALL_TICKED, DONE, LINKS
 from labelstudio_config.linking.tasks import candidate_id
-from tasks.exhaustive import SLUG
-from tasks.projects import WaitsFor, read_pushed
+from labelstudio_config.run.pushed import read_pushed
+from tasks.waiting import WaitsFor
 from tests.integration.stack import Stack
 
 RUN = "replay"
@@ -258,7 +259,7 @@ def replay_exhaustive(stack: Stack, session: httpx.Client, gold: Mapping[str, se
     parameters = {"run": RUN, "judging": {"number": 29, "overlap": 1}}
     flow_run = stack.prefect.start("exhaustive/exhaustive", parameters)
     stack.prefect.wait(flow_run, "Suspended", 120)
-    annotate(stack, SLUG, [session], [links_as(gold)])
+    annotate(stack, EXHAUSTIVE_SLUG, [session], [links_as(gold)])
     stack.reconcile()
     stack.prefect.wait(flow_run, "Completed", 120)
 

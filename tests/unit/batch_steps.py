@@ -6,13 +6,13 @@ from fake_label_studio import ADA, FakeLabelStudio
 
 from abcdlink.judgments import Judgment, Pool
 from abcdlink.layout import JUDGMENTS, POOLS, batch_file
+from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.completeness import Progress, progress_in
+from labelstudio_config.run.observing import not_said_yet
+from labelstudio_config.run.projects import see
 from tasks.annotation import pull
-from tasks.batch_results import keep_agreement
-from tasks.observing import not_said_yet
-from tasks.projects import see
 
 RUN = "harbour"
 SLUG = "batch-1"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from example_run import make_pools, take_in
 
-import tasks.desk
-import tasks.projects
+import labelstudio_config.run.desk
+import labelstudio_config.run.projects
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.store import Store, open_run
@@ -127,7 +127,7 @@ class FakeLabelStudio(Client):
 def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
     """Let all steps talk to a fake server."""
     fake = FakeLabelStudio()
-    for module in (tasks.projects, tasks.desk):
+    for module in (labelstudio_config.run.projects, labelstudio_config.run.desk):
         monkeypatch.setattr(module, "label_studio", lambda: fake)
     return fake
 

@@ -12,10 +12,10 @@ from abcdlink.judgments import Label, Skip
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
 from labelstudio_config.completeness import Progress
+from labelstudio_config.run.desk import requeue
+from labelstudio_config.run.observing import last_seen
+from labelstudio_config.run.pushed import read_pushed
 from tasks.annotation import push
-from tasks.desk import requeue
-from tasks.observing import last_seen
-from tasks.projects import read_pushed
 
 
 @pytest.fixture

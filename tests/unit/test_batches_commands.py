@@ -13,10 +13,11 @@ from typer.testing import CliRunner, Result
 from abcdlink.cli.app import make_app
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
+from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
+from labelstudio_config.run.projects import see
+from labelstudio_config.run.pushed import read_pushed
 from tasks.annotation import pull
-from tasks.batch_results import keep_agreement
-from tasks.projects import read_pushed, see
 
 RUN = "harbour"
 

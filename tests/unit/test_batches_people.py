@@ -17,7 +17,7 @@ from abcdlink.judgments import Annotator
 from abcdlink.layout import ANNOTATORS
 from abcdlink.store import Store
 from labelstudio_config.attendance import Attendance
-from tasks.attendance import (
+from labelstudio_config.run.attendance import (
     attendance,
     reliefs_of,
     reminder_due,
@@ -25,9 +25,10 @@ from tasks.attendance import (
     send_reminder,
     set_schedule,
 )
-from tasks.desk import reassign, status
+from labelstudio_config.run.desk import reassign, status
+from labelstudio_config.run.projects import see
+from labelstudio_config.run.pushed import read_pushed
 from tasks.notifying import notify_by
-from tasks.projects import read_pushed, see
 
 RUN = "harbour"
 SLUG = "batch-1"

@@ -8,20 +8,19 @@ import pytest
 from batch_steps import RUN, SLUG, answer_all, finish, key_of, pulled
 from fake_label_studio import ADA, BEN, FakeLabelStudio, pushed_run, serve
 
-import tasks.annotation
-import tasks.desk
-import tasks.projects
+import abcdlink.stages.annotate
+import labelstudio_config.run.desk
+import labelstudio_config.run.projects
 from abcdlink.agreement import Agreement
 from abcdlink.errors import InputError
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, REPORT, batch_file
 from abcdlink.report.content import gather
 from abcdlink.report.page import render
+from abcdlink.stages.annotate import keep_agreement, put_together
 from abcdlink.store import Store
-from tasks.annotation import put_together
-from tasks.batch_results import keep_agreement
-from tasks.desk import check, pull_again, pull_partial
-from tasks.projects import read_pushed
+from labelstudio_config.run.desk import check, pull_again, pull_partial
+from labelstudio_config.run.pushed import read_pushed
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def keys(store: Store) -> tuple[str, ...]:
 def test_a_changed_batch_is_seen_marked_and_pulled_again(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (tasks.desk, tasks.annotation):  # a whole report takes seconds
+    for module in (labelstudio_config.run.desk, abcdlink.stages.annotate):  # a whole report takes seconds
         monkeypatch.setattr(module, "write_report", lambda run: run.write_json(REPORT, gather(run).changes))
     answer_all(server, keys, ADA, BEN, but=keys[:1])
     server.answer(keys[0], ADA)

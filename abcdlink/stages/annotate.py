@@ -1,22 +1,17 @@
-"""What is read of a batch, and where it lies in the run's folder: the newest pull, older ones, a partial one."""
+"""Stage annotate: what was read of batches, and where it lies: the newest pull, older ones, a partial one."""
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Any
 
 from abcdlink.agreement import Agreement, Details, agreement, details
 from abcdlink.corpus.records import Record
+from abcdlink.export import export_dataset
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, POOLS, batch_file
-from abcdlink.qualification import qualified_accounts
+from abcdlink.report import write_report
 from abcdlink.store import Store
-from labelstudio_config.anomalies import unqualified_in
-from labelstudio_config.answers import namer
-from labelstudio_config.fingerprints import fingerprints_of
-from labelstudio_config.linking.pull import judgments_in
-from labelstudio_config.pulls import JudgmentsPull
-from labelstudio_config.snapshot import Snapshot
 
 ANNOTATIONS = "annotations.json"
 SKIPS = "skips.jsonl"
@@ -64,41 +59,11 @@ def changed_of(store: Store, batch: int) -> Changed | None:
     return store.find_record(batch_file(batch, CHANGED), Changed)
 
 
-def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
-    """Read judgments from what counts, with a word on answers of people who are not qualified."""
-    result = judgments_in(snapshot, {pool.key: pool for pool in pools_of(store, batch)}, annotators_of(store))
-    unqualified = unqualified_in(snapshot, qualified_accounts(store), namer(result.annotators))
-    return result.model_copy(update={"anomalies": [*result.anomalies, *unqualified]})
-
-
-def keep_result(store: Store, batch: int, snapshot: Snapshot, version: int = 1) -> None:
-    """Write what is read of a batch; the judgments, and then which pull this is, come last."""
-    result = result_in(store, batch, snapshot)
-    # On one line: Python writes indented JSON ten times slower, and nobody reads this by eye.
-    store.write_text(batch_file(batch, ANNOTATIONS), json.dumps(result.raw, ensure_ascii=False))
-    store.write_records(ANNOTATORS, result.annotators)
-    store.write_records(batch_file(batch, SKIPS), result.skips)
-    store.write_json(batch_file(batch, ANOMALIES), result.anomalies)
-    store.write_records(batch_file(batch, JUDGMENTS), result.judgments)
-    pulled = Pulled(version=version, at=datetime.now(UTC), answers=fingerprints_of(snapshot))
-    store.write_record(batch_file(batch, PULLED), pulled)
-
-
 def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:
     """Compute the agreement of a batch from its judgments and write it."""
     result = agreement(store.read_records(batch_file(batch, JUDGMENTS), Judgment), overlap)
     store.write_record(batch_file(batch, AGREEMENT), result)
     return result
-
-
-def keep_partial(store: Store, batch: int, snapshot: Snapshot, overlap: int) -> Agreement:
-    """Write what a batch would be if it ended now, apart from its own files; pseudonyms stay afterwards."""
-    result = result_in(store, batch, snapshot)
-    so_far = agreement(result.judgments, overlap)
-    store.write_records(ANNOTATORS, result.annotators)
-    store.write_records(batch_file(batch, PARTIAL_JUDGMENTS), result.judgments)
-    store.write_record(batch_file(batch, f"partial/{AGREEMENT}"), so_far)
-    return so_far
 
 
 def details_so_far(store: Store, batch: int, *, partial: bool = False) -> Details:
@@ -123,3 +88,16 @@ def set_aside(store: Store, batch: int, version: int) -> None:
     for name in FILES:
         if store.exists(batch_file(batch, name)):
             store.folder.write(batch_file(batch, f"{folder}/{name}"), store.folder.read(batch_file(batch, name)))
+
+
+def put_together(store: Store, batches: int, overlap: int) -> dict[str, Any]:
+    """Write the judgments of all batches, the agreement over all, data set and report; returns where they are."""
+    judgments = [
+        judgment
+        for batch in range(1, batches + 1)
+        for judgment in store.read_records(batch_file(batch, JUDGMENTS), Judgment)
+    ]
+    store.write_records(JUDGMENTS, judgments)
+    store.write_record(AGREEMENT, agreement(judgments, overlap))
+    dataset = export_dataset(store, "jsonl")
+    return {"judgments": len(judgments), "dataset": list(dataset.files), "report": write_report(store)}

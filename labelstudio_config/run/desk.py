@@ -12,27 +12,27 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.layout import CHANGED, JUDGMENTS, REPORT, batch_file, batch_slug
 from abcdlink.report import write_report
-from abcdlink.store import Store
-from labelstudio_config.answers import namer
-from labelstudio_config.attendance import Attendance
-from labelstudio_config.completeness import open_keys, progress_in
-from labelstudio_config.fingerprints import differences
-from labelstudio_config.snapshot import Snapshot
-from tasks.annotation import put_together
-from tasks.attendance import Schedule, attendance, relieve, schedule_of
-from tasks.batch_results import (
+from abcdlink.stages.annotate import (
     Changed,
     Pulled,
     annotators_of,
     changed_of,
     keep_agreement,
-    keep_partial,
-    keep_result,
     pulled_of,
+    put_together,
     set_aside,
 )
-from tasks.observing import observe
-from tasks.projects import PushedProject, is_pushed, label_studio, see
+from abcdlink.store import Store
+from labelstudio_config.answers import namer
+from labelstudio_config.attendance import Attendance
+from labelstudio_config.completeness import open_keys, progress_in
+from labelstudio_config.fingerprints import differences
+from labelstudio_config.run.attendance import Schedule, attendance, relieve, schedule_of
+from labelstudio_config.run.batches import keep_partial, keep_result
+from labelstudio_config.run.observing import observe
+from labelstudio_config.run.projects import label_studio, see
+from labelstudio_config.run.pushed import PushedProject, is_pushed
+from labelstudio_config.snapshot import Snapshot
 
 
 class Status(Record):

@@ -11,7 +11,7 @@ import lzma
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filelock import FileLock
 
@@ -23,10 +23,8 @@ from labelstudio_config.completeness import open_keys
 from labelstudio_config.kept import Kept, remember
 from labelstudio_config.projects import Project, find_project
 from labelstudio_config.push import PushResult, push_tasks
+from labelstudio_config.run.pushed import PushedProject
 from labelstudio_config.snapshot import Snapshot, snapshot_of
-
-if TYPE_CHECKING:
-    from tasks.projects import PushedProject
 
 TASKS = "tasks.json.xz"
 SNAPSHOT = "snapshot.json"

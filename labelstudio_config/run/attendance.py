@@ -11,12 +11,12 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import project_file
 from abcdlink.qualification import qualified_accounts
+from abcdlink.stages.annotate import annotators_of
 from abcdlink.store import Store
 from labelstudio_config.attendance import Attendance, Relief, Term, attendance_in
 from labelstudio_config.completeness import open_keys, progress_in
+from labelstudio_config.run.pushed import PushedProject
 from labelstudio_config.snapshot import Snapshot
-from tasks.batch_results import annotators_of
-from tasks.projects import PushedProject
 
 SCHEDULE = "schedule.json"
 RELIEFS = "reliefs.json"
