@@ -39,9 +39,11 @@ from abcdlink.llm.records import Usage
 from abcdlink.qualification import Applicant, applicants_of, ranked
 from abcdlink.qualification.confirm import qualified_of
 from abcdlink.ratings import RatingSummary, has_ratings, ratings_of, summarise
+from abcdlink.ratings.kept import raters_of
 from abcdlink.recall import Recall
 from abcdlink.report.decisions import Decisions, decisions_in
 from abcdlink.report.findings import Findings, find, notable
+from abcdlink.report.rounds import Round, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.store import Store
@@ -87,6 +89,8 @@ class Content:
     applicants: list[Applicant]
     qualified: tuple[str, ...] | None
     ratings: list[RatingSummary]
+    raters: list[Annotator]
+    rounds: list[Round]
     recall: Recall | None
     decisions: Decisions | None
 
@@ -227,6 +231,8 @@ def gather(store: Store) -> Content:
         applicants=ranked(applicants_of(store)),
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
         ratings=summarise(ratings_of(store)) if has_ratings(store) else [],
+        raters=raters_of(store),
+        rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),
         recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
         decisions=decisions_in(store, judgments),
     )

@@ -10,6 +10,7 @@ from abcdlink import __version__
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
 from abcdlink.report.pictures import acceptance_bars, benchmark_pictures, kappa_intervals, pictures_over_time
+from abcdlink.report.todo import steps_of
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def render(content: Content) -> str:
     return environment.get_template("report.html.j2").render(
         run=content,
         pictures=_pictures(content),
+        steps=steps_of(content),
         most=MOST_LISTED,
         most_scores=MOST_SCORES,
         version=__version__,

@@ -119,8 +119,8 @@ def test_pictures_are_well_formed_and_have_alt_text_and_no_fixed_colours(complet
     pictures = re.findall(r"<svg.*?</svg>", complete, flags=re.DOTALL)
     # Ours, so that there is nothing to fear from the parser.
     labels = [ET.fromstring(picture.replace("<svg ", '<svg xmlns="x" ', 1)).get("aria-label") for picture in pictures]  # noqa: S314
-    starts = ["F1 by cutoff", "Recall by cutoff", "F1 by prompt mode", "Acceptance rate by method", "Kappa by batch"]
-    starts += ["Learning curve", "Kappa within a batch", "Seconds within a batch"]
+    starts = ["Acceptance rate by method", "Kappa by batch", "Learning curve", "Kappa within a batch"]
+    starts += ["Seconds within a batch", "F1 by cutoff", "Recall by cutoff", "F1 by prompt mode"]
     assert [(label or "").split(".")[0] for label in labels] == starts
     assert not re.search(r"(?:fill|stroke): ?#", "".join(pictures))
 
@@ -182,9 +182,11 @@ def test_run_grows_stage_by_stage(empty: Store):
     judgments = make_pools(empty, corpus)
     missing.append(page_of(empty).text.count("Not there yet"))
     annotate(empty, judgments, batches=(1,))
-    missing.append(page_of(empty).text.count("Not there yet"))
+    last = page_of(empty).text
+    missing.append(last.count("Not there yet"))
     assert missing == [8, 7, 4, 3, 0]
-    assert "batch 2 " not in page_of(empty).text.partition("Kappa by batch")[2].partition("Disagreements")[0]
+    assert "batch 2 " not in last.partition("Kappa by batch")[2].partition("Disagreements")[0]
+    assert "No judgments of batch 2 were pulled yet" in last
 
 
 def agreement_part(store: Store) -> str:

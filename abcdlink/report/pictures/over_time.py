@@ -131,7 +131,7 @@ def seconds_by_part(batches: Sequence[BatchParts]) -> Markup | None:
             name = f"batch {batch.batch}"
             axes.plot(places, values, color=colour, linewidth=2, marker="o", markersize=6, label=name)
         _parts_axis(axes, shown)
-        axes.set_ylim(0, None)
+        axes.set_ylim(0, 1.1 * max(part.seconds or 0 for batch in shown for part in batch.parts) or 1)
         axes.set_ylabel("seconds a task")
         axes.grid(axis="y")
         _legend(axes)
