@@ -9,7 +9,7 @@ from pydantic import Field
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from labelstudio_config.client import Client
-from labelstudio_config.style import with_style
+from labelstudio_config.label_configs import with_style
 
 TITLE_LIMIT = 50
 """Longest project title that Label Studio takes, in characters."""

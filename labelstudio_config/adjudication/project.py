@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 from abcdlink.domain import Domain
 from labelstudio_config.adjudication.tasks import HIDDEN
 from labelstudio_config.html import guidelines_html
+from labelstudio_config.label_configs import label_config
 from labelstudio_config.projects import Project, title_of
-
-LABEL_CONFIG = Path(__file__).with_name("config.xml")
 
 HOW_TO = """# You decide where annotators differ
 
@@ -22,12 +18,6 @@ HOW_TO = """# You decide where annotators differ
 ---
 
 """
-
-
-@cache
-def label_config() -> str:
-    """Return the label config: what an adjudicator sees and decides."""
-    return LABEL_CONFIG.read_text(encoding="utf-8")
 
 
 def adjudication_title(run_key: str) -> str:
@@ -46,7 +36,7 @@ def adjudication_project(run_key: str, domain: Domain, guidelines: str) -> Proje
     return Project(
         title=adjudication_title(run_key),
         description=f"{domain.settings.title}. Decide where annotators differ: {domain.settings.question}",
-        label_config=label_config(),
+        label_config=label_config("adjudication"),
         instruction=guidelines_html(HOW_TO + guidelines),
         overlap=1,
         hidden=HIDDEN,

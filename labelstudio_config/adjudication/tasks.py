@@ -15,8 +15,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.judgments import Judgment, Pool, by_candidate
 from labelstudio_config.html import shown
-from labelstudio_config.linking.batches import reading_order
-from labelstudio_config.linking.tasks import HIDDEN, candidate_id, documents_of, offered, task_data
+from labelstudio_config.linking.tasks import HIDDEN, candidate_id, documents_of, offered, reading_order, task_data
 
 __all__ = ["HIDDEN", "adjudication_tasks", "said_html"]
 

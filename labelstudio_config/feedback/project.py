@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 from abcdlink.domain import Domain
 from labelstudio_config.feedback.tasks import HIDDEN
 from labelstudio_config.html import guidelines_html
+from labelstudio_config.label_configs import label_config
 from labelstudio_config.projects import Project, title_of
-
-LABEL_CONFIG = Path(__file__).with_name("config.xml")
 
 HOW_TO = """# Feedback round
 
@@ -23,12 +19,6 @@ HOW_TO = """# Feedback round
 ---
 
 """
-
-
-@cache
-def label_config() -> str:
-    """Return the label config: what an annotator sees and decides."""
-    return LABEL_CONFIG.read_text(encoding="utf-8")
 
 
 def feedback_title(run_key: str, batch: int) -> str:
@@ -49,7 +39,7 @@ def feedback_project(run_key: str, batch: int, domain: Domain, guidelines: str, 
     return Project(
         title=feedback_title(run_key, batch),
         description=f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators differed",
-        label_config=label_config(),
+        label_config=label_config("feedback"),
         instruction=guidelines_html(HOW_TO + guidelines),
         overlap=overlap,
         hidden=HIDDEN,

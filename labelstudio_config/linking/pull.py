@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
 from labelstudio_config.answers import choices, read_answers, texts
 from labelstudio_config.client import Client
-from labelstudio_config.linking.batches import batch_title, of_batch
-from labelstudio_config.linking.tasks import candidate_id, candidate_of, offered
+from labelstudio_config.linking.project import batch_title
+from labelstudio_config.linking.tasks import candidate_id, candidate_of, of_batch, offered
 from labelstudio_config.pulls import JudgmentsPull
 from labelstudio_config.snapshot import Answer, Snapshot, read_project
 

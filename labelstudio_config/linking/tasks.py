@@ -1,4 +1,4 @@
-"""From a candidate pool to the data of one Label Studio task.
+"""From candidate pools to the data of Label Studio tasks, those of one pair after each other.
 
 Everyone who can log in to Label Studio can read all task data. So a task holds texts and opaque ids
 only: no method, no gold link, no name of a document or an approach.
@@ -7,7 +7,8 @@ only: no method, no gold link, no name of a document or an approach.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from abcdlink.corpus.records import Corpus, Document
@@ -32,6 +33,51 @@ FURTHER = "more_"
 def candidate_id(key: str, target: str) -> str:
     """Return the opaque id of one candidate of the task ``key``: 12 hex digits of a SHA-256."""
     return hashlib.sha256(f"{key}|{target}".encode()).hexdigest()[:12]
+
+
+def of_batch(pools: Iterable[Pool], batch: int) -> dict[str, Pool]:
+    """Return the pools of one batch by their key."""
+    return {pool.key: pool for pool in pools if pool.batch == batch}
+
+
+def keys_of(pools: Iterable[Pool], batch: int) -> tuple[str, ...]:
+    """Return the task keys of one batch."""
+    return tuple(of_batch(pools, batch))
+
+
+def batch_tasks(
+    run_key: str, batch: int, pools: Sequence[Pool], corpus: Corpus, domain: Domain
+) -> dict[str, dict[str, Any]]:
+    """Return task key -> data of one batch, in the order in which annotators get the tasks.
+
+    Raises:
+        InputError: when the batch has no pools, or a pool does not fit the corpus.
+    """
+    wanted = of_batch(pools, batch)
+    if not wanted:
+        msg = f"batch {batch} of run {run_key!r} has no candidate pools"
+        raise InputError(msg, "give the run more pairs, or annotate it in fewer batches")
+    documents = documents_of(list(wanted.values()), corpus)
+    ordered = reading_order(wanted, corpus)
+    return {
+        pool.key: task_data(pool, *documents[pool.key], domain, progress)
+        for pool, progress in zip(ordered, _progress(ordered), strict=True)
+    }
+
+
+def reading_order(pools: Mapping[str, Pool], corpus: Corpus) -> list[Pool]:
+    """Return the pools so that those of one pair follow each other, in the order of its source document."""
+    pair_at = {pair.id: index for index, pair in enumerate(corpus.pairs)}
+    sources = {pair.id: corpus.source_of(pair).position for pair in corpus.pairs}
+    return sorted(pools.values(), key=lambda pool: (pair_at[pool.pair], sources[pool.pair][pool.source]))
+
+
+def _progress(pools: Sequence[Pool]) -> Iterator[str]:
+    """Yield for each pool where it stands in the batch; the pools of one pair follow each other."""
+    sizes = Counter(pool.pair for pool in pools)
+    for number, pair in enumerate(sizes, start=1):
+        for sentence in range(1, sizes[pair] + 1):
+            yield f"Sentence {sentence} of {sizes[pair]} in this pair · pair {number} of {len(sizes)}"
 
 
 def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Document, Document]]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from abcdlink.domain import Domain
 from abcdlink.qualification.records import GoldSet
-from labelstudio_config.linking.batches import batch_project, batch_tasks
+from labelstudio_config.linking.project import batch_project
+from labelstudio_config.linking.tasks import batch_tasks
 from labelstudio_config.projects import Project, title_of
 
 MOST_APPLICANTS = 50

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from abcdlink.corpus.records import Corpus, PairKind
 from abcdlink.domain import Domain
-from abcdlink.errors import InputError
 from abcdlink.ratings.criteria import Criterion
-from abcdlink.ratings.records import HIGHEST, RatedDocument
-from labelstudio_config.html import document_html, guidelines_html
+from abcdlink.ratings.records import HIGHEST
+from labelstudio_config.html import guidelines_html
+from labelstudio_config.label_configs import label_config
 from labelstudio_config.projects import Project, title_of
+from labelstudio_config.rating.tasks import HIDDEN
 
-LABEL_CONFIG = Path(__file__).with_name("config.xml")
 KEYS = ("12345", "qwert", "asdfg", "zxcvb")
 """For each criterion the keys of its values, lowest first: rows of the keyboard."""
-HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")
 
 
 def rating_title(run_key: str) -> str:
@@ -25,11 +21,11 @@ def rating_title(run_key: str) -> str:
     return title_of(run_key, "ratings")
 
 
-def label_config(criteria: Sequence[Criterion]) -> str:
+def rating_page(criteria: Sequence[Criterion]) -> str:
     """Return the label config for some criteria; their texts are escaped."""
     from jinja2 import Environment, StrictUndefined
 
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(LABEL_CONFIG.read_text("utf-8"))
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(label_config("rating"))
     return template.render(rows=list(zip(criteria, KEYS, strict=False)))
 
 
@@ -38,7 +34,7 @@ def rating_project(run_key: str, domain: Domain, criteria: Sequence[Criterion], 
     return Project(
         title=rating_title(run_key),
         description=f"{domain.settings.title}. Rate each document.",
-        label_config=label_config(criteria),
+        label_config=rating_page(criteria),
         instruction=guidelines_html(instruction(criteria)),
         overlap=overlap,
         hidden=HIDDEN,
@@ -51,30 +47,5 @@ def instruction(criteria: Sequence[Criterion]) -> str:
     return (
         f"# Rate each document\n\nRead document A, and document B beside it. Then rate document A, from 1 to {HIGHEST}:"
         f"\n\n{asked}\n\nUse all values. Each criterion stands for itself: a fluent document may be of something else. "
-        "Every value has its key, which stands beside it; Ctrl and Enter submits. Enter keeps a comment."
+        "Every value has its key, which stands beside it; **Ctrl + Enter** submits. Enter keeps a comment."
     )
-
-
-def rating_tasks(
-    documents: Sequence[RatedDocument], corpora: Mapping[PairKind, Corpus], domain: Domain
-) -> dict[str, dict[str, Any]]:
-    """Return task key -> data: two documents without marks, whatever is known of their links.
-
-    Raises:
-        InputError: when a document's pair is not in its corpus.
-    """
-    pairs = {(kind, pair.id): pair for kind, corpus in corpora.items() for pair in corpus.pairs}
-    lost = next((one for one in documents if (one.kind, one.pair) not in pairs), None)
-    if lost is not None:
-        msg = f"the pair {lost.pair!r}, which is to be rated, is not among the {lost.kind} pairs"
-        raise InputError(msg, "bring it back, or rate under another run key")
-    tasks = {}
-    for one in documents:
-        corpus, pair = corpora[one.kind], pairs[one.kind, one.pair]
-        tasks[one.key] = {
-            "doc_a_name": f"Document A: {domain.settings.source_name}",
-            "doc_b_name": f"Document B: {domain.settings.target_name}",
-            "doc_a_html": document_html(corpus.source_of(pair), {}),
-            "doc_b_html": document_html(corpus.target_of(pair), {}),
-        }
-    return tasks

@@ -35,7 +35,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 from labelstudio_config.rating import RatingPull, pull_ratings, rating_project, rating_tasks
-from labelstudio_config.rating.project import KEYS, label_config
+from labelstudio_config.rating.project import KEYS, rating_page
 
 SYNTHETIC, NATURAL = PairKind.SYNTHETIC, PairKind.NATURAL
 
@@ -157,7 +157,7 @@ def test_a_pair_that_is_gone_is_named(news: Domain) -> None:
 def test_the_page_has_a_row_for_each_criterion_with_keys_of_its_own() -> None:
     hostile = '"<b>&'
     criteria = [Criterion(name=f"{hostile}{n}", question=hostile, low=hostile, high=hostile) for n in range(4)]
-    page = ET.fromstring(label_config(criteria))  # noqa: S314 - our own text
+    page = ET.fromstring(rating_page(criteria))  # noqa: S314 - our own text
     rows = [row for row in page.iter("Choices") if row.get("name").startswith("rating_")]
     assert [row.get("name") for row in rows] == [f"rating_{n}" for n in range(4)]
     assert all(row.get("required") == "true" for row in rows)

@@ -15,9 +15,10 @@ from abcdlink.judgments import Annotator, Label
 from abcdlink.recall import SampledSource
 from labelstudio_config.client import Client
 from labelstudio_config.exhaustive import pull_exhaustive
-from labelstudio_config.exhaustive.project import exhaustive_project, label_config
+from labelstudio_config.exhaustive.project import exhaustive_project
 from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK
 from labelstudio_config.exhaustive.tasks import exhaustive_tasks
+from labelstudio_config.label_configs import label_config
 from labelstudio_config.linking.tasks import candidate_id
 from labelstudio_config.pulls import JudgmentsPull
 
@@ -148,7 +149,7 @@ def test_skips_flags_comments_and_changed_answers():
 
 
 def test_the_answers_of_the_page_are_those_that_are_read():
-    config = label_config()
+    config = label_config("exhaustive")
     assert f'<Choice value="{ALL_TICKED}"' in config
     assert f'<Choice value="{NO_LINK}"' in config
     project = exhaustive_project("a-run", find_domain("news"), find_domain("news").guidelines, 2)
