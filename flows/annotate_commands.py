@@ -62,9 +62,8 @@ def start(
     Example: `abcdlink annotate start spring-news --overlap 2 --deadline-days 14`
     """
     from abcdlink.layout import POOLS
-    from abcdlink.store import open_run
 
-    open_run(run).require(POOLS, "candidates")
+    existing_run(run).require(POOLS, "candidates")
     annotation = {
         "batches": batches,
         "overlap": overlap,
@@ -182,7 +181,10 @@ def _show_status(run: str, found: Status) -> None:
     deadline = f", deadline {found.schedule.deadline:%Y-%m-%d %H:%M} UTC" if found.schedule.deadline else ""
     title = f"{run}: batch {found.batch}, {found.done} of {found.tasks} tasks done{pulled}{deadline}"
     columns = ("account", "annotator", "last answer", "state", "done", "open", "days since")
-    print_table(title, columns, [_row(one) for one in found.people], texts=4)
+    if found.people:
+        print_table(title, columns, [_row(one) for one in found.people], texts=4)
+    else:
+        say(f"{title}; nobody has begun.")
     out.print(f"{found.overlap} annotators for each task: {found.url}", soft_wrap=True, markup=False)
 
 

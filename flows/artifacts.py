@@ -142,7 +142,7 @@ def show_project(run: str, pushed: PushedProject) -> None:
         key=key(run, pushed.slug),
         link=pushed.url,
         link_text=f"{pushed.title} in Label Studio",
-        description=f"{len(pushed.task_keys)} tasks, {pushed.overlap} annotators each",
+        description=f"{len(pushed.task_keys)} tasks; annotators for each: {pushed.overlap}",
     )
 
 
@@ -221,7 +221,7 @@ def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:
 def show_results(store: Store, results: dict[str, Any]) -> None:
     """Say where the data set and the report are."""
     text = (
-        f"# Run {store.key} is complete\n\n- {results['judgments']} judgments\n- data set: `{results['dataset']}`\n"
+        f"# Run {store.key} is complete\n\n- {results['judgments']} judgments\n- data set: `{results['dataset'][0]}`\n"
         f"- report: `{results['report']}` (or `abcdlink report {store.key} --open`)"
     )
     create_markdown_artifact(key=key(store.key, "results"), markdown=text, description="Data set and report")

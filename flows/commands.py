@@ -78,7 +78,7 @@ def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:
     if json:
         print_json({"flow_run": str(flow_run.id), "name": flow_run.name, "url": page_of(flow_run)})
     else:
-        say(f"Started {flow_run.name}: {page_of(flow_run)}")
+        say(f"Started {deployment.partition('/')[0]}: {page_of(flow_run)}")
 
 
 def absolute(corpus: str) -> str:

@@ -54,7 +54,9 @@ def show(
         out.print(memo, soft_wrap=True, markup=False)
     out.print(feedback.draft, soft_wrap=True, markup=False)
     say(f"{len(feedback.cases)} borderline cases. The draft is in {store.where(batch_file(batch, DRAFT))}.")
-    if outcome:
+    if outcome and not (outcome.acknowledged or outcome.missing or outcome.cases):
+        say("No round was held: nobody was asked in Label Studio.")
+    elif outcome:
         say(
             f"Of {outcome.cases} disagreements {outcome.answered} were judged again and {outcome.resolved} resolved; "
             f"did not say that they read the guidelines: {', '.join(outcome.missing) or 'nobody'}."
@@ -109,7 +111,7 @@ def _waits_for_feedback(store: Store) -> Waiting:
     annotators = waiting is not None and waiting.kind is WaitsFor.ANNOTATORS
     what = f"the annotators of {waiting.slug}" if waiting and annotators else "nothing"
     msg = f"run {store.key!r} waits for {what}, not for feedback"
-    raise InputError(msg, "look at the run in the Prefect UI")
+    raise InputError(msg, f"`abcdlink annotate status {store.key}` shows how far its batches are")
 
 
 def _filled_in(store: Store, batch: int, clarifications: Path | None, without_round: bool) -> dict[str, Any]:

@@ -13,14 +13,15 @@ from abcdlink.layout import batch_file, project_file
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.store import Store
 from flows.artifacts import key, table
+from flows.standing import show_rows
 from labelstudio_config.attendance import Attendance
 from labelstudio_config.run.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
 from labelstudio_config.run.desk import batches_pushed, check
 from labelstudio_config.run.observing import last_seen
 from labelstudio_config.run.pushed import read_pushed
 from tasks.notifying import notify_by
+from tasks.waiting import Waiting
 
-SHOWN = "attendance.json"
 CHECKED = "checked.json"
 BETWEEN_CHECKS = timedelta(hours=1)
 """A check reads a whole batch from Label Studio."""
@@ -44,21 +45,19 @@ def row_of(one: Attendance) -> dict[str, Any]:
     }
 
 
-def look_after(store: Store, slug: str, told: str) -> None:
-    """Show the annotators of the batch that a run waits for when something is new, and remind where that is due.
+def look_after(store: Store, waiting: Waiting, told: str) -> None:
+    """Show the annotators of the batch that a run waits for on its page, and remind where that is due.
 
     It is told from what was seen just before. Other projects have no schedule, and nobody is expected there.
     """
+    slug = waiting.slug
     pushed, now = read_pushed(store, slug), datetime.now(UTC)
     snapshot = last_seen(store, pushed)
     if snapshot is None or not store.exists(project_file(slug, SCHEDULE)):
         return
     rows = attendance(store, pushed, snapshot, now)
-    shown = [row_of(one) for one in rows]
-    name = project_file(slug, SHOWN)
-    if not store.exists(name) or store.read_json(name) != shown:
-        show_attendance(store.key, slug, rows, told)
-        store.write_json(name, shown)
+    shown = [row_of(one) for one in rows] or [{"account": "nobody has begun"}]
+    show_rows(store, waiting.flow_run, slug, "annotators", shown, f"Run {store.key}, {slug}: {told}")
     text = reminder_due(store, pushed, snapshot, rows, now)
     if text:
         block = schedule_of(store, slug).block

@@ -15,6 +15,7 @@ from abcdlink.store import open_run
 from flows.artifacts import key
 from flows.asking import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
+from flows.standing import show_progress
 from tasks.approaches import look_at_batch
 from tasks.projects import look
 from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
@@ -33,7 +34,7 @@ LONG_FLOWS = [*SUSPENDING, "generate"]
 def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
     """Resume the runs whose annotators or LLM are done, and reschedule the runs whose process died.
 
-    On the way it shows who did how much, reminds of deadlines, and sees answers that were changed later.
+    On the way it shows on their pages who did how much, reminds of deadlines, and sees answers that were changed later.
 
     Args:
         stale_seconds: a running flow that gave no sign of life for so long is started again; it gives one every
@@ -67,12 +68,9 @@ def resume_if_complete(name: str, flow_run: FlowRun) -> None:
         return
     progress = look(run, waiting.slug)
     told = f"{progress.done} of {progress.tasks} tasks done"
-    create_progress_artifact(
-        key=key(run, waiting.slug, "progress"),
-        progress=100.0 * progress.done / max(progress.tasks, 1),
-        description=f"Run {run}, {waiting.slug}: {told}",
-    )
-    look_after(store, waiting.slug, told)
+    percent = 100.0 * progress.done / max(progress.tasks, 1)
+    show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {told}")
+    look_after(store, waiting, told)
     check_earlier(store)
     if progress.complete:
         get_run_logger().info("Run %s: %s is complete: the run goes on.", run, waiting.slug)
