@@ -47,7 +47,7 @@ class Store:
         """Raise ``InputError`` naming the stage that makes the file, when it is not there yet."""
         if not self.exists(name):
             msg = f"run {self.key!r} has no {name} yet ({self.where(name)})"
-            raise InputError(msg, f"run the stage {made_by!r} first")
+            raise InputError(msg, f"run the stage {made_by!r} first, or wait until it has ended")
 
     def write_text(self, name: str, text: str) -> None:
         """Write a UTF-8 text."""

@@ -62,7 +62,9 @@ def details_lines(found: Details) -> list[str]:
         for one in found.times.annotators
         if one.outliers
     ]
-    return [*lines, *(one.words for one in found.needed)]
+    # Where all estimates fail for one reason, the reason is said once.
+    needed = {one.note or one.measure: one for one in reversed(found.needed)}
+    return [*lines, *(one.words for one in reversed(needed.values()))]
 
 
 def difference_line(name: str, one: Difference) -> str:

@@ -23,7 +23,11 @@ from abcdlink.linking.records import ApproachKind
 from abcdlink.progress import terminal
 
 ApproachesOption = Annotated[
-    str, typer.Option("--approaches", help="Take these two, named as in the benchmark, e.g. bm25@3,hybrid@3.")
+    str,
+    typer.Option(
+        "--approaches",
+        help="Take these (one is enough for --mode single), as named in the benchmark, e.g. bm25@3,hybrid@3.",
+    ),
 ]
 KindsOption = Annotated[
     str, typer.Option("--kinds", help="Kinds of the two: retriever, learned, llm; one may be named twice.")

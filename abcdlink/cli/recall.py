@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,8 +23,9 @@ def recall(
     run: RunArgument,
     domain: RunDomainOption = "",
     rule: Annotated[
-        LabelRule, typer.Option("--rule", help="What makes a target a gold link: all who judged it say so, or most.")
-    ] = LabelRule.BOTH,
+        Literal["both", "majority"],
+        typer.Option("--rule", help="Who must call a target a link: all who judged it, or most."),
+    ] = "both",
     approaches: Annotated[
         str, typer.Option("--approaches", help="Others of the benchmark, by name, whose rankings the run holds.")
     ] = "",
@@ -39,7 +40,7 @@ def recall(
     from abcdlink.store import existing_run
 
     store = existing_run(run)
-    result = measure_recall(store, domain_of(store, domain), rule, listed(approaches))
+    result = measure_recall(store, domain_of(store, domain), LabelRule(rule), listed(approaches))
     if json:
         print_json(result.model_dump(mode="json"))
     else:

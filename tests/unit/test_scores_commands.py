@@ -208,4 +208,4 @@ def test_an_unknown_approach_is_said_with_the_known_ones(run: Run, arguments: tu
 @pytest.mark.parametrize("arguments", [("scores", "r2"), ("compare", "r2"), ("errors", "r2", LLM)])
 def test_a_run_without_a_benchmark_is_told_which_stage_to_run(run: Run, arguments: tuple[str, ...]):
     take_corpus(open_run("r2"), "sample", find_domain("news"), first_pairs=1)
-    assert "run the stage 'benchmark' first" in run(*arguments, fails=True)
+    assert "run the stage 'benchmark' first, or wait" in run(*arguments, fails=True)
