@@ -97,7 +97,7 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene)
     stack.label_studio.start()
     prefect.wait(look, "Completed")
     assert prefect.state(flow_run) == "Suspended"
-    assert any(one["key"].endswith("batch-1-annotators") for one in prefect.artifacts(look))
+    assert any(one["key"].endswith("batch-1-annotators") for one in prefect.artifacts(flow_run))
     said = scene.said()
     for part in (
         f"the answer of {BEN} to the task {scene.key(0)}",
