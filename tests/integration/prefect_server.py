@@ -73,19 +73,23 @@ class PrefectServer:
                 process.kill()
         self.worker.wait()
 
-    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
         """Call the API."""
         for _ in range(TRIES):
-            answer = httpx.post(f"{self.api}{path}", json=body or {}, timeout=30)
+            answer = httpx.request(method, f"{self.api}{path}", json=body, timeout=30)
             # Prefect answers so while its SQLite database is locked; its own client tries again as well.
             if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
                 break
             time.sleep(1)
-        return answer.raise_for_status().json()
+        return answer.raise_for_status()
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Send to the API and return what it answers."""
+        return self.call("POST", path, body or {}).json()
 
     def start(self, deployment: str, parameters: dict[str, Any], environment: dict[str, str] | None = None) -> str:
         """Start a run of a deployment (``flow/deployment``), with settings of its own, and return its id."""
-        found = httpx.get(f"{self.api}/deployments/name/{deployment}", timeout=30).raise_for_status().json()
+        found = self.call("GET", f"/deployments/name/{deployment}").json()
         body = {"parameters": parameters, "job_variables": {"env": environment or {}}}
         return self.post(f"/deployments/{found['id']}/create_flow_run", body)["id"]
 
@@ -104,7 +108,7 @@ class PrefectServer:
 
     def state(self, flow_run: str) -> str:
         """Return the name of a run's state."""
-        run = httpx.get(f"{self.api}/flow_runs/{flow_run}", timeout=30).raise_for_status().json()
+        run = self.call("GET", f"/flow_runs/{flow_run}").json()
         return run["state"]["name"]
 
     def wait(self, flow_run: str, state: str, seconds: float = 120) -> None:
@@ -152,8 +156,7 @@ def prefect_server(folder: Path, environment: dict[str, str]) -> Iterator[Prefec
 
 def _switch_schedules_off(prefect: PrefectServer, deployment: dict[str, Any]) -> None:
     for schedule in deployment["schedules"]:
-        address = f"{prefect.api}/deployments/{deployment['id']}/schedules/{schedule['id']}"
-        httpx.patch(address, json={"active": False}, timeout=30).raise_for_status()
+        prefect.call("PATCH", f"/deployments/{deployment['id']}/schedules/{schedule['id']}", {"active": False})
 
 
 def _wait(prefect: PrefectServer, server: subprocess.Popen[bytes], log: Path) -> None:
