@@ -13,19 +13,13 @@ from playwright.sync_api import Browser, Page, expect
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Label, Pool
-from labelstudio_config.client import Client, connect
+from labelstudio_config.client import Client
 from labelstudio_config.linking import pull_batch, push_batch
 from tests.browser.window import annotator_window, picture
 from tests.integration.annotation import SECRETS, TEXTS, Run, annotator, document, make_run, submit
-from tests.integration.label_studio_server import LabelStudioServer
 
 ATTACK = "<img src=x onerror=alert(1)>"
 RADIOS = ".xd-row .ant-radio"
-
-
-@pytest.fixture
-def client(label_studio: LabelStudioServer) -> Client:
-    return connect(label_studio.url, label_studio.token)
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Pool
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client
+from labelstudio_config.linking import push_batch
+from labelstudio_config.push import PushResult
 
 METHODS = ("method-quokka", "method-numbat", "method-potoroo")
 """Distinctive labels, so that a leak can be found by searching."""
@@ -86,3 +88,8 @@ def skip(session: httpx.Client, task: int) -> None:
     """Skip a task as the page does."""
     answer = session.post(f"/api/tasks/{task}/annotations", json={"result": [], "was_cancelled": True})
     answer.raise_for_status()
+
+
+def pushed(client: Client, run: Run, batch: int = 1) -> PushResult:
+    """Push a batch of the run."""
+    return push_batch(client, run.key, batch, run.pools, run.corpus, run.domain)

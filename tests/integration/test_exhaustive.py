@@ -26,16 +26,10 @@ from labelstudio_config.linking.tasks import candidate_id
 from labelstudio_config.projects import require_project
 from labelstudio_config.push import push_tasks
 from tests.integration.annotation import SECRETS, annotator, make_run
-from tests.integration.label_studio_server import LabelStudioServer
 from tests.integration.stack import Stack
 
 TICKS = {"sid-dugong-0": ["sid-dugong-0", "sid-dugong-3"], "sid-dugong-1": ["sid-dugong-1"]}
 """Source -> the targets that both annotators tick; none for the others."""
-
-
-@pytest.fixture
-def client(label_studio: LabelStudioServer) -> Client:
-    return connect(label_studio.url, label_studio.token)
 
 
 def work_through(session: httpx.Client, ids: dict[str, int], sources: Sequence[SampledSource]) -> None:

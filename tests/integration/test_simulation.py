@@ -1,0 +1,112 @@
+"""Programs annotate through a real Label Studio server, and nobody takes them for people."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from abcdlink.corpus.io import write_corpus_to
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.judgments import Label
+from abcdlink.layout import NATURAL, POOLS
+from abcdlink.settings import get_settings
+from abcdlink.store import Store, open_run
+from labelstudio_config.client import Client
+from labelstudio_config.commands import register
+from labelstudio_config.completeness import progress_of
+from labelstudio_config.linking import batch_title, keys_of, pull_batch, push_batch
+from labelstudio_config.mistakes import Mistakes, gold_of
+from labelstudio_config.simulate import simulate_annotators, simulate_batch
+from tests.integration.annotation import Run, make_run, pushed
+from tests.integration.label_studio_server import LabelStudioServer
+
+
+def stored(run: Run) -> Store:
+    """Put a run's pools and corpus into its folder, where the commands look for them."""
+    store = open_run(run.key)
+    store.write_records(POOLS, run.pools)
+    write_corpus_to(store, NATURAL, run.corpus)
+    store.note("counts", {"pools": len(run.pools)})
+    return store
+
+
+def test_simulated_annotators_do_both_batches_and_say_what_they_are(
+    client: Client, label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(tasks=16, batches=2)
+    store, server = stored(run), (label_studio.url, label_studio.token)
+    with pytest.raises(ServiceError, match=r"no project .*push it again"):
+        simulate_batch(store, *server, batch=1)
+    assert "simulated" not in store.manifest
+    pushed(client, run, 1)
+    pushed(client, run, 2)
+    first = simulate_batch(store, *server, batch=1)
+    accounts = ["simulated-1@simulated.invalid", "simulated-2@simulated.invalid"]
+    assert first.submitted == dict.fromkeys(accounts, 8)
+    assert store.manifest["simulated"] == {"accounts": accounts, "batches": [1]}
+
+    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", label_studio.url)
+    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", label_studio.token)
+    get_settings.cache_clear()
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    register(app)
+    called = CliRunner().invoke(app, ["simulate", run.key, "--batch", "2", "--json"])
+    assert called.exit_code == 0, called.output
+    assert json.loads(called.stdout)["submitted"] == dict.fromkeys(accounts, 8)
+    assert store.manifest["simulated"] == {"accounts": accounts, "batches": [1, 2]}
+
+    one = pull_batch(client, run.key, 1, run.pools)
+    two = pull_batch(client, run.key, 2, run.pools, one.annotators)
+    for batch, result in ((1, one), (2, two)):
+        assert progress_of(client, batch_title(run.key, batch), keys_of(run.pools, batch), overlap=2).complete
+        assert [(a.annotator, a.account, a.simulated) for a in result.annotators] == [
+            ("annotator-1", accounts[0], True),
+            ("annotator-2", accounts[1], True),
+        ]
+        assert len(result.judgments) == 8 * 3 * 2
+        assert result.anomalies == []
+        assert all(j.seconds for j in result.judgments)
+        # In these runs a sentence links to its copy, and to nothing else.
+        right = sum((j.label is Label.LINK) == (j.source == j.target) for j in result.judgments)
+        assert right >= 0.8 * len(result.judgments)
+
+
+def test_simulated_annotators_make_no_mistake_of_place_and_the_same_ones_again(
+    client: Client, label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, server = make_run(tasks=4), (label_studio.url, label_studio.token)
+    gold = gold_of(run.pools, run.corpus)
+    monkeypatch.setattr("labelstudio_config.simulate.mistakes_of", lambda *_: Mistakes(0, 0))
+    # The page shows the candidates in another order than the pools have them.
+    turned = [pool.model_copy(update={"candidates": pool.candidates[::-1]}) for pool in run.pools]
+    push_batch(client, run.key, 1, turned, run.corpus, run.domain)
+    simulate_annotators(*server, run.key, 1, gold, accounts=1)
+    judgments = pull_batch(client, run.key, 1, run.pools).judgments
+    assert len(judgments) == 4 * 3
+    assert all((j.label is Label.LINK) == (j.source == j.target) for j in judgments)
+    again = simulate_annotators(*server, run.key, 1, gold, accounts=1)
+    assert again.submitted == {"simulated-1@simulated.invalid": 0}
+
+
+def test_a_batch_without_gold_links_is_for_people(client: Client, label_studio: LabelStudioServer) -> None:
+    run = make_run(tasks=2)
+    unknown = [pair.model_copy(update={"links": None}) for pair in run.corpus.pairs]
+    run.corpus.pairs[:] = unknown
+    store = stored(run)
+    pushed(client, run)
+    with pytest.raises(InputError, match=r"'pair-wombat-0' has no gold links.*let people annotate"):
+        simulate_batch(store, label_studio.url, label_studio.token, 1)
+    assert "simulated" not in store.manifest
+
+
+def test_a_task_of_another_batch_stops_the_simulation(client: Client, label_studio: LabelStudioServer) -> None:
+    run = make_run(tasks=2)
+    pushed(client, run)
+    key = run.pools[1].key
+    gold = {name: links for name, links in gold_of(run.pools, run.corpus).items() if name != key}
+    with pytest.raises(ServiceError, match=key):
+        simulate_annotators(label_studio.url, label_studio.token, run.key, 1, gold)
