@@ -179,7 +179,9 @@ def ask_for_feedback(store: Store, waiting: Waiting) -> None:
     lines = (
         f"Batch {batch} of run {store.key!r} is judged. What each annotator may look at again:",
         f"  {store.where(batch_file(batch, 'feedback'))}",
-        f"Talk with the annotators, then let batch {batch + 1} begin: `abcdlink feedback accept {store.key}`",
+        f"Read it and the drafted clarifications with `abcdlink feedback show {store.key}`, then give",
+        f"`abcdlink feedback accept {store.key}`: the annotators look at the borderline cases again in Label Studio, and",
+        f"batch {batch + 1} begins when all have; with --without-round it begins at once.",
     )
     for line in lines:
         out.print(line, soft_wrap=True, markup=False)
