@@ -10,6 +10,9 @@ from pydantic import Field
 
 from abcdlink.corpus.records import Record
 
+Place = tuple[str, str, str]
+"""Pair, source and target sentence: a candidate, whoever proposed or judged it."""
+
 BOTH = "both"
 RANDOM = "random"
 """Methods beside the labels of the two shortlisted approaches."""
@@ -63,6 +66,11 @@ class Judgment(Record):
     flags: tuple[str, ...] = ()
     comment: str = ""
 
+    @property
+    def at(self) -> Place:
+        """The candidate that was judged."""
+        return self.pair, self.source, self.target
+
 
 class Annotator(Record):
     """Who stands behind a pseudonym; kept apart from judgments. ``simulated``: a program, not a person."""
@@ -80,9 +88,9 @@ class Skip(Record):
     annotator: str
 
 
-def by_candidate(judgments: Sequence[Judgment]) -> dict[tuple[str, str, str], dict[str, Judgment]]:
+def by_candidate(judgments: Sequence[Judgment]) -> dict[Place, dict[str, Judgment]]:
     """Group judgments: (pair, source, target) -> annotator -> judgment."""
-    groups: dict[tuple[str, str, str], dict[str, Judgment]] = {}
+    groups: dict[Place, dict[str, Judgment]] = {}
     for judgment in judgments:
-        groups.setdefault((judgment.pair, judgment.source, judgment.target), {})[judgment.annotator] = judgment
+        groups.setdefault(judgment.at, {})[judgment.annotator] = judgment
     return groups

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from abcdlink.judgments import Candidate, Judgment, Pool, by_candidate
+from abcdlink.judgments import Candidate, Judgment, Place, Pool, by_candidate
+from abcdlink.keys import opaque
 from abcdlink.layout import JUDGMENTS
-
-Place = tuple[str, str, str]
-"""Pair, source and target."""
 
 
 def disputed(judgments: Sequence[Judgment], needed: int) -> dict[Place, dict[str, Judgment]]:
@@ -66,9 +62,8 @@ def _pool(run_key: str, group: Sequence[Judgment], positions: Mapping[str, Mappi
         msg = f"{JUDGMENTS} judges pair {first.pair!r}, target {lost!r}, which the run's corpus does not hold"
         raise InputError(msg, "adjudicate with the corpus that was annotated")
     ordered = sorted(group, key=lambda judgment: at[judgment.target])
-    asks = json.dumps([run_key, "adjudication", first.pair, first.source, *(judgment.target for judgment in ordered)])
     return Pool(
-        key=hashlib.sha256(asks.encode()).hexdigest()[:16],
+        key=opaque(run_key, "adjudication", first.pair, first.source, *(judgment.target for judgment in ordered)),
         batch=first.batch,
         pair=first.pair,
         source=first.source,

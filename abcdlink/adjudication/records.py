@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from abcdlink.corpus.records import Record
-from abcdlink.judgments import Label
+from abcdlink.judgments import Label, Place
 
 
 class Adjudication(Record):
@@ -28,11 +28,11 @@ class Adjudication(Record):
     submitted: datetime | None = None
 
     @property
-    def at(self) -> tuple[str, str, str]:
-        """Pair, source and target: what was decided on."""
+    def at(self) -> Place:
+        """The candidate that was decided on."""
         return self.pair, self.source, self.target
 
 
-def by_place(adjudications: Iterable[Adjudication]) -> dict[tuple[str, str, str], Adjudication]:
+def by_place(adjudications: Iterable[Adjudication]) -> dict[Place, Adjudication]:
     """Return (pair, source, target) -> what was decided."""
     return {adjudication.at: adjudication for adjudication in adjudications}

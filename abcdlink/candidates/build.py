@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,6 +9,7 @@ from abcdlink.candidates.distractors import Distractors
 from abcdlink.candidates.modes import PoolRules, Proposals
 from abcdlink.corpus.records import Corpus, Document, Record, Refusal
 from abcdlink.judgments import RANDOM, Candidate, Pool
+from abcdlink.keys import opaque
 from abcdlink.linking.records import Decision
 
 NO_BATCH = "the pair is in no batch"
@@ -97,7 +97,7 @@ def build_pools(
 
 def task_key(run_key: str, pair: str, source: str) -> str:
     """Return the opaque, stable name of one source sentence's task: 16 hex digits."""
-    return hashlib.sha256(f"{run_key}|{pair}|{source}".encode()).hexdigest()[:16]
+    return opaque(run_key, pair, source)
 
 
 def _known(corpus: Corpus, decisions: Iterable[Decision], refused: list[Refusal]) -> Decided:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
-from abcdlink.feedback.patterns import Key, Pattern, View, views_of
-from abcdlink.judgments import Judgment, Label, by_candidate
+from abcdlink.feedback.patterns import Pattern, View, views_of
+from abcdlink.judgments import Judgment, Label, Place, by_candidate
+from abcdlink.keys import opaque
 
 MOST_CASES = 12
 """Cases of one round: about a quarter of an hour for each annotator."""
@@ -66,14 +66,14 @@ def choose_cases(
     return [_case(run_key, key, differing[key], views[key]) for key in chosen]
 
 
-def _varied(keys: Sequence[Key], views: Mapping[Key, View], seed: int, most: int) -> list[Key]:
+def _varied(keys: Sequence[Place], views: Mapping[Place, View], seed: int, most: int) -> list[Place]:
     left = list(keys)
     random.Random(seed).shuffle(left)  # noqa: S311 - a choice that can be repeated, no secret
     patterns, pairs, sources = Counter[Pattern | None](), Counter[str](), Counter[tuple[str, str]]()
-    chosen: list[Key] = []
+    chosen: list[Place] = []
     while left and len(chosen) < most:
 
-        def taken(key: Key) -> tuple[int, int, int]:
+        def taken(key: Place) -> tuple[int, int, int]:
             shown = views[key].patterns or (None,)
             return min(patterns[pattern] for pattern in shown), pairs[key[0]], sources[key[:2]]
 
@@ -86,18 +86,18 @@ def _varied(keys: Sequence[Key], views: Mapping[Key, View], seed: int, most: int
     return chosen
 
 
-def _in_order(keys: Sequence[Key], corpus: Corpus) -> list[Key]:
+def _in_order(keys: Sequence[Place], corpus: Corpus) -> list[Place]:
     """Sort candidates by pair, then by the places of source and target sentence."""
     pairs = {pair.id: (number, pair) for number, pair in enumerate(corpus.pairs)}
 
-    def place(key: Key) -> tuple[int, int, int]:
+    def place(key: Place) -> tuple[int, int, int]:
         number, pair = pairs[key[0]]
         return number, corpus.source_of(pair).position[key[1]], corpus.target_of(pair).position[key[2]]
 
     return sorted(keys, key=place)
 
 
-def _case(run_key: str, key: Key, group: Mapping[str, Judgment], view: View) -> Case:
+def _case(run_key: str, key: Place, group: Mapping[str, Judgment], view: View) -> Case:
     pair, source, target = key
     judgments = list(group.values())
     opinions = [Opinion(label=one.label, flags=one.flags, comment=one.comment) for one in judgments]
@@ -113,6 +113,6 @@ def _case(run_key: str, key: Key, group: Mapping[str, Judgment], view: View) -> 
     )
 
 
-def case_key(run_key: str, batch: int, key: Key) -> str:
+def case_key(run_key: str, batch: int, key: Place) -> str:
     """Return the opaque, stable name of a case's task: 16 hex digits."""
-    return hashlib.sha256("|".join((run_key, f"feedback {batch}", *key)).encode()).hexdigest()[:16]
+    return opaque(run_key, f"feedback {batch}", *key)

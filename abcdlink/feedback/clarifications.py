@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from abcdlink.feedback.figures import Comparison, Disagreement, comparisons_of, disagreements
-from abcdlink.feedback.patterns import Key, Pattern, View
-from abcdlink.judgments import Judgment, Label
+from abcdlink.feedback.patterns import Pattern, View
+from abcdlink.judgments import Judgment, Label, Place
 
 NOTE = "> DRAFT"
 """Begins a line that is for the coordinator only."""
@@ -32,7 +32,7 @@ STRICTNESS_RULE = (
 )
 
 
-def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mapping[Key, View]) -> str:
+def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mapping[Place, View]) -> str:
     """Return a draft (Markdown) for the coordinator, made from the patterns that stand out.
 
     Lines that begin with ``> DRAFT`` say why; ``finished`` takes them out.
@@ -61,7 +61,7 @@ def finished(text: str) -> str:
     return "\n\n".join(part.strip("\n") for part in paragraphs if part.strip())
 
 
-def standing_out(compared: Sequence[Comparison], views: Mapping[Key, View]) -> dict[Pattern, Disagreement]:
+def standing_out(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
     """Return the patterns on which people differ more often than on all candidates, the clearest first."""
     *found, total = disagreements(compared, views)
     # Each disagreement of two people is in the comparisons of both.

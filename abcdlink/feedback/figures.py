@@ -7,8 +7,8 @@ from itertools import permutations
 from typing import NamedTuple
 
 from abcdlink.corpus.records import Record
-from abcdlink.feedback.patterns import Key, Pattern, View
-from abcdlink.judgments import Judgment, Label, by_candidate
+from abcdlink.feedback.patterns import Pattern, View
+from abcdlink.judgments import Judgment, Label, Place, by_candidate
 
 ALL = "all others"
 
@@ -25,9 +25,9 @@ class Comparison(NamedTuple):
         return self.own.label is not self.other.label
 
     @property
-    def key(self) -> Key:
+    def at(self) -> Place:
         """The candidate."""
-        return self.own.pair, self.own.source, self.own.target
+        return self.own.at
 
 
 class Strictness(Record):
@@ -104,7 +104,7 @@ def comparisons_of(judgments: Sequence[Judgment]) -> dict[str, list[Comparison]]
 
 
 def figures_of(
-    annotator: str, judgments: Sequence[Judgment], compared: Sequence[Comparison], views: Mapping[Key, View]
+    annotator: str, judgments: Sequence[Judgment], compared: Sequence[Comparison], views: Mapping[Place, View]
 ) -> Figures:
     """Return the numbers of one annotator.
 
@@ -137,11 +137,11 @@ def _strictness(other: str, compared: Sequence[Comparison]) -> Strictness:
     )
 
 
-def context_reliance(judgments: Sequence[Judgment], views: Mapping[Key, View]) -> ContextReliance:
+def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, View]) -> ContextReliance:
     """Count rejections apart for candidates whose evidence lies outside the sentence and for all others."""
     parts: dict[bool, list[Judgment]] = {True: [], False: []}
     for judgment in judgments:
-        view = views[judgment.pair, judgment.source, judgment.target]
+        view = views[judgment.at]
         parts[Pattern.OUTSIDE in view.patterns].append(judgment)
     return ContextReliance(outside=_rejections(parts[True]), elsewhere=_rejections(parts[False]))
 
@@ -151,11 +151,11 @@ def _rejections(judgments: Sequence[Judgment]) -> Rejections:
     return Rejections(candidates=len(judgments), rejected=rejected)
 
 
-def disagreements(compared: Sequence[Comparison], views: Mapping[Key, View]) -> tuple[Disagreement, ...]:
+def disagreements(compared: Sequence[Comparison], views: Mapping[Place, View]) -> tuple[Disagreement, ...]:
     """Count disagreements among the candidates of each pattern, and among all at the end."""
     found = []
     for pattern in (*Pattern, None):
-        part = [c for c in compared if pattern is None or pattern in views[c.key].patterns]
+        part = [c for c in compared if pattern is None or pattern in views[c.at].patterns]
         found.append(
             Disagreement(pattern=pattern, compared=len(part), differing=sum(comparison.differs for comparison in part))
         )

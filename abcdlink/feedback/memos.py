@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from abcdlink.agreement import agreement
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback.figures import Comparison, ContextReliance, Figures, Rejections, comparisons_of, figures_of
-from abcdlink.feedback.patterns import Key, Pattern, View, views_of
+from abcdlink.feedback.patterns import Pattern, View, views_of
 from abcdlink.feedback.texts import plain
-from abcdlink.judgments import Judgment, Pool, by_candidate
+from abcdlink.judgments import Judgment, Place, Pool, by_candidate
 
 WORST = 5
 """Source sentences that a memo shows."""
@@ -117,7 +117,7 @@ def _patterns(figures: Figures) -> str:
     return "\n".join(["## Where you differ", "", *table, *([""] if measures else []), *measures])
 
 
-def _worst(compared: Sequence[Comparison], views: Mapping[Key, View]) -> str:
+def _worst(compared: Sequence[Comparison], views: Mapping[Place, View]) -> str:
     """Show the source sentences on whose candidates the annotators differ most, with all texts."""
     by_source: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in compared:
@@ -133,10 +133,10 @@ def _worst(compared: Sequence[Comparison], views: Mapping[Key, View]) -> str:
         "and decide how you will judge such cases.",
     ]
     for number, (_, part) in enumerate(worst, start=1):
-        source = views[part[0].key].source
+        source = views[part[0].at].source
         lines += ["", f"### Case {number}", "", "Source sentence:", "", f"> “{plain(source)}”"]
         for comparison in part:
             if comparison.differs:
                 verdict = f"You: **{comparison.own.label}**. Another: **{comparison.other.label}**. Candidate:"
-                lines += ["", verdict, "", f"> “{plain(views[comparison.key].candidate)}”"]
+                lines += ["", verdict, "", f"> “{plain(views[comparison.at].candidate)}”"]
     return "\n".join(lines)

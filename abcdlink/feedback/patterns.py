@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from abcdlink.corpus.records import Corpus, Document, Record
-from abcdlink.judgments import Judgment
+from abcdlink.judgments import Judgment, Place
 from abcdlink.retrieval.tokens import normalising_tokenizer
 
 SHORT_WORDS = 6
@@ -15,9 +15,6 @@ FAR_APART = 0.5
 """Source and candidate are far apart when their relative positions (0 to 1) differ by more."""
 PARTIAL = (0.2, 0.6)
 """Overlap is partial between these; below, hardly a word is shared, above, most of the shorter sentence is."""
-
-Key = tuple[str, str, str]
-"""Pair, source sentence and target sentence of a candidate."""
 
 
 class Pattern(StrEnum):
@@ -80,7 +77,7 @@ class Viewer:
         self._pairs = {pair.id: pair for pair in corpus.pairs}
         self._tokenize = normalising_tokenizer()
 
-    def view(self, key: Key) -> View:
+    def view(self, key: Place) -> View:
         """Return one candidate as it is seen."""
         pair, source_id, target_id = key
         source = self._corpus.source_of(self._pairs[pair])
@@ -98,7 +95,7 @@ class Viewer:
             distance=abs(_place(source, source_id) - _place(target, target_id)),
         )
 
-    def views(self, keys: Iterable[Key]) -> dict[Key, View]:
+    def views(self, keys: Iterable[Place]) -> dict[Place, View]:
         """Return each of these candidates as it is seen."""
         return {key: self.view(key) for key in dict.fromkeys(keys)}
 
@@ -110,6 +107,6 @@ def _place(document: Document, sentence: str) -> float:
     return document.position[sentence] / max(1, len(document.sentences) - 1)
 
 
-def views_of(judgments: Sequence[Judgment], corpus: Corpus) -> dict[Key, View]:
+def views_of(judgments: Sequence[Judgment], corpus: Corpus) -> dict[Place, View]:
     """Return the candidates that were judged, as they are seen."""
-    return Viewer(corpus).views((judgment.pair, judgment.source, judgment.target) for judgment in judgments)
+    return Viewer(corpus).views(judgment.at for judgment in judgments)

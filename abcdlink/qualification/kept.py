@@ -25,11 +25,6 @@ def keep_gold_set(store: Store, gold: GoldSet) -> None:
     store.write_records(POOLS, gold.pools)
 
 
-def has_gold_set(store: Store) -> bool:
-    """Tell whether the run has a gold pair."""
-    return store.exists(POOLS)
-
-
 def gold_set_of(store: Store) -> GoldSet:
     """Return the gold pair of a run.
 

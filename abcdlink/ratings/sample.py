@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 
 from abcdlink.corpus.records import Corpus, Pair, PairKind
 from abcdlink.errors import InputError
+from abcdlink.keys import opaque
 from abcdlink.ratings.records import RatedDocument
 
 
@@ -41,7 +41,9 @@ def sample_documents(
         *((PairKind.NATURAL, pair) for pair in others),
     ]
     chooser.shuffle(mixed)
-    return [RatedDocument(key=_key(run_key, kind, pair.id), kind=kind, pair=pair.id) for kind, pair in mixed]
+    return [
+        RatedDocument(key=opaque(run_key, "rating", kind, pair.id), kind=kind, pair=pair.id) for kind, pair in mixed
+    ]
 
 
 def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
@@ -50,7 +52,3 @@ def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
     for pair in chooser.sample(corpus.pairs, len(corpus.pairs)):
         by_source.setdefault(pair.source, pair)
     return list(by_source.values())
-
-
-def _key(run_key: str, kind: PairKind, pair: str) -> str:
-    return hashlib.sha256(f"{run_key}|rating|{kind}|{pair}".encode()).hexdigest()[:16]

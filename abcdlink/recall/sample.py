@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
+from abcdlink.keys import opaque
 from abcdlink.recall.records import Sample, SampledSource, Source
 
 
@@ -65,7 +65,7 @@ def sample_sources(
 
 def exhaustive_key(run_key: str, pair: str, source: str) -> str:
     """Return the opaque, stable name of a source's exhaustive task: 16 hex digits, not those of its pool."""
-    return hashlib.sha256(f"{run_key}|exhaustive|{pair}|{source}".encode()).hexdigest()[:16]
+    return opaque(run_key, "exhaustive", pair, source)
 
 
 def _check(share: float | None, number: int | None) -> None:

@@ -5,7 +5,6 @@ Everyone who can log in to Label Studio can read all task data: no name of a doc
 
 from __future__ import annotations
 
-import hashlib
 import html
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.feedback import Case, Opinion
 from abcdlink.judgments import Label
+from abcdlink.keys import opaque
 from labelstudio_config.html import document_html, guidelines_html, shown
 
 HIDDEN = ("progress", "question", "doc_a_name", "doc_b_name", "cases", "notices")
@@ -25,7 +25,7 @@ NOTHING_ADDED = "Nothing was added to the guidelines."
 
 def notice_key(run_key: str, batch: int) -> str:
     """Return the opaque, stable name of the task in which the guidelines are acknowledged: 16 hex digits."""
-    return hashlib.sha256(f"{run_key}|feedback {batch}|guidelines".encode()).hexdigest()[:16]
+    return opaque(run_key, f"feedback {batch}", "guidelines")
 
 
 def feedback_tasks(

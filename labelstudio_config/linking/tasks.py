@@ -6,7 +6,6 @@ only: no method, no gold link, no name of a document or an approach.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,10 +14,14 @@ from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Pool
+from abcdlink.keys import opaque
 from labelstudio_config.html import document_html, jumps_html, shown
 
 HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")
 """Fields of a task that the list of tasks does not show."""
+
+CANDIDATE_DIGITS = 12
+"""Hex digits of a candidate's opaque id."""
 
 DIGITS = 10
 """Candidates that digits decide. Label Studio takes the key ``10`` for ``1``, so further ones get letters."""
@@ -32,7 +35,7 @@ FURTHER = "more_"
 
 def candidate_id(key: str, target: str) -> str:
     """Return the opaque id of one candidate of the task ``key``: 12 hex digits of a SHA-256."""
-    return hashlib.sha256(f"{key}|{target}".encode()).hexdigest()[:12]
+    return opaque(key, target, digits=CANDIDATE_DIGITS)
 
 
 def of_batch(pools: Iterable[Pool], batch: int) -> dict[str, Pool]:
