@@ -72,6 +72,11 @@ def generation_part(part: int) -> str:
     return f"generated/part-{part:05d}.json"
 
 
+ANNOTATIONS = "annotations.json"
+SKIPS = "skips.jsonl"
+ANOMALIES = "anomalies.json"
+"""Files of one pull, in the folder of its batch or of its kind of project."""
+
 ADJUDICATION_SLUG = "adjudication"
 EXHAUSTIVE_SLUG = "exhaustive"
 QUALIFICATION_SLUG = "qualification"
@@ -79,9 +84,14 @@ RATINGS_SLUG = "ratings"
 """Names under which the run keeps what it knows of the projects that it has one of."""
 
 
+def batch_folder(batch: int) -> str:
+    """Return the folder of one batch."""
+    return f"batches/{batch}"
+
+
 def batch_file(batch: int, name: str) -> str:
     """Return a file of one batch."""
-    return f"batches/{batch}/{name}"
+    return f"{batch_folder(batch)}/{name}"
 
 
 def batch_slug(batch: int) -> str:

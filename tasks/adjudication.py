@@ -20,6 +20,7 @@ from abcdlink.stages.adjudicate import (
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.store import open_run
 from labelstudio_config.adjudication import adjudication_project, adjudication_tasks, adjudications_in
+from labelstudio_config.pulls import keep_pull
 from labelstudio_config.run.projects import push_more, seen
 from labelstudio_config.run.pushed import PushedProject
 from tasks.retrying import SERVICE_RETRIES
@@ -46,5 +47,5 @@ def pull(run: str) -> dict[str, Any]:
         return keep_adjudications(store, [], [], [])
     snapshot, judgments = seen(store, ADJUDICATION_SLUG), judged_so_far(store)
     result = adjudications_in(snapshot, pools, judgments, annotators_of(store), adjudicators_in(store))
-    store.write_json("adjudication/annotations.json", result.raw)
+    keep_pull(store, ADJUDICATION_SLUG, result)
     return keep_adjudications(store, result.adjudications, result.annotators, result.anomalies)

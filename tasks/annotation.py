@@ -15,8 +15,8 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.feedback import guidelines_for
 from abcdlink.judgments import Judgment
-from abcdlink.layout import AGREEMENT, JUDGMENTS, NATURAL, batch_file, batch_slug
-from abcdlink.stages.annotate import ANOMALIES, keep_agreement, pools_of, pulled_of, put_together
+from abcdlink.layout import AGREEMENT, ANOMALIES, JUDGMENTS, NATURAL, batch_file, batch_slug
+from abcdlink.stages.annotate import keep_agreement, pools_of, pulled_of, put_together
 from abcdlink.store import open_run
 from labelstudio_config.html import guidelines_html
 from labelstudio_config.linking import batch_project, batch_tasks

@@ -9,13 +9,14 @@ from abcdlink.domain import find_domain
 from abcdlink.export.rules import LabelRule
 from abcdlink.feedback import newest_guidelines
 from abcdlink.judgments import Judgment
-from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL
+from abcdlink.layout import ANNOTATORS, ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
 from abcdlink.recall import Recall
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.recall import make_sample, measure_recall, overlap_of, read_sample
 from abcdlink.store import open_run
 from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, judgments_in
+from labelstudio_config.pulls import keep_pull
 from labelstudio_config.run.projects import push_project, seen
 from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
@@ -47,14 +48,13 @@ def pull(run: str) -> dict[str, int]:
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
         corpus, sources = read_corpus_from(store, NATURAL), read_sample(store).sources
         result = judgments_in(seen(store, EXHAUSTIVE_SLUG), sources, corpus, annotators_of(store))
-        store.write_json("exhaustive/annotations.json", result.raw)
+        keep_pull(store, EXHAUSTIVE_SLUG, result)
         store.write_records(ANNOTATORS, result.annotators)
-        store.write_records("exhaustive/skips.jsonl", result.skips)
-        store.write_json("exhaustive/anomalies.json", result.anomalies)
+        store.write_records(f"{EXHAUSTIVE_SLUG}/{SKIPS}", result.skips)
         store.write_records(EXHAUSTIVE_JUDGMENTS, result.judgments)
     return {
         "judgments": len(store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)),
-        "anomalies": len(store.read_json("exhaustive/anomalies.json")),
+        "anomalies": len(store.read_json(f"{EXHAUSTIVE_SLUG}/{ANOMALIES}")),
     }
 
 

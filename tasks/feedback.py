@@ -24,6 +24,7 @@ from abcdlink.stages.feedback import (
 from abcdlink.store import Store, open_run
 from labelstudio_config.feedback import feedback_project, feedback_tasks, notice_key
 from labelstudio_config.feedback.pull import feedback_in
+from labelstudio_config.pulls import keep_pull
 from labelstudio_config.run.projects import push_project, seen
 from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
@@ -70,6 +71,5 @@ def end(run: str, batch: int) -> Outcome:
     snapshot, cases = seen(store, feedback_slug(batch)), prepare_feedback(store, batch).cases
     result = feedback_in(snapshot, batch, cases, notice_key(run, batch), annotators_of(store))
     store.write_records(ANNOTATORS, result.annotators)
-    store.write_json(batch_file(batch, "feedback/annotations.json"), result.raw)
-    store.write_json(batch_file(batch, "feedback/anomalies.json"), result.anomalies)
+    keep_pull(store, batch_file(batch, "feedback"), result)
     return end_feedback(store, batch, result.answers, result.acknowledgements)

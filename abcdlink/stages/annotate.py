@@ -9,13 +9,10 @@ from abcdlink.agreement import Agreement, Details, agreement, details
 from abcdlink.corpus.records import Record
 from abcdlink.export import export_dataset
 from abcdlink.judgments import Annotator, Judgment, Pool
-from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, POOLS, batch_file
+from abcdlink.layout import AGREEMENT, ANNOTATIONS, ANNOTATORS, ANOMALIES, CHANGED, JUDGMENTS, POOLS, SKIPS, batch_file
 from abcdlink.report import write_report
 from abcdlink.store import Store
 
-ANNOTATIONS = "annotations.json"
-SKIPS = "skips.jsonl"
-ANOMALIES = "anomalies.json"
 PULLED = "pulled.json"
 PARTIAL_JUDGMENTS = f"partial/{JUDGMENTS}"
 FILES = (ANNOTATIONS, SKIPS, ANOMALIES, JUDGMENTS, AGREEMENT, PULLED)

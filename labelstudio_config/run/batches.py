@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 
 from abcdlink.agreement import Agreement, agreement
-from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, batch_file
+from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, SKIPS, batch_file, batch_folder
 from abcdlink.qualification import qualified_accounts
 from abcdlink.stages.annotate import (
-    ANNOTATIONS,
-    ANOMALIES,
     PARTIAL_JUDGMENTS,
     PULLED,
-    SKIPS,
     Pulled,
     annotators_of,
     pools_of,
@@ -23,7 +19,7 @@ from labelstudio_config.anomalies import unqualified_in
 from labelstudio_config.answers import namer
 from labelstudio_config.fingerprints import fingerprints_of
 from labelstudio_config.linking.pull import judgments_in
-from labelstudio_config.pulls import JudgmentsPull
+from labelstudio_config.pulls import JudgmentsPull, keep_pull
 from labelstudio_config.snapshot import Snapshot
 
 
@@ -37,11 +33,9 @@ def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
 def keep_result(store: Store, batch: int, snapshot: Snapshot, version: int = 1) -> None:
     """Write what is read of a batch; the judgments, and then which pull this is, come last."""
     result = result_in(store, batch, snapshot)
-    # On one line: Python writes indented JSON ten times slower, and nobody reads this by eye.
-    store.write_text(batch_file(batch, ANNOTATIONS), json.dumps(result.raw, ensure_ascii=False))
+    keep_pull(store, batch_folder(batch), result)
     store.write_records(ANNOTATORS, result.annotators)
     store.write_records(batch_file(batch, SKIPS), result.skips)
-    store.write_json(batch_file(batch, ANOMALIES), result.anomalies)
     store.write_records(batch_file(batch, JUDGMENTS), result.judgments)
     pulled = Pulled(version=version, at=datetime.now(UTC), answers=fingerprints_of(snapshot))
     store.write_record(batch_file(batch, PULLED), pulled)

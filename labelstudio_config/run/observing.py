@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from abcdlink.layout import project_file
+from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from labelstudio_config.client import Client
@@ -28,7 +28,6 @@ from labelstudio_config.snapshot import Snapshot, snapshot_of
 
 TASKS = "tasks.json.xz"
 SNAPSHOT = "snapshot.json"
-ANOMALIES = "anomalies.json"
 
 
 def keep_tasks(store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]]) -> None:
