@@ -99,10 +99,10 @@ def test_figures_of_simulated_people_say_so(html: str, name: str):
 
 def test_sections_of_people_who_are_no_programs_do_not(content: Content):
     people = [one.model_copy(update={"simulated": False}) for one in content.annotators]
-    page = render(replace(content, annotators=people))
+    page = render(replace(content, annotators=people, benchmark=None, findings=None))
     for name in OF_ANNOTATORS:
         assert "simulated" not in section(page, name)
-    mixed = render(replace(content, annotators=[people[0], content.annotators[1]]))
+    mixed = render(replace(content, annotators=[people[0], content.annotators[1]], benchmark=None, findings=None))
     assert "partly simulated" in section(mixed, "agreement")
 
 
