@@ -151,7 +151,7 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path) -> None:
         (("validate", "never"), "no run 'never'", "run bootstrap"),
         (("report", "never"), "no run 'never'", "run bootstrap"),
         (("export", "never"), "no run 'never'", "run bootstrap"),
-        (("annotate", "start", "never"), "candidates.jsonl", "candidates"),
+        (("annotate", "start", "never"), "no run 'never'", "run bootstrap"),
         (("feedback", "accept", "never"), "there is no run", "run bootstrap"),
         (("run", "bootstrap", "r", "--corpus", "nowhere"), "no corpus folder nowhere", "abcdlink import"),
     ],
