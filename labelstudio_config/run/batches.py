@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from abcdlink.agreement import Agreement, agreement
+from abcdlink.collection import collection_paused
 from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, SKIPS, batch_file, batch_folder
 from abcdlink.qualification import qualified_accounts
 from abcdlink.stages.annotate import (
@@ -30,6 +31,7 @@ def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
     return result.model_copy(update={"anomalies": [*result.anomalies, *unqualified]})
 
 
+@collection_paused()
 def keep_result(store: Store, batch: int, snapshot: Snapshot, version: int = 1) -> None:
     """Write what is read of a batch; the judgments, and then which pull this is, come last."""
     result = result_in(store, batch, snapshot)

@@ -15,6 +15,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from abcdlink.collection import collection_paused
 from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
@@ -39,6 +40,7 @@ def keep_tasks(store: Store, slug: str, project: Project, tasks: Mapping[str, Ma
     store.folder.write(project_file(slug, TASKS), lzma.compress(text.encode(), preset=0))
 
 
+@collection_paused()
 def observe(store: Store, client: Client, pushed: PushedProject, requeued: Collection[int] = ()) -> Snapshot:
     """Read what lies in Label Studio for a project and keep it; returns what counts.
 
@@ -61,6 +63,7 @@ def observe(store: Store, client: Client, pushed: PushedProject, requeued: Colle
     return snapshot_of(kept, pushed.task_keys)
 
 
+@collection_paused()
 def last_seen(store: Store, pushed: PushedProject) -> Snapshot | None:
     """Return what counted at the last look; ``None``: nobody looked yet."""
     kept = _read_kept(store, pushed.slug)

@@ -1,0 +1,24 @@
+"""Pausing the collector of cycles: it is as it was afterwards, whatever happens."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import suppress
+
+import pytest
+
+from abcdlink.collection import collection_paused
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_the_collector_is_as_it_was_before(was_on: bool, fails: bool) -> None:
+    (gc.enable if was_on else gc.disable)()
+    try:
+        with suppress(ValueError), collection_paused():
+            assert not gc.isenabled()
+            if fails:
+                raise ValueError
+        assert gc.isenabled() is was_on
+    finally:
+        gc.enable()
