@@ -5,28 +5,25 @@ Prefect is imported inside the commands: it takes seconds, and ``--help`` must n
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from abcdlink.candidates import PoolMode
-from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, RunDomainOption, listed, print_json, say
+from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, RunDomainOption, listed
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
-from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
-from abcdlink.settings import get_settings
-
-CorpusOption = Annotated[str, typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.")]
-BatchesOption = Annotated[int, typer.Option("--batches", min=1, max=20, help="Batches of annotation.")]
-OverlapOption = Annotated[
-    int | None, typer.Option("--overlap", min=1, max=10, help="Annotators per task; default: as the domain says.")
-]
-AutoFeedbackOption = Annotated[
-    bool, typer.Option("--auto-feedback", help="Do not wait for the coordinator after a feedback round.")
-]
+from flows import adjudication_commands, annotate_commands, feedback_commands, qualification_commands
+from flows.starting import (
+    AutoFeedbackOption,
+    BatchesOption,
+    CorpusOption,
+    OverlapOption,
+    absolute,
+    start_flow,
+    use_local_server,
+)
 
 
 class Annotators(StrEnum):
@@ -50,45 +47,10 @@ def register(app: typer.Typer) -> None:
     run.command("drops")(run_drops)
     app.add_typer(run, name="run")
     app.command("demo")(demo)
-    # These modules take from this one how a flow is started.
-    from flows import adjudication_commands, annotate_commands, feedback_commands, qualification_commands
-
     adjudication_commands.register(app, run)
     annotate_commands.register(app)
     feedback_commands.register(app)
     qualification_commands.register(app)
-
-
-def use_local_server() -> None:
-    """Let Prefect's client talk to the server that ``abcdlink up`` starts, unless another one is set."""
-    os.environ.setdefault("PREFECT_API_URL", f"http://127.0.0.1:{get_settings().prefect_port}/api")
-    home = get_settings().home.resolve() / "prefect"
-    home.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("PREFECT_HOME", str(home))
-
-
-def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:
-    """Start a run of a deployment and say where it can be watched."""
-    use_local_server()
-    from flows.watch import page_of, reach_server
-    from tasks.runs import start
-
-    reach_server()
-    flow_run = start(deployment, parameters)
-    if json:
-        print_json({"flow_run": str(flow_run.id), "name": flow_run.name, "url": page_of(flow_run)})
-    else:
-        say(f"Started {deployment.partition('/')[0]}: {page_of(flow_run)}")
-
-
-def absolute(corpus: str) -> str:
-    """Return a corpus folder as a path that the flow's process can find too."""
-    if corpus == "sample" or "://" in corpus:
-        return corpus
-    if not Path(corpus).is_dir():
-        msg = f"there is no corpus folder {corpus}"
-        raise InputError(msg, "make one with `abcdlink import`, or use `sample`")
-    return str(Path(corpus).resolve())
 
 
 def run_bootstrap(
