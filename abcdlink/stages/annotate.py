@@ -89,6 +89,11 @@ def set_aside(store: Store, batch: int, version: int) -> None:
 
 def put_together(store: Store, batches: int, overlap: int) -> dict[str, Any]:
     """Write the judgments of all batches, the agreement over all, data set and report; returns where they are."""
+    return {**join_batches(store, batches, overlap), "report": write_report(store)}
+
+
+def join_batches(store: Store, batches: int, overlap: int) -> dict[str, Any]:
+    """Write the judgments of all batches, the agreement over all and the data set; returns where they are."""
     judgments = [
         judgment
         for batch in range(1, batches + 1)
@@ -97,4 +102,4 @@ def put_together(store: Store, batches: int, overlap: int) -> dict[str, Any]:
     store.write_records(JUDGMENTS, judgments)
     store.write_record(AGREEMENT, agreement(judgments, overlap))
     dataset = export_dataset(store, "jsonl")
-    return {"judgments": len(judgments), "dataset": list(dataset.files), "report": write_report(store)}
+    return {"judgments": len(judgments), "dataset": list(dataset.files)}

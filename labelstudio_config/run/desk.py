@@ -17,9 +17,9 @@ from abcdlink.stages.annotate import (
     Pulled,
     annotators_of,
     changed_of,
+    join_batches,
     keep_agreement,
     pulled_of,
-    put_together,
     set_aside,
 )
 from abcdlink.store import Store
@@ -110,10 +110,12 @@ def pull_again(store: Store, batch: int) -> PulledAgain:
         version += 1
         keep_result(store, batch, snapshot, version)
     keep_agreement(store, batch, pushed.overlap)
-    if store.exists(JUDGMENTS):
-        put_together(store, int(store.manifest["annotation"]["batches"]), pushed.overlap)
+    concluded = store.exists(JUDGMENTS)
+    if concluded:
+        join_batches(store, int(store.manifest["annotation"]["batches"]), pushed.overlap)
     store.folder.remove(batch_file(batch, CHANGED))
-    _report_anew(store)
+    if concluded or store.exists(REPORT):
+        write_report(store)
     return PulledAgain(version=version, changes=changes)
 
 
