@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from pydantic import TypeAdapter
-
 from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import project_file
@@ -19,8 +17,8 @@ from labelstudio_config.run.pushed import PushedProject
 from labelstudio_config.snapshot import Snapshot
 
 SCHEDULE = "schedule.json"
-RELIEFS = "reliefs.json"
-REMINDERS = "reminders.json"
+RELIEFS = "reliefs.jsonl"
+REMINDERS = "reminders.jsonl"
 LATE_DAYS = 3
 
 Notify = Callable[[str, str], None]
@@ -145,9 +143,8 @@ def send_reminder(store: Store, pushed: PushedProject, text: str, notify: Notify
 
 def reminders_of(store: Store, slug: str) -> list[Reminder]:
     """Return the reminders of a project, oldest first."""
-    name = project_file(slug, REMINDERS)
-    return TypeAdapter(list[Reminder]).validate_python(store.read_json(name)) if store.exists(name) else []
+    return store.find_records(project_file(slug, REMINDERS), Reminder)
 
 
 def _write(store: Store, slug: str, reminders: list[Reminder]) -> None:
-    store.write_json(project_file(slug, REMINDERS), [one.model_dump() for one in reminders])
+    store.write_records(project_file(slug, REMINDERS), reminders)
