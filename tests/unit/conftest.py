@@ -9,6 +9,14 @@ from abcdlink.retrieval import models
 from abcdlink.settings import get_settings
 
 
+@pytest.fixture
+def news():
+    """The shipped domain ``news``; a test may change its own."""
+    from abcdlink.domain import find_domain
+
+    return find_domain("news")
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """The store of the complete example run; for reading only."""

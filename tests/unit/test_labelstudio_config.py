@@ -51,11 +51,6 @@ def pool(key: str = "key-1", methods: tuple[str, ...] = ("llm", "random"), batch
     return Pool(key=key, batch=batch, pair="p", source="source-0", candidates=candidates)
 
 
-@pytest.fixture
-def news() -> Domain:
-    return find_domain("news")
-
-
 class Page(HTMLParser):
     """What a browser sees: elements and texts."""
 

@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 from abcdlink.candidates import task_key
 from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Candidate, Label
@@ -33,11 +33,6 @@ from abcdlink.qualification.prepare import domain_to_begin, prepare
 from abcdlink.qualification.records import GOLD
 from abcdlink.store import Store
 from labelstudio_config.qualification import MOST_APPLICANTS, qualification_project, qualification_tasks
-
-
-@pytest.fixture
-def news() -> Domain:
-    return find_domain("news")
 
 
 @pytest.fixture

@@ -41,11 +41,6 @@ SYNTHETIC, NATURAL = PairKind.SYNTHETIC, PairKind.NATURAL
 
 
 @pytest.fixture
-def news() -> Domain:
-    return find_domain("news")
-
-
-@pytest.fixture
 def store(tmp_path: Path, news: Domain) -> Store:
     """A run with its synthetic corpus."""
     store = Store(LocalFolder(tmp_path / "harbour"), "harbour")

@@ -11,7 +11,7 @@ from hostile_run import hostile_run
 from typer.testing import CliRunner
 
 from abcdlink.cli.app import make_app
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.folders import LocalFolder
@@ -27,11 +27,6 @@ from abcdlink.qualification.table import coordinator_rows
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
-
-
-@pytest.fixture
-def news() -> Domain:
-    return find_domain("news")
 
 
 @pytest.fixture
