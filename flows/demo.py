@@ -8,7 +8,6 @@ from typing import Any
 from abcdlink.agreement import Agreement
 from abcdlink.cli.output import out, say
 from abcdlink.cli.results import print_agreement
-from abcdlink.cli.servers import start_servers
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import (
     AGREEMENT,
@@ -23,13 +22,14 @@ from abcdlink.layout import (
     batch_slug,
     project_file,
 )
-from abcdlink.services.records import Stack
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from flows.watch import newest_run, page_of, reach_server
 from labelstudio_config.run.projects import label_studio
 from labelstudio_config.run.pushed import PUSHED, read_pushed
 from labelstudio_config.simulate import MARK, simulate_batch
+from services.commands import start_servers
+from services.records import Stack
 from tasks.runs import ended_badly, resume, start_once
 from tasks.waiting import Waiting, WaitsFor, waiting_of
 

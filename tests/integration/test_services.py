@@ -17,13 +17,13 @@ import psutil
 import pytest
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.services import doctor, down, status, up
-from abcdlink.services.health import answers
-from abcdlink.services.ports import is_free
-from abcdlink.services.programs import LABEL_STUDIO_COMMAND, MARK, Program
-from abcdlink.services.records import Result, ServiceState, Stack
-from abcdlink.services.supervision import SOCKET_LIMIT, Supervisor
 from abcdlink.settings import Settings, get_settings
+from services import doctor, down, status, up
+from services.health import answers
+from services.ports import is_free
+from services.programs import LABEL_STUDIO_COMMAND, MARK, Program
+from services.records import Result, ServiceState, Stack
+from services.supervision import SOCKET_LIMIT, Supervisor
 
 SERVE = ("-m", "http.server", "--bind", "127.0.0.1")
 
@@ -76,7 +76,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
     """The programs that ``up`` starts, to be filled by the test."""
     listed: list[Program] = []
     for module in ("start", "state"):
-        monkeypatch.setattr(f"abcdlink.services.{module}.local_programs", lambda _settings: list(listed))
+        monkeypatch.setattr(f"services.{module}.local_programs", lambda _settings: list(listed))
     return listed
 
 
@@ -139,7 +139,7 @@ def test_a_program_that_ends_is_shown_with_its_log_and_everything_stops(settings
 
 
 def test_a_program_that_is_never_ready_is_given_up(settings, programs, monkeypatch):
-    monkeypatch.setattr("abcdlink.services.start.START_SECONDS", 1.0)
+    monkeypatch.setattr("services.start.START_SECONDS", 1.0)
     programs += [python("slow", "import time; print('thinking', flush=True); time.sleep(60)")]
     with pytest.raises(ServiceError, match=r"(?s)slow is not ready after 1 s.*thinking"):
         up(settings)

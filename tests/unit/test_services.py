@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
-from abcdlink.services import doctor, environment, status
-from abcdlink.services.credentials import ensure_credentials, make_home
-from abcdlink.services.health import worker_is_online
-from abcdlink.services.ports import holder, is_free, next_free
-from abcdlink.services.programs import label_studio_port, local_programs
-from abcdlink.services.records import Result, ServiceState
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from services import doctor, environment, status
+from services.credentials import ensure_credentials, make_home
+from services.health import worker_is_online
+from services.ports import holder, is_free, next_free
+from services.programs import label_studio_port, local_programs
+from services.records import Result, ServiceState
 
 
 def free_port() -> int:

@@ -20,9 +20,9 @@ import psutil
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import write_atomically
-from abcdlink.services.ports import program_of
-from abcdlink.services.programs import MARK, Program, process_environment
 from abcdlink.settings import PROJECT_ROOT
+from services.ports import program_of
+from services.programs import MARK, Program, process_environment
 
 TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
 SOCKET_LIMIT = 90

@@ -12,10 +12,11 @@ from filelock import FileLock
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.progress import Progress, silent
-from abcdlink.services.credentials import DATABASE, LABEL_STUDIO_FOLDER, ensure_credentials, make_home
-from abcdlink.services.deployments import PREFECT_FILE, Deployment, end_of
-from abcdlink.services.ports import holder, is_free, is_local, next_free
-from abcdlink.services.programs import (
+from abcdlink.settings import Settings, get_settings
+from services.credentials import DATABASE, LABEL_STUDIO_FOLDER, ensure_credentials, make_home
+from services.deployments import PREFECT_FILE, Deployment, end_of
+from services.ports import holder, is_free, is_local, next_free
+from services.programs import (
     LABEL_STUDIO_TEMPLATE,
     MARK,
     PREFECT,
@@ -26,10 +27,9 @@ from abcdlink.services.programs import (
     local_programs,
     require_installed,
 )
-from abcdlink.services.records import Stack
-from abcdlink.services.state import status
-from abcdlink.services.supervision import ACTIVE, Supervisor
-from abcdlink.settings import Settings, get_settings
+from services.records import Stack
+from services.state import status
+from services.supervision import ACTIVE, Supervisor
 
 START_SECONDS = 300.0
 """Longest wait for everything to be ready."""

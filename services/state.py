@@ -10,13 +10,13 @@ from typing import Any
 
 import psutil
 
-from abcdlink.services.credentials import COORDINATOR
-from abcdlink.services.health import answers, llm_models
-from abcdlink.services.ports import holder, is_free, is_local
-from abcdlink.services.programs import LABEL_STUDIO, LLM, Program, local_programs
-from abcdlink.services.records import Service, ServiceState, Stack
-from abcdlink.services.supervision import ACTIVE, Supervisor
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from services.credentials import COORDINATOR
+from services.health import answers, llm_models
+from services.ports import holder, is_free, is_local
+from services.programs import LABEL_STUDIO, LLM, Program, local_programs
+from services.records import Service, ServiceState, Stack
+from services.supervision import ACTIVE, Supervisor
 
 MEGABYTE = 1024 * 1024
 MINUTE, HOUR = 60, 3600

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.services.programs import WORK_POOL, environment, prefect_url, process_environment
 from abcdlink.settings import PROJECT_ROOT, Settings
+from services.programs import WORK_POOL, environment, prefect_url, process_environment
 
 PREFECT_FILE = PROJECT_ROOT / "deployments" / "prefect.yaml"
 DEPLOY_SECONDS = 180.0

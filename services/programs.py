@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.services.credentials import LABEL_STUDIO_FOLDER, Credentials
-from abcdlink.services.health import answers, worker_is_online
-from abcdlink.services.ports import LOOPBACK, is_local
 from abcdlink.settings import PROJECT_ROOT, Settings
+from services.credentials import LABEL_STUDIO_FOLDER, Credentials
+from services.health import answers, worker_is_online
+from services.ports import LOOPBACK, is_local
 
 LABEL_STUDIO, PREFECT, LLM, WORKER = "label-studio", "prefect", "llm", "worker"
 WORK_POOL = "abcdlink"

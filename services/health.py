@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from abcdlink.services.ports import LOOPBACK, is_local
 from abcdlink.settings import Settings
+from services.ports import LOOPBACK, is_local
 
 TIMEOUT = 3.0
 """Seconds that a healthy service may take to say so."""

@@ -7,8 +7,8 @@ import sys
 import typer
 
 from abcdlink.cli.output import JsonOption, print_json, print_table, say
-from abcdlink.services.records import Result, Stack
 from abcdlink.settings import get_settings
+from services.records import Result, Stack
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def start_servers() -> Stack:
     """Start what is not running yet, with progress bars, and read the settings that this made anew."""
     from abcdlink.progress import terminal
-    from abcdlink.services import up as start
+    from services import up as start
 
     with terminal() as progress:
         stack = start(get_settings(), progress)
@@ -43,7 +43,7 @@ def down(json: JsonOption = False) -> None:
 
     Example: `abcdlink down`
     """
-    from abcdlink.services import down as stop
+    from services import down as stop
 
     show(stop(get_settings()), json)
 
@@ -53,7 +53,7 @@ def status(json: JsonOption = False) -> None:
 
     Example: `abcdlink status`
     """
-    from abcdlink.services import status as look
+    from services import status as look
 
     stack = look(get_settings())
     show(stack, json)
@@ -78,7 +78,7 @@ def doctor(json: JsonOption = False) -> None:
 
     Example: `abcdlink doctor`
     """
-    from abcdlink.services import doctor as check_all
+    from services import doctor as check_all
 
     checks = check_all(get_settings())
     if json:

@@ -16,12 +16,12 @@ import psutil
 
 from abcdlink.errors import AbcdlinkError
 from abcdlink.llm.embedded import find_weights
-from abcdlink.services.health import label_studio_user, llm_models
-from abcdlink.services.ports import holder, is_free, is_local
-from abcdlink.services.programs import LABEL_STUDIO_ENVIRONMENT, Program, local_programs
-from abcdlink.services.records import Check, Result
-from abcdlink.services.supervision import ACTIVE, Supervisor
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from services.health import label_studio_user, llm_models
+from services.ports import holder, is_free, is_local
+from services.programs import LABEL_STUDIO_ENVIRONMENT, Program, local_programs
+from services.records import Check, Result
+from services.supervision import ACTIVE, Supervisor
 
 SETUP = "run `make setup` in the project's folder"
 GIGABYTE = 1024**3
