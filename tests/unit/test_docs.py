@@ -36,7 +36,7 @@ def test_commands_in_the_documents_exist_with_their_options(where: str, line: st
     words = shlex.split(line.split("#", maxsplit=1)[0])[1:]
     command = typer.main.get_command(make_app())
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
-        assert words[0] in command.commands, f"{where}: {line}: there is no command {words[0]!r} (new in pyproject? `make setup`)"
+        assert words[0] in command.commands, f"{where}: {line}: there is no command {words[0]!r} (`make setup`?)"
         command = command.commands[words.pop(0)]
     known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
     used = {word.split("=")[0] for word in words if word.startswith("--")}
