@@ -7,16 +7,24 @@ from contextlib import contextmanager
 
 from pydantic import ValidationError
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Refusal
+from abcdlink.corpus.records import Corpus, Document, Note, Pair, Refusal
 from abcdlink.errors import InputError
+
+RENAMED = "documents with an id that another text has, which got an id of their own"
 
 
 class CorpusBuilder:
-    """Collects documents, pairs and refusals; checks the pairs when everything is there.
+    """Collects documents, pairs and refusals.
 
-    A document or pair that comes twice with the same content is kept once; with other content
-    the later one is refused. A pair whose document is missing is refused, and so is a single link
-    to a sentence that is missing; the pair's other links stay.
+    The invariant: every pair in the corpus has the two documents that came with it.
+
+    - A pair that brings its documents (``add_whole_pair``) gets these. Where another text has the id of one
+      already, the document gets an id of its own, ``<id>@2``.
+    - A pair that names documents added by themselves (``add_pair``) is refused when an id that it names is
+      missing or stands for two texts.
+
+    What comes twice with the same content is kept once. A second pair with the id of another one is refused.
+    So is a single link to a sentence that is missing; the other links of the pair stay.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,10 +32,22 @@ class CorpusBuilder:
         self._documents: dict[str, Document] = {}
         self._pairs: dict[str, tuple[str, Pair]] = {}
         self._refused: list[Refusal] = []
+        self._notes: list[Note] = []
+        self._renamed: dict[Document, str] = {}
+        """A document as it came -> the id of its own that it got."""
+        self._copies: dict[str, int] = {}
+        """Id -> how many texts came under it with their pairs."""
+        self._ambiguous: set[str] = set()
+        self._whole: set[str] = set()
+        """Ids of the pairs that brought their documents."""
 
     def refuse(self, where: str, reason: str, mend: str = "") -> None:
         """Keep and count an item that is left out."""
         self._refused.append(Refusal(where=where, reason=reason, mend=mend))
+
+    def note(self, *notes: Note) -> None:
+        """Keep notes for the summary of an import."""
+        self._notes.extend(notes)
 
     @contextmanager
     def refusing(self, where: str) -> Iterator[None]:
@@ -40,50 +60,94 @@ class CorpusBuilder:
             self.refuse(where, error.problem, error.mend)
 
     def add_document(self, where: str, document: Document) -> None:
-        """Add a document; one without any text, or a second one of the same id, is refused."""
-        if not any(text.strip() for text in document.texts):
-            self.refuse(where, f"document {document.id!r} has no text", "remove it or give it text")
-        elif self._documents.setdefault(document.id, document) != document:
-            self.refuse(where, f"a second document has the id {document.id!r}", "give every document its own id")
+        """Add a document that pairs name by its id; one without usable text or a second one of its id is refused."""
+        with self.refusing(where):
+            _check_text(document)
+            if self._documents.setdefault(document.id, document) != document:
+                self._ambiguous.add(document.id)
+                msg = f"a second document has the id {document.id!r}"
+                raise InputError(msg, "give every document its own id")
 
     def add_pair(self, where: str, pair: Pair) -> None:
-        """Add a pair; a second one of the same id is refused."""
-        if self._pairs.setdefault(pair.id, (where, pair))[1] != pair:
-            self.refuse(where, f"a second pair has the id {pair.id!r}", "give every pair its own id")
+        """Add a pair of documents that are added by themselves, before or after it."""
+        if self._pairs.setdefault(pair.id, (where, pair))[1] != pair or pair.id in self._whole:
+            self._refuse_second(where, pair)
 
     def add_whole_pair(self, where: str, source: Document, target: Document, pair: Pair) -> None:
-        """Add a pair with both of its documents."""
-        self.add_document(where, source)
-        self.add_document(where, target)
-        self.add_pair(where, pair)
-
-    def add_corpus(self, corpus: Corpus) -> None:
-        """Add all of another corpus, with what was refused there."""
-        self._refused.extend(corpus.refused)
-        for document in corpus.documents.values():
-            self.add_document(f"corpus {corpus.name!r}", document)
-        for pair in corpus.pairs:
-            self.add_pair(f"corpus {corpus.name!r}", pair)
+        """Add a pair with both of its documents, or refuse all three."""
+        with self.refusing(where):
+            _check_text(source)
+            _check_text(target)
+            pair = pair.model_copy(update={"source": self._id_for(source), "target": self._id_for(target, source)})
+            if pair.id in self._pairs:
+                if pair.id not in self._whole or self._pairs[pair.id][1] != pair:
+                    self._refuse_second(where, pair)
+                return
+            self._whole.add(pair.id)
+            self._pairs[pair.id] = where, pair
+            self._place(source, pair.source)
+            self._place(target, pair.target)
 
     def build(self) -> Corpus:
         """Check every pair against the documents and return the corpus."""
-        pairs = [checked for where, pair in self._pairs.values() if (checked := self._checked(where, pair))]
-        return Corpus(name=self.name, documents=dict(self._documents), pairs=pairs, refused=list(self._refused))
+        refused = list(self._refused)
+        pairs = [checked for where, pair in self._pairs.values() if (checked := self._checked(refused, where, pair))]
+        renamed = [Note.of(RENAMED, list(self._renamed.values()))] if self._renamed else []
+        return Corpus(
+            name=self.name,
+            documents=dict(self._documents),
+            pairs=pairs,
+            refused=refused,
+            notes=[*self._notes, *renamed],
+        )
 
-    def _checked(self, where: str, pair: Pair) -> Pair | None:
-        missing = [name for name in (pair.source, pair.target) if name not in self._documents]
-        if missing:
-            reason = f"pair {pair.id!r} names the document {missing[0]!r}, which is not there"
-            self.refuse(where, reason, "add the document or remove the pair")
+    def _id_for(self, document: Document, other: Document | None = None) -> str:
+        """Return the id under which a document of a whole pair is or will be kept, beside its other document."""
+        reserved = {self._id_for(other): other.sentences} if other else {}
+
+        def is_for_it(name: str) -> bool:
+            held = self._documents[name].sentences if name in self._documents else reserved.get(name)
+            return held is None or held == document.sentences
+
+        if is_for_it(document.id):
+            return document.id
+        if document in self._renamed:
+            return self._renamed[document]
+        number = self._copies.get(document.id, 1) + 1
+        while not is_for_it(f"{document.id}@{number}"):
+            number += 1
+        return f"{document.id}@{number}"
+
+    def _place(self, document: Document, own_id: str) -> None:
+        if own_id != document.id and document not in self._renamed:
+            self._renamed[document] = own_id
+            self._copies[document.id] = int(own_id.rpartition("@")[2])
+        self._documents.setdefault(own_id, document.model_copy(update={"id": own_id}))
+
+    def _refuse_second(self, where: str, pair: Pair) -> None:
+        self.refuse(where, f"a second pair has the id {pair.id!r}", "give every pair its own id")
+
+    def _checked(self, refused: list[Refusal], where: str, pair: Pair) -> Pair | None:
+        for name in (pair.source, pair.target):
+            if name not in self._documents:
+                reason, mend = "is not there", "add the document or remove the pair"
+            elif name in self._ambiguous and pair.id not in self._whole:
+                reason, mend = "stands for two texts", "give every document its own id"
+            else:
+                continue
+            reason = f"pair {pair.id!r} names the document {name!r}, which {reason}"
+            refused.append(Refusal(where=where, reason=reason, mend=mend))
             return None
         if pair.links is None:
             return pair
-        links = self._checked_links(where, pair, pair.links)
+        links = self._checked_links(refused, where, pair, pair.links)
         # A pair that lost all of its links must not pass for one that was found to have none.
         lost_all = any(pair.links.values()) and not any(links.values())
         return pair.model_copy(update={"links": None if lost_all else links})
 
-    def _checked_links(self, where: str, pair: Pair, links: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    def _checked_links(
+        self, refused: list[Refusal], where: str, pair: Pair, links: Mapping[str, Iterable[str]]
+    ) -> dict[str, tuple[str, ...]]:
         sources, targets = self._documents[pair.source].position, self._documents[pair.target].position
         kept: dict[str, tuple[str, ...]] = {}
         for source, named in links.items():
@@ -91,23 +155,12 @@ class CorpusBuilder:
             if source in sources:
                 kept[source] = tuple(target for target in distinct if target in targets)
             for target in distinct:
-                if source not in sources:
-                    self._refuse_link(where, pair, (source, target), f"sentence {source!r} of {pair.source!r}")
-                elif target not in targets:
-                    self._refuse_link(where, pair, (source, target), f"sentence {target!r} of {pair.target!r}")
+                if source in sources and target in targets:
+                    continue
+                absent = f"{target!r} of {pair.target!r}" if source in sources else f"{source!r} of {pair.source!r}"
+                reason = f"pair {pair.id!r}: link {source!r} to {target!r}: sentence {absent} is not there"
+                refused.append(Refusal(where=where, reason=reason, mend="correct the sentence id or remove the link"))
         return kept
-
-    def _refuse_link(self, where: str, pair: Pair, link: tuple[str, str], absent: str) -> None:
-        reason = f"pair {pair.id!r}: link {link[0]!r} to {link[1]!r}: {absent} is not there"
-        self.refuse(where, reason, "mend the sentence id or remove the link")
-
-
-def merge(name: str, corpora: Iterable[Corpus]) -> Corpus:
-    """Put several corpora together under a new name; conflicting ids of later ones are refused."""
-    builder = CorpusBuilder(name)
-    for corpus in corpora:
-        builder.add_corpus(corpus)
-    return builder.build()
 
 
 def first_problem(error: ValidationError) -> str:
@@ -115,3 +168,12 @@ def first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
     return f"{field}: {first['msg']}" if field else str(first["msg"])
+
+
+def _check_text(document: Document) -> None:
+    if not any(text.strip() for text in document.texts):
+        msg = f"document {document.id!r} has no text"
+        raise InputError(msg, "remove it or give it text")
+    if any("\0" in text for text in document.texts):
+        msg = f"document {document.id!r} has NUL characters, as text in UTF-16 has when it is read as UTF-8"
+        raise InputError(msg, "save it as UTF-8")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from abcdlink.errors import InputError
+
+NOTED = 50
+"""Items that a note names; of more, only the number is given."""
 
 
 class Record(BaseModel):
@@ -87,21 +90,44 @@ class Pair(Record):
         return {source: targets for source, targets in (self.links or {}).items() if targets}
 
 
+def pair_name(source: str, target: str) -> str:
+    """Return the id of a pair to which nobody gave one."""
+    return f"{source}__{target}"
+
+
 class Refusal(Record):
-    """An item that was left out: where it stood, why, and how to mend it."""
+    """An item that was left out: where it was found, why, and what to do about it."""
 
     where: str
     reason: str
     mend: str = ""
 
 
+class Note(Record):
+    """Something that was done with several items of an import and is no refusal, e.g. files that were not read."""
+
+    what: str = Field(description="what the items are and what was done with them")
+    count: int
+    examples: tuple[str, ...] = Field(description="names of the first items")
+
+    @classmethod
+    def of(cls, what: str, items: Sequence[str]) -> Note:
+        """Count the items and name the first ones."""
+        return cls(what=what, count=len(items), examples=tuple(items[:NOTED]))
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.examples[:3])
+        return f"{self.count} {self.what}: {shown}{', ...' if self.count > 3 else ''}"  # noqa: PLR2004
+
+
 class Corpus(BaseModel):
-    """Documents and the pairs over them; what was refused while reading is kept beside them."""
+    """Documents and the pairs over them, with what was refused while reading and what is worth a note."""
 
     name: str
     documents: dict[str, Document]
     pairs: list[Pair]
     refused: list[Refusal] = Field(default_factory=list)
+    notes: list[Note] = Field(default_factory=list)
 
     @property
     def source_count(self) -> int:

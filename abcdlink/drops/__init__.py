@@ -1,8 +1,7 @@
 """New data dropped into a folder or an ``s3://`` prefix: found, checked, taken once."""
 
-from abcdlink.drops.ledger import read_ledger, settle
-from abcdlink.drops.records import DropResult, Entry, Quarantined, State, Taken, Waiting
-from abcdlink.drops.sources import DropFile, LocalSource, S3Source, Source, open_source, scan
+from abcdlink.drops.ledger import DropResult, Entry, Quarantined, State, Taken, Waiting, read_ledger, settle
+from abcdlink.drops.sources import DropFile, LocalSource, S3Source, Source, open_source
 from abcdlink.drops.take import take
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "Waiting",
     "open_source",
     "read_ledger",
-    "scan",
     "settle",
     "take",
 ]

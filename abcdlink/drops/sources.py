@@ -134,11 +134,6 @@ def open_source(source: str) -> Source:
     return S3Source(source) if source.startswith("s3://") else LocalSource(Path(source))
 
 
-def scan(source: Source) -> list[DropFile]:
-    """Return what lies in the source now, by name."""
-    return source.files()
-
-
 def _visible(file: DropFile) -> bool:
     return not any(part.startswith(".") for part in file.name.split("/"))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import islice
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.drops.ledger import read_known, read_ledger
-from abcdlink.drops.lines import fingerprint, lines
-from abcdlink.drops.part import Part
-from abcdlink.drops.records import DropResult, Entry, Quarantined, State, Taken, Waiting
+from abcdlink.corpus.plain_text import PlainText
+from abcdlink.drops.ledger import DropResult, Entry, Quarantined, State, Taken, Waiting, read_known, read_ledger
+from abcdlink.drops.reading import Part, fingerprint, lines
 from abcdlink.drops.sources import DropFile, Source
 from abcdlink.folders import Folder
 from abcdlink.segmentation import Segmenter
@@ -39,7 +38,7 @@ def take(source: Source, ledger: Folder, segmenter: Segmenter, limit: int = LIMI
 
 class _Take:
     def __init__(self, source: Source, ledger: Folder, segmenter: Segmenter, limit: int) -> None:
-        self.source, self.ledger, self.segmenter, self.left = source, ledger, segmenter, limit
+        self.source, self.ledger, self.texts, self.left = source, ledger, PlainText(segmenter), limit
         self.entries = read_ledger(ledger)
         self.finished = {entry.digest for entry in self.entries.values() if entry.state is not State.TAKING}
         self.builder = CorpusBuilder("drops")
@@ -110,7 +109,7 @@ class _Take:
         part = Part(entry, read_known(self.ledger, entry.history))
         with self.source.open(file.name, entry.offset) as stream:
             for line in islice(lines(stream, entry.offset), self.left):
-                part.add(line, self.segmenter)
+                part.add(line, self.texts)
                 self.left -= 1
         if self.source.stamp(file.name) == file.stamp:
             self._keep(part, complete=part.offset >= file.size)

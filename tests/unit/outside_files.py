@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.formats import import_corpus
@@ -13,8 +14,8 @@ A = {"0": "The bridge closed.", "1": "Nobody was hurt."}
 B = {"0": "A bridge was shut.", "10": "The mayor spoke.", "2": "It rained."}
 
 
-def load(format_name: str, source: Path) -> Corpus:
-    return import_corpus(format_name, source, get_segmenter())
+def load(format_name: str, source: Path, **options: Any) -> Corpus:
+    return import_corpus(format_name, source, get_segmenter(), **options)
 
 
 def released(folder: Path, docs: object, links: object = None) -> Path:

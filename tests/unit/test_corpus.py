@@ -16,7 +16,6 @@ from abcdlink.corpus import (
     PairKind,
     Refusal,
     Sentence,
-    merge,
     read_corpus,
     read_corpus_from,
     write_corpus,
@@ -53,7 +52,7 @@ def test_documents_need_sentences_with_unique_ids():
         Document(id="x", sentences=(Sentence(id="7", text="a"), Sentence(id="8", text="b"), Sentence(id="7", text="c")))
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 sentence_lists = st.dictionaries(names, texts, min_size=1, max_size=4)
 
@@ -166,7 +165,7 @@ def test_a_pair_without_its_document_is_refused():
 
 def test_the_same_thing_twice_is_kept_once_and_another_of_its_id_is_refused():
     builder = CorpusBuilder("c")
-    for each in (A, A, document("a", "Other."), B):
+    for each in (A, A, B, document("c", "One."), document("c", "Other.")):
         builder.add_document("here", each)
     for pair in (
         Pair(id="p", source="a", target="b"),
@@ -175,26 +174,78 @@ def test_the_same_thing_twice_is_kept_once_and_another_of_its_id_is_refused():
     ):
         builder.add_pair("there", pair)
     result = builder.build()
-    assert (result.documents, len(result.pairs)) == ({"a": A, "b": B}, 1)
+    assert (list(result.documents), len(result.pairs)) == (["a", "b", "c"], 1)
     assert [r.where for r in result.refused] == ["here", "there"]
 
 
-def test_a_document_of_blank_sentences_is_refused():
+def test_a_pair_that_names_an_id_of_two_texts_is_refused():
     builder = CorpusBuilder("c")
-    builder.add_document("here", document("blank", " ", "\n"))
-    assert builder.build().documents == {}
-    assert "no text" in builder.build().refused[0].reason
-
-
-def test_merging_keeps_everything_and_counts_conflicts():
-    first = corpus([Pair(id="p", source="a", target="b")], A, B)
-    second = corpus(
-        [Pair(id="q", source="c", target="b")], document("c", "New."), B, refused=(Refusal(where="w", reason="r"),)
+    for each in (A, document("a", "Other."), B):
+        builder.add_document("here", each)
+    builder.add_pair("there", Pair(id="p", source="a", target="b"))
+    result = builder.build()
+    assert (result.pairs, result.refused[-1].reason) == (
+        [],
+        "pair 'p' names the document 'a', which stands for two texts",
     )
-    merged = merge("all", [first, second])
-    assert (merged.name, list(merged.documents), [p.id for p in merged.pairs]) == ("all", ["a", "b", "c"], ["p", "q"])
-    assert merged.refused == [Refusal(where="w", reason="r")]
-    assert merge("all", [merged, merged]).pairs == merged.pairs
+
+
+@pytest.mark.parametrize(("text", "reason"), [(" ", "no text"), ("\n", "no text"), ("T\0w\0o\0", "NUL characters")])
+def test_a_document_without_usable_text_is_refused_and_so_is_the_pair_that_brings_it(text, reason):
+    builder = CorpusBuilder("c")
+    builder.add_document("here", document("x", text))
+    builder.add_whole_pair("there", A, document("b", text), Pair(id="p", source="a", target="b"))
+    result = builder.build()
+    assert (result.documents, result.pairs) == ({}, [])
+    assert all(reason in refusal.reason for refusal in result.refused)
+    assert [refusal.where for refusal in result.refused] == ["here", "there"]
+
+
+some_ids = st.sampled_from(["a", "b", "a@2", "a@2@2", "b@2"])
+some_documents = st.builds(document, some_ids, st.sampled_from(["One.", "Two.", "Three."]))
+whole_pairs = st.tuples(st.sampled_from("pqrst"), some_documents, some_documents)
+
+
+@given(st.lists(whole_pairs, max_size=12), st.lists(some_documents, max_size=3))
+def test_a_pair_that_is_kept_has_the_documents_that_came_with_it(given_pairs, given_documents):
+    """The invariant of the builder, for pairs that bring their documents, in any order and with any ids."""
+    builder = CorpusBuilder("c")
+    for each in given_documents:
+        builder.add_document("alone", each)
+    for name, source, target in given_pairs:
+        builder.add_whole_pair("whole", source, target, Pair(id=name, source=source.id, target=target.id))
+    result = builder.build()
+    first = {name: (source.texts, target.texts) for name, source, target in reversed(given_pairs)}
+    assert {p.id: (result.source_of(p).texts, result.target_of(p).texts) for p in result.pairs} == first
+    assert all(each.id == name for name, each in result.documents.items())
+    others = [p for p in given_pairs if (p[1].texts, p[2].texts) != first[p[0]]]
+    assert sum("second pair" in refusal.reason for refusal in result.refused) >= len(others)
+
+
+@given(st.lists(some_documents, max_size=6), st.lists(st.tuples(some_ids, some_ids), max_size=6))
+def test_a_pair_by_names_is_kept_only_where_each_name_stands_for_one_text(given_documents, named):
+    builder = CorpusBuilder("c")
+    for number, (source, target) in enumerate(named):
+        builder.add_pair("pairs", Pair(id=str(number), source=source, target=target))
+    for each in given_documents:
+        builder.add_document("documents", each)
+    texts: dict[str, set[str]] = {}
+    for each in given_documents:
+        texts.setdefault(each.id, set()).add(each.texts[0])
+    result = builder.build()
+    wanted = [str(number) for number, pair in enumerate(named) if all(len(texts.get(name, ())) == 1 for name in pair)]
+    assert [pair.id for pair in result.pairs] == wanted
+    assert len(result.refused) >= len(named) - len(wanted)
+
+
+def test_many_texts_under_one_id_take_no_time_to_speak_of():
+    builder = CorpusBuilder("c")
+    for number in range(3000):
+        pair = Pair(id=str(number), source="a", target="b")
+        builder.add_whole_pair("here", document("a", f"One {number}."), document("b", f"Two {number}."), pair)
+    result = builder.build()
+    assert (len(result.pairs), len(result.documents), result.notes[0].count) == (3000, 6000, 2 * 2999)
+    assert result.source_of(result.pairs[2999]).id == "a@3000"
 
 
 def test_line_separators_inside_sentences_do_not_end_a_line(tmp_path):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.corpus import Corpus, merge
-from abcdlink.drops import DropResult, LocalSource, State, open_source, read_ledger, scan, settle, take
-from abcdlink.drops import lines as drop_lines
+from abcdlink.corpus import Corpus
+from abcdlink.drops import DropResult, LocalSource, State, open_source, read_ledger, reading, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 from abcdlink.segmentation import get_segmenter
@@ -77,7 +76,7 @@ def test_without_settling_the_same_is_taken_again(drops):
 def test_files_of_subfolders_are_found_and_hidden_ones_are_not(drops):
     for name in ("b.jsonl", "2025/é 1.jsonl", ".hidden.jsonl", ".tmp/x.jsonl"):
         drops.put(name, line(name))
-    assert [file.name for file in scan(drops.source)] == ["2025/é 1.jsonl", "b.jsonl"]
+    assert [file.name for file in drops.source.files()] == ["2025/é 1.jsonl", "b.jsonl"]
     assert pairs(drops.run().corpus) == ["2025/é 1.jsonl", "b.jsonl"]
 
 
@@ -106,7 +105,7 @@ def test_a_file_that_changed_just_now_waits(drops):
 
 def test_a_file_that_changes_while_it_is_read_waits(drops, monkeypatch):
     drops.put("a.jsonl", line("p"))
-    stamps = iter(["other", *[scan(drops.source)[0].stamp] * 3])
+    stamps = iter(["other", *[drops.source.files()[0].stamp] * 3])
     monkeypatch.setattr(drops.source, "stamp", lambda _: next(stamps))
     assert [w.reason for w in drops.run().waiting] == ["it changes while it is read"]
     assert pairs(drops.run().corpus) == ["p"]
@@ -115,7 +114,7 @@ def test_a_file_that_changes_while_it_is_read_waits(drops, monkeypatch):
 def test_a_file_that_vanishes_waits(drops, monkeypatch):
     drops.put("a.jsonl", line("p"))
     drops.put("b.jsonl", line("q"))
-    files = scan(drops.source)
+    files = drops.source.files()
     (drops.root / "a.jsonl").unlink()
     monkeypatch.setattr(drops.source, "files", lambda: files)
     result = drops.run()
@@ -148,8 +147,7 @@ def test_new_content_under_a_name_is_a_new_version_of_what_changed_only(drops):
         ("added", "added-s", "t"),
     ]
     assert [(t.version, t.pairs, t.unchanged) for t in second.taken] == [(2, 2, 1)]
-    both = merge("all", [first.corpus, second.corpus])
-    assert (pairs(both), both.refused) == (["same", "text", "other", "text@2", "added"], [])
+    assert not first.corpus.documents.keys() & {"text-s@2", "added-s"}
     drops.put("a.jsonl", line("text", "Newest words."))
     assert pairs(drops.run().corpus) == ["text@3"]
 
@@ -188,8 +186,8 @@ def test_other_files_go_to_quarantine_once(drops):
 
 
 def test_a_line_that_is_too_long_is_quarantined_and_the_next_is_read(drops, monkeypatch):
-    monkeypatch.setattr(drop_lines, "MAX_LINE", 1000)
-    monkeypatch.setattr(drop_lines, "CHUNK", 64)
+    monkeypatch.setattr(reading, "MAX_LINE", 1000)
+    monkeypatch.setattr(reading, "CHUNK", 64)
     drops.put("a.jsonl", line("long", "x" * 5000) + line("p"))
     result = drops.run()
     assert (pairs(result.corpus), [q.length for q in result.quarantined]) == (["p"], [len(line("long", "x" * 5000))])
@@ -201,6 +199,17 @@ def test_conflicting_pairs_of_two_files_are_refused_and_counted(drops):
     result = drops.run()
     assert (pairs(result.corpus), len(result.corpus.refused)) == (["p"], 1)
     assert "b.jsonl, byte 0" in result.corpus.refused[0].where
+
+
+def test_documents_with_one_id_and_other_texts_stay_with_their_pairs(drops):
+    for pair, text in (("p", "The bridge reopened."), ("q", "Mayor quits.")):
+        value = {"pair": pair, "source": {"id": "a", "text": text}, "target": {"id": "b", "text": "Open again."}}
+        drops.put(f"{pair}.jsonl", json.dumps(value).encode() + b"\n")
+    corpus = drops.run().corpus
+    assert [(p.source, corpus.source_of(p).texts, p.target) for p in corpus.pairs] == [
+        ("a", ["The bridge reopened."], "b"),
+        ("a@2", ["Mayor quits."], "b"),
+    ]
 
 
 def test_a_large_file_is_taken_in_parts(drops):
@@ -251,7 +260,7 @@ def test_a_kill_at_any_write_loses_and_doubles_nothing(drops, monkeypatch, survi
         except KilledError:
             assert survived < 4
     stored.append(drops.run().corpus)
-    assert pairs(merge("all", stored)) == ["p", "q"]
+    assert dict.fromkeys(name for corpus in stored for name in pairs(corpus)) == dict.fromkeys(["p", "q"])
     assert drops.run().taken == []
     assert {name: e.pairs for name, e in read_ledger(drops.ledger).items()} == {"a.jsonl": 1, "b.jsonl": 1}
 
@@ -271,7 +280,7 @@ def test_memory_does_not_grow_with_the_file(drops):
 
 def test_missing_folder_and_missing_setting_are_clear_errors(tmp_path):
     with pytest.raises(InputError, match=r"drop folder .*nowhere is not there"):
-        scan(open_source(str(tmp_path / "nowhere")))
+        open_source(str(tmp_path / "nowhere")).files()
     with pytest.raises(InputError, match="no source of data drops is set"):
         open_source("")
 

@@ -71,7 +71,7 @@ def test_abcd_link_refuses_what_does_not_fit_and_keeps_the_rest(tmp_path):
         "text: Input should be a valid string",
         "document 'blank' has no text",
         "pair 'bare' has no object 'links'",
-        "pair 'word': the targets '0' are no list of sentence ids",
+        "pair 'word': the targets '0' are not a list of sentence ids",
         "target: Input should be a valid string",
         "pair 'typo' has the unknown field 'lins'",
         "pair 'good': link '0' to '77': sentence '77' of 'b' is not there",
@@ -143,7 +143,7 @@ def test_text_refuses_empty_and_undecodable_files_and_keeps_the_rest(tmp_path):
     assert [(Path(r.where).name, r.reason.removeprefix(str(tmp_path))) for r in corpus.refused] == [
         ("b.txt", "document 'b' has no sentences"),
         ("c.txt", "/c.txt is not UTF-8: byte 5 (line 2) is 0xff"),
-        ("d.txt", "/d.txt is not UTF-8: byte 0 (line 1) is 0xff"),
+        ("d.txt", "/d.txt holds NUL bytes: it is in UTF-16, or it is not text"),
     ]
 
 
@@ -196,16 +196,43 @@ def test_jsonl_refuses_lines_that_do_not_fit_and_keeps_the_rest(tmp_path):
     )
     with documents.open("a", encoding="utf-8") as file:
         file.write('{"id": \n\n{"id": "z", "text": "Last."}')
-    lines(tmp_path / "pairs.jsonl", {"source": "a", "target": "z", "links": {"0": [9]}}, {"source": "a"}, ["a", "z"])
+    lines(tmp_path / "pairs.jsonl", {"source": "z", "target": "z", "links": {"0": [9]}}, {"source": "a"}, ["a", "z"])
     corpus = load("jsonl", tmp_path)
     assert list(corpus.documents) == ["a", "z"]
-    assert [(p.id, p.links) for p in corpus.pairs] == [("a__z", None)]
+    assert [(p.id, p.links) for p in corpus.pairs] == [("z__z", None)]
     places = [r.where.rpartition("/")[2] for r in corpus.refused]
     assert places == [
         *(f"documents.jsonl, line {n}" for n in (2, 3, 4, 5, 6, 7, 8)),
         *(f"pairs.jsonl, line {n}" for n in (2, 3, 1)),
     ]
     assert reasons(corpus)[1] == "document 'b' needs either 'text' or 'sentences'"
+
+
+def test_jsonl_documents_with_one_id_and_other_texts_stay_with_their_pairs(tmp_path):
+    path = lines(
+        tmp_path / "p.jsonl",
+        *(
+            {
+                "pair": pair,
+                "source": {"id": "a", "sentences": [source]},
+                "target": {"id": "b", "sentences": [target]},
+                "links": {"0": ["0"]},
+            }
+            for pair, source, target in (
+                ("p1", "The bridge reopened.", "Bridge open again."),
+                ("p2", "The mayor resigned.", "Mayor quits."),
+                ("p3", "The mayor resigned.", "Bridge open again."),
+            )
+        ),
+    )
+    corpus = load("jsonl", path)
+    assert [(p.id, corpus.source_of(p).texts[0], corpus.target_of(p).texts[0]) for p in corpus.pairs] == [
+        ("p1", "The bridge reopened.", "Bridge open again."),
+        ("p2", "The mayor resigned.", "Mayor quits."),
+        ("p3", "The mayor resigned.", "Bridge open again."),
+    ]
+    assert list(corpus.documents) == ["a", "b", "a@2", "b@2"]
+    assert (corpus.refused, [(note.count, note.examples) for note in corpus.notes]) == ([], [(2, ("a@2", "b@2"))])
 
 
 def test_jsonl_single_file_holds_whole_pairs(tmp_path):

@@ -150,8 +150,55 @@ def test_ecb_plus_refuses_a_document_that_does_not_fit(ecb, broken, reason):
 
 def test_ecb_plus_refuses_a_validated_sentence_of_no_document(ecb):
     with (ecb / "ECBplus_coreference_sentences.csv").open("a", encoding="utf-8") as table:
-        table.write("3,1ecb,0\n")
-    assert reasons(load("ecb-plus", ecb)) == ["there is no document '3_1ecb'"]
+        table.write("3,1ecbplus,0\n3,1ecb,0\n3,1ecb,1\n")
+    corpus = load("ecb-plus", ecb)
+    assert reasons(corpus) == ["there is no document '3_1ecbplus'"]
+    # The older corpus is left out as a whole: one note, not a refusal for each row.
+    assert [(note.count, note.examples) for note in corpus.notes] == [(2, ("3_1ecb", "3_1ecb"))]
+
+
+def test_ecb_plus_as_released_drops_addresses_mirrored_links_and_the_older_corpus(tmp_path):
+    words = {"0": "http : //a", "1": "Shop burned", "2": "It burned again", "3": "Bob fled"}
+    first = ecb_document(
+        words,
+        mention(1, 5) + mention(2, 7) + mention(3, 10),
+        # The annotation names the second sentence first: its link is the one that stays.
+        coreference("ACT1", 2, 1) + coreference("ACT2", 3),
+    )
+    second = ecb_document(
+        {"0": "Fire took it", "1": "A blaze", "5": "He fled"},
+        mention(1, 1) + mention(2, 5) + mention(3, 7),
+        coreference("ACT1", 1, 2) + coreference("ACT2", 3),
+    )
+    rows = [f"1,{file},{n}" for file, ns in (("1ecbplus", "123"), ("2ecbplus", "015"), ("3ecb", "0")) for n in ns]
+    files(
+        tmp_path,
+        {
+            "ECB+/1/1_1ecbplus.xml": first,
+            "ECB+/1/1_2ecbplus.xml": second,
+            "ECB+/1/1_3ecb.xml": second,
+            "ECBplus_coreference_sentences.csv": "\n".join(["Topic,File,Sentence Number", *rows]),
+        },
+    )
+    full = load("ecb-plus", tmp_path)
+    assert full.pairs[0].links == {"1": ("0", "1"), "2": ("0", "1"), "3": ("5",)}
+    assert {pair.id for pair in full.pairs} == {"1_1ecbplus__1_2ecbplus", "1_1ecbplus__1_3ecb", "1_2ecbplus__1_3ecb"}
+    released = load("ecb-plus", tmp_path, as_released=True)
+    assert [(p.id, p.links) for p in released.pairs] == [
+        ("1_1ecbplus_1_2ecbplus", {"0": ("0",), "1": ("0", "1"), "2": ("2",)})
+    ]
+    assert [s.text for s in released.documents["1_1ecbplus"].sentences] == [
+        "Shop burned",
+        "It burned again",
+        "Bob fled",
+    ]
+    assert released.refused == []
+    assert [note.examples for note in released.notes] == [("1_3ecb",), ("ECB+/1/1_3ecb.xml",)]
+
+
+def test_a_variant_as_released_is_for_formats_that_have_one(tmp_path):
+    with pytest.raises(InputError, match="'text' has no released variant"):
+        load("text", files(tmp_path, {"a.txt": "One."}), as_released=True)
 
 
 def test_ecb_plus_without_its_table_is_one_clear_error(ecb):

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import read_json_object
+from abcdlink.corpus.formats.files import ImportSource, read_json_object
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
-from abcdlink.segmentation import Segmenter
 
 DOCS_FILE = "docs.json"
 LINKS_FILES = "*_links.json"
@@ -21,22 +20,22 @@ SIDES = ("doc1", "doc2")
 ENTRY_KEYS = {"doc1", "doc2", "links"}
 
 
-def read_abcd_link(source: Path, segmenter: Segmenter) -> Corpus:  # noqa: ARG001 - sentences are given
+def read_abcd_link(given: ImportSource) -> Corpus:
     """Read a folder with ``docs.json`` and any number of ``*_links.json``.
 
     The documents of a nested pair are named ``<pair>_doc1`` (source) and ``<pair>_doc2`` (target).
 
     Raises:
-        InputError: when ``docs.json`` is missing or a file is no JSON object with unique ids.
+        InputError: when ``docs.json`` is missing or a file is not a JSON object with unique ids.
     """
-    docs = source / DOCS_FILE
+    docs = given.path / DOCS_FILE
     if not docs.is_file():
         msg = f"{docs} is not there"
         raise InputError(msg, f"give the folder that holds {DOCS_FILE} and, if any, {LINKS_FILES}")
-    builder = CorpusBuilder(source.resolve().name)
-    nested = _read_documents(builder, docs)
-    for path in sorted(source.glob(LINKS_FILES)):
-        for pair_id, entry in read_json_object(path).items():
+    builder = CorpusBuilder(given.name)
+    nested = _read_documents(builder, docs, read_json_object(given.file(docs)))
+    for path in sorted(given.path.glob(LINKS_FILES)):
+        for pair_id, entry in read_json_object(given.file(path)).items():
             where = f"{path}, pair {pair_id!r}"
             with builder.refusing(where):
                 builder.add_pair(where, _pair(pair_id, entry, nested.pop(pair_id, None)))
@@ -45,10 +44,10 @@ def read_abcd_link(source: Path, segmenter: Segmenter) -> Corpus:  # noqa: ARG00
     return builder.build()
 
 
-def _read_documents(builder: CorpusBuilder, path: Path) -> dict[str, tuple[str, str]]:
+def _read_documents(builder: CorpusBuilder, path: Path, content: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """Add all documents; return the nested pairs with the names of their two documents."""
     nested = {}
-    for key, value in read_json_object(path).items():
+    for key, value in content.items():
         if _is_nested(value):
             names = (f"{key}_doc1", f"{key}_doc2")
             for name, side in zip(names, SIDES, strict=True):
@@ -89,6 +88,6 @@ def _pair(pair_id: str, entry: Any, nested: tuple[str, str] | None) -> Pair:  # 
 def _ids(pair_id: str, targets: Any) -> tuple[str, ...]:  # noqa: ANN401 - any JSON value
     """Read sentence ids, which may be numbers or strings, as strings."""
     if not isinstance(targets, list) or not all(isinstance(target, str | int) for target in targets):
-        msg = f"pair {pair_id!r}: the targets {targets!r} are no list of sentence ids"
+        msg = f"pair {pair_id!r}: the targets {targets!r} are not a list of sentence ids"
         raise InputError(msg, 'write them as ["5", "7"]')
     return tuple(str(target) for target in targets)

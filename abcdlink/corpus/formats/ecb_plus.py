@@ -1,12 +1,17 @@
 """Reads ECB+ (Cybulska and Vossen, 2014): news sentences that mention one event are linked.
 
 The distribution is a folder with ``ECB+/<topic>/<document>.xml`` and ``ECBplus_coreference_sentences.csv``,
-the table of sentences whose annotation was validated (columns Topic, File, Sentence Number). NEWS-ECB+ has
-only the documents named ``*ecbplus``; to get these alone, give a folder without the ``*ecb.xml`` files.
+the table of sentences whose annotation was validated (columns Topic, File, Sentence Number).
+
+NEWS-ECB+, as the authors of ABCD-Link released it, is a variant: only the documents named ``*ecbplus``; without
+the sentence that opens a document with its address; sentences numbered from 0 without gaps; pairs named
+``<source>_<target>``; and of two links (i, j) and (j, i) between the positions of two documents only the one that
+comes first in the order of the annotation. The released set lacks 692 links for the last reason.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -14,68 +19,79 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import read_bytes, read_table
-from abcdlink.corpus.lines import pair_name
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.formats.files import ImportSource, read_bytes, read_table
+from abcdlink.corpus.records import Corpus, Document, Note, Pair, Sentence, pair_name
 from abcdlink.errors import InputError
-from abcdlink.segmentation import Segmenter
 
 TEXTS = "ECB+"
 VALIDATED = "ECBplus_coreference_sentences.csv"
 COLUMNS = ("topic", "file", "sentence number")
 EVENTS = ("ACTION_", "NEG_ACTION_")
 CLUSTER = "CROSS_DOC_COREF"
+ADDRESS = re.compile(r"\s*(https?\s*:|www\s*\.)", re.IGNORECASE)
+OLDER, NEWER = "ecb", "ecbplus"
+"""Endings of the names of documents from the older corpus ECB and of those that ECB+ added."""
 
 
 class _Annotated(NamedTuple):
     document: Document
-    clusters: dict[str, set[str]]
-    """Cluster of events -> sentences that mention it."""
+    clusters: dict[str, dict[str, None]]
+    """Cluster of events -> sentences that mention it, both in the order of the annotation."""
 
 
-def read_ecb_plus(source: Path, segmenter: Segmenter) -> Corpus:  # noqa: ARG001 - sentences are given
+def read_ecb_plus(given: ImportSource) -> Corpus:
     """Read the distribution; a pair is two documents of a topic with at least one link.
 
     Two sentences are linked when both are validated and mention an event of one cross-document
     cluster. Documents are named after their files and sentences as in the files; the text is the
     tokens with blanks between. Of two documents, the source is the one whose name comes first.
+    The variant as released differs as the module says.
 
     Raises:
         InputError: when the texts or the table are missing, or the table cannot be read.
     """
-    paths = sorted((source / TEXTS).glob("*/*.xml"))
+    paths = sorted((given.path / TEXTS).glob("*/*.xml"))
+    if given.as_released:
+        paths = [path for path in paths if path.stem.endswith(NEWER)]
     if not paths:
-        msg = f"{source / TEXTS} holds no topic with .xml files"
+        msg = f"{given.path / TEXTS} holds no topic with .xml files"
         raise InputError(msg, f"give the folder of the distribution, which holds {TEXTS} and {VALIDATED}")
-    builder = CorpusBuilder(source.resolve().name)
-    validated = _read_validated(builder, source / VALIDATED, {path.stem for path in paths})
+    builder = CorpusBuilder(given.name)
+    validated = _read_validated(builder, given.file(given.path / VALIDATED), {path.stem for path in paths})
     topics: dict[str, list[_Annotated]] = {}
     for path in paths:
         with builder.refusing(str(path)):
-            read = _read_document(builder, path, validated.get(path.stem, set()))
+            read = _read_document(builder, given.file(path), validated.get(path.stem, set()))
+            if given.as_released:
+                read = _as_released(read)
             builder.add_document(str(path), read.document)
             topics.setdefault(path.parent.name, []).append(read)
     for read_documents in topics.values():
         for first, second in combinations(sorted(read_documents, key=lambda read: read.document.id), 2):
-            if links := _links(first, second):
-                one, other = first.document.id, second.document.id
-                builder.add_pair(
-                    f"{source}, {one} and {other}",
-                    Pair(id=pair_name(one, other), source=one, target=other, links=links),
-                )
+            one, other = first.document.id, second.document.id
+            name = f"{one}_{other}" if given.as_released else pair_name(one, other)
+            if links := _links(first, second, once=given.as_released):
+                pair = Pair(id=name, source=one, target=other, links=links)
+                builder.add_pair(f"{given.path}, {one} and {other}", pair)
     return builder.build()
 
 
 def _read_validated(builder: CorpusBuilder, path: Path, documents: set[str]) -> dict[str, set[str]]:
     """Return document -> its validated sentences."""
     validated: dict[str, set[str]] = {}
+    left_out = []
+    without_older = not any(name.endswith(OLDER) for name in documents)
     for where, cells in read_table(path, COLUMNS):
         topic, file, sentence = (cells[column] for column in COLUMNS)
         name = f"{topic}_{file}"
-        if name not in documents:
-            builder.refuse(where, f"there is no document {name!r}", "add its file or remove the row")
-        else:
+        if name in documents:
             validated.setdefault(name, set()).add(sentence)
+        elif name.endswith(OLDER) and without_older:
+            left_out.append(name)
+        else:
+            builder.refuse(where, f"there is no document {name!r}", "add its file or remove the row")
+    if left_out:
+        builder.note(Note.of(f"rows of {path.name} for documents of the older corpus, which is left out", left_out))
     return validated
 
 
@@ -88,14 +104,26 @@ def _read_document(builder: CorpusBuilder, path: Path, validated: set[str]) -> _
         words.setdefault(sentence, []).append((token.text or "").strip())
         sentence_of[_attribute(path, token, "t_id")] = sentence
     sentences = tuple(Sentence(id=name, text=" ".join(tokens)) for name, tokens in words.items())
-    clusters: dict[str, set[str]] = {}
+    clusters: dict[str, dict[str, None]] = {}
     for cluster, anchor in _event_mentions(path, root):
         if anchor not in sentence_of:
             reason = f"a mention of {cluster!r} names the token {anchor!r}, which is not there"
             builder.refuse(str(path), reason, "take the file from the distribution")
         elif sentence_of[anchor] in validated:
-            clusters.setdefault(cluster, set()).add(sentence_of[anchor])
+            clusters.setdefault(cluster, {})[sentence_of[anchor]] = None
     return _Annotated(Document(id=path.stem, sentences=sentences), clusters)
+
+
+def _as_released(read: _Annotated) -> _Annotated:
+    """Leave out the address that opens the document, and number the sentences from 0."""
+    sentences = read.document.sentences
+    rest = sentences[1:] if ADDRESS.match(sentences[0].text) else sentences
+    new_id = {sentence.id: str(index) for index, sentence in enumerate(rest)}
+    numbered = tuple(Sentence(id=new_id[sentence.id], text=sentence.text) for sentence in rest)
+    clusters = {
+        cluster: {new_id[name]: None for name in names if name in new_id} for cluster, names in read.clusters.items()
+    }
+    return _Annotated(Document(id=read.document.id, sentences=numbered), clusters)
 
 
 def _parse(path: Path) -> ET.Element:
@@ -136,15 +164,21 @@ def _attribute(path: Path, element: ET.Element, name: str) -> str:
     return value
 
 
-def _links(first: _Annotated, second: _Annotated) -> dict[str, tuple[str, ...]]:
-    """Return source sentence -> target sentences, both in the order of their documents."""
-    found: dict[str, set[str]] = {}
-    for cluster in first.clusters.keys() & second.clusters.keys():
-        for source in first.clusters[cluster]:
-            found.setdefault(source, set()).update(second.clusters[cluster])
-    position = second.document.position
-    return {
-        sentence.id: tuple(sorted(found[sentence.id], key=position.__getitem__))
-        for sentence in first.document.sentences
-        if sentence.id in found
-    }
+def _links(first: _Annotated, second: _Annotated, *, once: bool) -> dict[str, tuple[str, ...]]:
+    """Return source sentence -> target sentences, both in the order of their documents.
+
+    ``once``: of two links (i, j) and (j, i) between positions, only the one that the annotation has first.
+    """
+    sources, targets = first.document.position, second.document.position
+    found: dict[tuple[int, int], tuple[str, str]] = {}
+    for cluster, mentions in first.clusters.items():
+        for source in mentions:
+            for target in second.clusters.get(cluster, ()):
+                at = sources[source], targets[target]
+                if not (once and at[::-1] in found):
+                    found[at] = source, target
+    links: dict[str, tuple[str, ...]] = {}
+    for at in sorted(found):
+        source, target = found[at]
+        links[source] = (*links.get(source, ()), target)
+    return links

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import read_json_object, read_table
-from abcdlink.corpus.lines import pair_name
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.formats.files import ImportSource, read_json_object, read_table
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence, pair_name
 from abcdlink.errors import InputError
-from abcdlink.segmentation import Segmenter
 
 TABLES = "*/linking/*.csv"
 SENTENCES = "span_nodes"
@@ -29,35 +27,35 @@ class _Text(NamedTuple):
     """Node -> sentence id."""
 
 
-def read_f1000rd(source: Path, segmenter: Segmenter) -> Corpus:  # noqa: ARG001 - sentences are given
+def read_f1000rd(given: ImportSource) -> Corpus:
     """Read all submissions of a folder; a pair stands where at least one link does.
 
     Raises:
         InputError: when the folder holds no submission with a linking table.
     """
-    tables = sorted(source.glob(TABLES))
+    tables = sorted(given.path.glob(TABLES))
     if not tables:
-        msg = f"{source} holds no submission with linking/*.csv"
+        msg = f"{given.path} holds no submission with linking/*.csv"
         raise InputError(msg, "give the folder whose subfolders have v1.json, reviews and linking")
-    builder = CorpusBuilder(source.resolve().name)
+    builder = CorpusBuilder(given.name)
     for table in tables:
         with builder.refusing(str(table)):
-            _read_pair(builder, table)
+            _read_pair(builder, given, table)
     return builder.build()
 
 
-def _read_pair(builder: CorpusBuilder, table: Path) -> None:
-    links = _agreed_links(builder, table)
+def _read_pair(builder: CorpusBuilder, given: ImportSource, table: Path) -> None:
+    links = _agreed_links(builder, given, table)
     if not links:
         return
     submission = table.parent.parent
-    review = _read_text(submission / "reviews" / f"{table.stem}.json", table.stem)
-    paper = _read_text(submission / "v1.json", submission.name)
+    review = _read_text(given, submission / "reviews" / f"{table.stem}.json", table.stem)
+    paper = _read_text(given, submission / "v1.json", submission.name)
     found: dict[str, list[str]] = {}
     for where, source, target in links:
         absent = [node for node, text in ((source, review), (target, paper)) if node not in text.id_of]
         if absent:
-            builder.refuse(where, f"there is no sentence {absent[0]!r}", "mend the id or remove the row")
+            builder.refuse(where, f"there is no sentence {absent[0]!r}", "correct the id or remove the row")
         else:
             found.setdefault(review.id_of[source], []).append(paper.id_of[target])
     if found:
@@ -67,13 +65,13 @@ def _read_pair(builder: CorpusBuilder, table: Path) -> None:
         builder.add_whole_pair(str(table), review.document, paper.document, pair)
 
 
-def _agreed_links(builder: CorpusBuilder, table: Path) -> list[tuple[str, str, str]]:
+def _agreed_links(builder: CorpusBuilder, given: ImportSource, table: Path) -> list[tuple[str, str, str]]:
     """Return (where, review node, paper node) of the rows on which both main annotators say 1.
 
     The other rows, some of which name whole paragraphs, are left out by definition.
     """
     agreed = []
-    for where, cells in read_table(table, (*SIDES, *MAIN_ANNOTATORS)):
+    for where, cells in read_table(given.file(table), (*SIDES, *MAIN_ANNOTATORS)):
         votes = [cells[column] for column in MAIN_ANNOTATORS]
         try:
             linked = all(vote and float(vote) == 1 for vote in votes)
@@ -89,8 +87,8 @@ def _agreed_links(builder: CorpusBuilder, table: Path) -> list[tuple[str, str, s
     return agreed
 
 
-def _read_text(path: Path, name: str) -> _Text:
-    nodes = read_json_object(path).get(SENTENCES)
+def _read_text(given: ImportSource, path: Path, name: str) -> _Text:
+    nodes = read_json_object(given.file(path)).get(SENTENCES)
     if not isinstance(nodes, list) or not all(map(_is_sentence, nodes)):
         msg = f"{path} has no list {SENTENCES!r} of objects with the strings 'ix' and 'content'"
         raise InputError(msg, "take the file from the distribution")

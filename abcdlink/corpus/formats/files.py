@@ -5,12 +5,50 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from abcdlink.corpus.plain_text import PlainText
 from abcdlink.errors import InputError
 from abcdlink.store import decode
+
+
+class ImportSource:
+    """What is imported: where it is, how its plain text is read, and which of its files were read.
+
+    Args:
+        path: a folder or file.
+        texts: turns plain text into documents.
+        as_released: make the variant of a data set that its authors released, where a format has one.
+    """
+
+    def __init__(self, path: Path, texts: PlainText, *, as_released: bool = False) -> None:
+        self.path, self.texts, self.as_released = path, texts, as_released
+        self._read: set[Path] = set()
+
+    @property
+    def name(self) -> str:
+        """The name of the corpus: the folder's, or the file's without its ending."""
+        resolved = self.path.resolve()
+        return resolved.stem if self.path.is_file() else resolved.name
+
+    def file(self, path: Path) -> Path:
+        """Note that a file is read, and return its path; the other files are named after the import."""
+        self._read.add(path)
+        return path
+
+    def not_read(self) -> list[str]:
+        """Return the names of the files of a folder that nothing has read, without hidden ones."""
+        if not self.path.is_dir():
+            return []
+        found = []
+        for folder, subfolders, files in os.walk(self.path):
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+            paths = (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+            found += [path.relative_to(self.path).as_posix() for path in paths if path not in self._read]
+        return found
 
 
 def read_bytes(path: Path) -> bytes:
@@ -23,15 +61,19 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file; ``InputError`` when it cannot be read or is no UTF-8."""
-    return decode(read_bytes(path), str(path))
+    """Read a UTF-8 text file; ``InputError`` when it cannot be read, is not UTF-8 or holds NUL bytes."""
+    data = read_bytes(path)
+    if b"\0" in data:
+        msg = f"{path} holds NUL bytes: it is in UTF-16, or it is not text"
+        raise InputError(msg, "save the file as UTF-8")
+    return decode(data, str(path))
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
     """Read a JSON file whose top level is an object.
 
     Raises:
-        InputError: when the file cannot be read, is no UTF-8 or no JSON object, or a key occurs
+        InputError: when the file cannot be read, is not UTF-8 or not a JSON object, or a key occurs
             twice in one object (Python would keep the last and drop the first silently).
     """
 
@@ -48,7 +90,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
         value = json.loads(read_text(path), object_pairs_hook=unique)
     except (json.JSONDecodeError, RecursionError) as error:
         msg = f"{path} is not JSON: {error}"
-        raise InputError(msg, "mend the file at that place") from None
+        raise InputError(msg, "correct the file at that place") from None
     if not isinstance(value, dict):
         msg = f"{path} holds a {type(value).__name__}, not an object of named parts"
         raise InputError(msg, "see the layout of the released data")
@@ -56,13 +98,13 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 
 def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield where each row of a CSV file stands, and its cells by column.
+    """Yield where each row of a CSV file is, and its cells by column.
 
     Columns may stand in any order; names are lower-cased, names and cells stripped, and a cell
     that is not there is empty.
 
     Raises:
-        InputError: when the file cannot be read, is no UTF-8 or no CSV, or lacks a required column.
+        InputError: when the file cannot be read, is not UTF-8 or not CSV, or lacks a required column.
     """
     rows = csv.DictReader(io.StringIO(read_text(path), newline=""))
     try:

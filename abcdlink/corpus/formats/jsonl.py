@@ -1,58 +1,130 @@
 """Reads JSON Lines: a folder with ``documents.jsonl`` and ``pairs.jsonl``, or one file of whole pairs.
 
-Documents may be whole texts, which are cut into sentences, or lists of sentences. Our own corpus
-layout is a special case of the folder. Lines that do not fit are refused one by one.
+Documents are whole texts, which are cut into sentences, or lists of sentences. Our own corpus layout is a
+special case of the folder. Lines that do not fit are refused one by one. Data drops hold whole pairs too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, model_validator
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import read_text
-from abcdlink.corpus.lines import DocumentLine, DropLine, PairLine
-from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.formats.files import ImportSource, read_text
+from abcdlink.corpus.plain_text import PlainText
+from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Record, Sentence, pair_name
 from abcdlink.errors import InputError
-from abcdlink.segmentation import Segmenter
+
+Id = Annotated[str, Field(min_length=1)]
 
 
-def read_jsonl(source: Path, segmenter: Segmenter) -> Corpus:
+class Line(Record):
+    """Base of the lines: ids may be numbers, which are read as strings."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class SentenceLine(Line):
+    """A sentence with its id."""
+
+    id: Id
+    text: str
+
+
+class DocumentLine(Line):
+    """A document as whole ``text`` or as ``sentences`` (texts, or objects with ``id`` and ``text``)."""
+
+    id: Id
+    text: str | None = None
+    sentences: tuple[str | SentenceLine, ...] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.text is None) == (self.sentences is None):
+            msg = f"document {self.id!r} needs either 'text' or 'sentences'"
+            raise InputError(msg, "give one of the two")
+        return self
+
+    def document(self, texts: PlainText) -> Document:
+        """Return the document, cut into sentences where it came as text; bare sentences get the ids 0, 1, 2 ..."""
+        if self.sentences is None:
+            return texts.document(self.id, self.text or "")
+        sentences = (
+            Sentence(id=str(index), text=line) if isinstance(line, str) else Sentence(id=line.id, text=line.text)
+            for index, line in enumerate(self.sentences)
+        )
+        return Document(id=self.id, sentences=tuple(sentences))
+
+
+class PairLine(Line):
+    """A pair over documents that stand elsewhere; without an ``id`` it is named ``<source>__<target>``."""
+
+    id: Id | None = None
+    source: Id
+    target: Id
+    kind: PairKind = PairKind.NATURAL
+    links: dict[str, tuple[str, ...]] | None = None
+
+    def pair(self) -> Pair:
+        """Return the pair."""
+        name = self.id or pair_name(self.source, self.target)
+        return Pair(id=name, source=self.source, target=self.target, kind=self.kind, links=self.links)
+
+
+class DropLine(Line):
+    """A pair with both of its documents; ``pair`` is its id."""
+
+    pair: Id
+    source: DocumentLine
+    target: DocumentLine
+    kind: PairKind = PairKind.NATURAL
+    links: dict[str, tuple[str, ...]] | None = None
+
+    def records(self, texts: PlainText) -> tuple[Document, Document, Pair]:
+        """Return source document, target document and pair."""
+        pair = Pair(id=self.pair, source=self.source.id, target=self.target.id, kind=self.kind, links=self.links)
+        return self.source.document(texts), self.target.document(texts), pair
+
+
+def read_jsonl(given: ImportSource) -> Corpus:
     """Read a folder (``pairs.jsonl`` may be missing) or one ``.jsonl`` file of whole pairs.
 
     Raises:
-        InputError: when the folder has no ``documents.jsonl``, or a file is no UTF-8.
+        InputError: when the folder has no ``documents.jsonl``, or a file is not UTF-8.
     """
-    builder = CorpusBuilder(source.resolve().stem if source.is_file() else source.resolve().name)
-    if source.is_file():
-        _read_whole_pairs(builder, source, segmenter)
+    builder = CorpusBuilder(given.name)
+    if given.path.is_file():
+        _read_whole_pairs(builder, given)
     else:
-        _read_folder(builder, source, segmenter)
+        _read_folder(builder, given)
     return builder.build()
 
 
-def _read_whole_pairs(builder: CorpusBuilder, path: Path, segmenter: Segmenter) -> None:
-    for where, line in _lines(path):
+def _read_whole_pairs(builder: CorpusBuilder, given: ImportSource) -> None:
+    for where, line in _lines(given, given.path):
         with builder.refusing(where):
-            builder.add_whole_pair(where, *DropLine.model_validate_json(line).records(segmenter))
+            builder.add_whole_pair(where, *DropLine.model_validate_json(line).records(given.texts))
 
 
-def _read_folder(builder: CorpusBuilder, folder: Path, segmenter: Segmenter) -> None:
-    documents, pairs = folder / "documents.jsonl", folder / "pairs.jsonl"
+def _read_folder(builder: CorpusBuilder, given: ImportSource) -> None:
+    documents, pairs = given.path / "documents.jsonl", given.path / "pairs.jsonl"
     if not documents.is_file():
         msg = f"{documents} is not there"
         raise InputError(msg, "give a folder with documents.jsonl and pairs.jsonl, or one .jsonl file of whole pairs")
-    for where, line in _lines(documents):
+    for where, line in _lines(given, documents):
         with builder.refusing(where):
-            builder.add_document(where, DocumentLine.model_validate_json(line).document(segmenter))
+            builder.add_document(where, DocumentLine.model_validate_json(line).document(given.texts))
     if pairs.is_file():
-        for where, line in _lines(pairs):
+        for where, line in _lines(given, pairs):
             with builder.refusing(where):
                 builder.add_pair(where, PairLine.model_validate_json(line).pair())
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield where a line stands and its content; blank lines are passed over."""
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+def _lines(given: ImportSource, path: Path) -> Iterator[tuple[str, str]]:
+    """Yield where a line is and its content; blank lines are skipped."""
+    for number, line in enumerate(read_text(given.file(path)).split("\n"), start=1):
         if line.strip():
             yield f"{path}, line {number}", line

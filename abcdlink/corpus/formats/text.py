@@ -1,68 +1,102 @@
-"""Reads a folder of plain text files, one document a file.
+"""Reads a folder of plain text files, one document per file.
 
 A document is named by its path below the folder without ``.txt``. The pairs come from ``pairs.csv``
 (columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ``.txt``) where there
-is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``.
+is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``. Upper and lower case matter
+only where two names differ in nothing else.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import read_table, read_text
-from abcdlink.corpus.lines import pair_name
-from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.corpus.formats.files import ImportSource, read_table, read_text
+from abcdlink.corpus.records import Corpus, Pair, pair_name
 from abcdlink.errors import InputError
-from abcdlink.segmentation import Segmenter
 
 PAIRS_FILE = "pairs.csv"
 SUFFIX = ".txt"
 SOURCE, TARGET = ".source", ".target"
 
 
-def read_text_folder(source: Path, segmenter: Segmenter) -> Corpus:
+def read_text_folder(given: ImportSource) -> Corpus:
     """Read all ``.txt`` files of a folder and its subfolders; unreadable and empty ones are refused.
 
     Raises:
-        InputError: when the source is no folder or has no text file, or ``pairs.csv`` cannot be
+        InputError: when the source is not a folder or has no text file, or ``pairs.csv`` cannot be
             read as a table with the columns ``source`` and ``target``.
     """
-    paths = sorted(source.rglob(f"*{SUFFIX}")) if source.is_dir() else []
+    folder = given.path
+    paths = sorted(path for path in folder.rglob("*") if _ends_with(path.name, SUFFIX)) if folder.is_dir() else []
     if not paths:
-        msg = f"{source} is no folder with {SUFFIX} files"
+        msg = f"{folder} is not a folder with {SUFFIX} files"
         raise InputError(msg, f"put one {SUFFIX} file per document into a folder and give that folder")
-    builder = CorpusBuilder(source.resolve().name)
-    names = [path.relative_to(source).as_posix().removesuffix(SUFFIX) for path in paths]
+    builder = CorpusBuilder(given.name)
+    names = [path.relative_to(folder).as_posix()[: -len(SUFFIX)] for path in paths]
     for name, path in zip(names, paths, strict=True):
         with builder.refusing(str(path)):
-            builder.add_document(str(path), segmenter.document(name, read_text(path)))
-    if (source / PAIRS_FILE).exists():
-        _pairs_from_table(builder, source / PAIRS_FILE)
+            builder.add_document(str(path), given.texts.document(name, read_text(given.file(path))))
+    tables = [path for path in sorted(folder.iterdir()) if path.name.casefold() == PAIRS_FILE]
+    if tables:
+        _pairs_from_table(builder, given, tables[0], _Names(names))
     else:
         _pairs_from_names(builder, names)
     return builder.build()
 
 
-def _pairs_from_table(builder: CorpusBuilder, path: Path) -> None:
-    for where, cells in read_table(path, ("source", "target")):
-        _pair_from_row(builder, where, cells)
+class _Names:
+    """Finds a name as it is written, else the only one that differs from it in case alone."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._exact = set(names)
+        self._folded = defaultdict(set)
+        for name in self._exact:
+            self._folded[name.casefold()].add(name)
+
+    def find(self, name: str) -> str:
+        """Return the name that is meant; the same one when there is none."""
+        alike = self._folded.get(name.casefold(), ())
+        return name if name in self._exact or len(alike) != 1 else next(iter(alike))
 
 
-def _pair_from_row(builder: CorpusBuilder, where: str, values: dict[str, str]) -> None:
-    source, target = (values[side].removesuffix(SUFFIX) for side in ("source", "target"))
-    if not source or not target:
-        builder.refuse(where, "the source or the target is blank", "fill it in or remove the row")
-    else:
-        name = values.get("id") or pair_name(source, target)
-        builder.add_pair(where, Pair(id=name, source=source, target=target))
+def _pairs_from_table(builder: CorpusBuilder, given: ImportSource, path: Path, names: _Names) -> None:
+    for where, cells in read_table(given.file(path), ("source", "target")):
+        source, target = (names.find(_without(cells[side], SUFFIX)) for side in ("source", "target"))
+        if not source or not target:
+            builder.refuse(where, "the source or the target is blank", "fill it in or remove the row")
+        else:
+            builder.add_pair(where, Pair(id=cells.get("id") or pair_name(source, target), source=source, target=target))
 
 
 def _pairs_from_names(builder: CorpusBuilder, names: list[str]) -> None:
+    sources, targets = _by_pair(builder, names, SOURCE), _by_pair(builder, names, TARGET)
+    # Names that differ in case match only where neither has a counterpart of its own.
+    lone_sources, lone_targets = _Names(sources.keys() - targets.keys()), _Names(targets.keys() - sources.keys())
+    for pair, source in sources.items():
+        found = pair if pair in targets else lone_targets.find(pair)
+        builder.add_pair(f"{source}{SUFFIX}", Pair(id=pair, source=source, target=targets.get(found, pair + TARGET)))
+    for pair, target in targets.items():
+        if pair not in sources and lone_sources.find(pair) not in sources:
+            reason = f"there is no {pair}{SOURCE}{SUFFIX} to pair it with"
+            builder.refuse(f"{target}{SUFFIX}", reason, "add the file, or name the pairs in pairs.csv")
+
+
+def _by_pair(builder: CorpusBuilder, names: list[str], ending: str) -> dict[str, str]:
+    """Return pair -> name of its document on one side."""
+    found: dict[str, str] = {}
     for name in names:
-        if name.endswith(SOURCE):
-            pair = name.removesuffix(SOURCE)
-            builder.add_pair(f"{name}{SUFFIX}", Pair(id=pair, source=name, target=pair + TARGET))
-        elif name.endswith(TARGET) and name.removesuffix(TARGET) + SOURCE not in names:
-            reason = f"there is no {name.removesuffix(TARGET)}{SOURCE}{SUFFIX} to pair it with"
-            builder.refuse(f"{name}{SUFFIX}", reason, "add the file, or name the pairs in pairs.csv")
+        if _ends_with(name, ending) and found.setdefault(_without(name, ending), name) != name:
+            reason = f"its name differs from {found[_without(name, ending)]}{SUFFIX} only in case"
+            builder.refuse(f"{name}{SUFFIX}", reason, "give every file its own name")
+    return found
+
+
+def _ends_with(name: str, ending: str) -> bool:
+    return name.casefold().endswith(ending)
+
+
+def _without(name: str, ending: str) -> str:
+    return name[: -len(ending)] if _ends_with(name, ending) else name

@@ -1,0 +1,155 @@
+"""Turns plain text into documents: entities are decoded, wrapped lines joined, sentences cut."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import pairwise
+
+from abcdlink.corpus.records import Document, Note
+from abcdlink.segmentation import Segmenter
+
+ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+"""An HTML entity with its semicolon; without one, ``?a=1&copy=2`` would turn into a copyright sign."""
+
+LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
+BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
+ENDED = re.compile("[.!?…。！？।۔؟։።｡][)\\]\"'”’»」』）]*$")  # noqa: RUF001 - ends of sentences in many scripts
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+"""Characters of scripts that put no spaces between words."""
+
+RAGGED = 0.85
+"""A line counts as full when the next word would not fit into this share of the longest line."""
+
+
+class Lines(StrEnum):
+    """What the end of a line means: ``keep`` ends a sentence, ``join`` only wraps it, ``auto`` looks at the text."""
+
+    AUTO = "auto"
+    JOIN = "join"
+    KEEP = "keep"
+
+
+class PlainText:
+    """Reads whole texts as documents and counts what it changed in them.
+
+    Args:
+        segmenter: cuts the text into sentences; the end of a line is always one for it.
+        lines: what the end of a line means; a blank line, a bullet and an indented line always begin anew.
+        entities: whether HTML entities (``&mdash;``) become the characters that they stand for.
+    """
+
+    def __init__(self, segmenter: Segmenter, lines: Lines = Lines.AUTO, *, entities: bool = True) -> None:
+        self.segmenter, self.lines, self.entities = segmenter, lines, entities
+        self._joined: list[str] = []
+        self._kept: list[str] = []
+        self._decoded: list[str] = []
+
+    def document(self, document_id: str, text: str) -> Document:
+        """Return the text as a document with the sentence ids 0, 1, 2 ...; ``InputError`` when it is blank."""
+        if self.entities:
+            decoded = decode_entities(text)
+            if decoded != text:
+                self._decoded.append(document_id)
+            text = decoded
+        joined = join_lines(text, self.lines)
+        if joined != text:
+            self._joined.append(document_id)
+        elif LINE_END.search(text.strip()):
+            self._kept.append(document_id)
+        return self.segmenter.document(document_id, joined)
+
+    def notes(self) -> list[Note]:
+        """Say in how many documents entities were decoded, lines joined, and lines taken for sentences."""
+        found = {
+            "documents with HTML entities, which were decoded": self._decoded,
+            "documents with wrapped lines, which were joined within paragraphs": self._joined,
+            "documents in which the end of a line ends a sentence": self._kept,
+        }
+        return [Note.of(what, documents) for what, documents in found.items() if documents]
+
+
+def decode_entities(text: str) -> str:
+    """Replace the HTML entities in a text once, so that ``&amp;lt;`` becomes ``&lt;``; unknown ones stay."""
+    return ENTITY.sub(lambda match: html.unescape(match.group()), text)
+
+
+def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
+    r"""Join the lines of each paragraph where they are only wrapped; paragraphs then end with ``\n``.
+
+    ``auto`` joins when at least as many lines break off in the middle of a sentence as end with one.
+    A line that breaks off has no final punctuation and is followed by a lower-case letter; in scripts without
+    case, by any letter that would not have fitted onto it. In a text whose lines are joined, a short line without
+    final punctuation stays apart: it is a headline or a byline. Only white space changes.
+    """
+    if lines is Lines.KEEP or not LINE_END.search(text):
+        return text
+    paragraphs = list(_paragraphs(text))
+    if lines is Lines.AUTO and not _is_wrapped(paragraphs):
+        return text
+    return "\n".join(line for paragraph in paragraphs for line in _joined(paragraph, always=lines is Lines.JOIN))
+
+
+def _paragraphs(text: str) -> Iterator[list[str]]:
+    """Yield the stripped lines of each paragraph; a blank line, a bullet or a deeper indentation begins one."""
+    paragraph: list[str] = []
+    indent, in_item = 0, False
+    for raw in LINE_END.split(text):
+        line = raw.strip()
+        depth = len(raw) - len(raw.lstrip())
+        bullet = BULLET.match(line) is not None
+        if paragraph and (not line or bullet or (depth > indent and not in_item)):
+            yield paragraph
+            paragraph = []
+        if line:
+            if not paragraph:
+                in_item = bullet
+            paragraph.append(line)
+            indent = depth
+    if paragraph:
+        yield paragraph
+
+
+def _is_wrapped(paragraphs: list[list[str]]) -> bool:
+    broken = broken_caseless = ended = 0
+    for paragraph in paragraphs:
+        width = max(map(len, paragraph))
+        for line, following in pairwise(paragraph):
+            if ENDED.search(line):
+                ended += 1
+            elif following[0].islower():
+                broken += 1
+            elif following[0].isalpha() and not following[0].isupper():
+                broken_caseless += _is_full(line, following, width)
+    # One full line is no evidence: the longest line of a paragraph is always full.
+    broken += broken_caseless if broken_caseless > 1 else 0
+    return broken > 0 and broken >= ended
+
+
+def _joined(paragraph: list[str], *, always: bool) -> Iterator[str]:
+    width = max(map(len, paragraph))
+    text = last = paragraph[0]
+    for line in paragraph[1:]:
+        if always or line[0].islower() or _is_full(last, line, width):
+            text = _glued(text, line)
+        else:
+            yield text
+            text = line
+        last = line
+    yield text
+
+
+def _is_full(line: str, following: str, width: int) -> bool:
+    """Tell whether the first word of the next line would not have fitted onto this one."""
+    first = 1 if UNSPACED.match(following) else 1 + len(following.split(maxsplit=1)[0])
+    return len(line) + first > RAGGED * width
+
+
+def _glued(text: str, line: str) -> str:
+    if text.endswith("\u00ad"):  # a soft hyphen is there for the wrapping alone
+        return text[:-1] + line
+    divided = text.endswith("-") and not text.endswith(" -") and line[0].islower()
+    unspaced = UNSPACED.match(text[-1]) and UNSPACED.match(line)
+    return text + ("" if divided or unspaced else " ") + line

@@ -1,0 +1,152 @@
+"""Reads a drop file line by line, whatever its size: new pairs, pairs that are known already, bad lines."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from pydantic import ValidationError
+
+from abcdlink.corpus.builder import first_problem
+from abcdlink.corpus.formats.jsonl import DropLine
+from abcdlink.corpus.plain_text import PlainText
+from abcdlink.corpus.records import Document, Pair, Record
+from abcdlink.drops.ledger import Entry, Known, Quarantined
+from abcdlink.errors import InputError
+
+CHUNK = 1 << 20
+MAX_LINE = 16 << 20
+"""Bytes of the longest line that is read; a longer one is no pair of documents but another format."""
+
+EXCERPT = 40
+"""Bytes shown before and after a bad byte."""
+
+
+class BadLineError(InputError):
+    """A line that cannot be used: ``offset`` bytes from the line's start, with the bytes around it."""
+
+    def __init__(self, problem: str, mend: str, offset: int = 0, excerpt: str = "") -> None:
+        super().__init__(problem, mend)
+        self.offset, self.excerpt = offset, excerpt
+
+
+class FileLine(NamedTuple):
+    """A line with its end: ``data`` is cut off after ``MAX_LINE`` bytes, ``length`` is not."""
+
+    offset: int
+    data: bytes
+    length: int
+
+
+def fingerprint(file: IO[bytes]) -> tuple[str, bool]:
+    r"""Return the SHA-256 of a stream and whether its last byte ends a line (``\n``)."""
+    digest, last = hashlib.sha256(), b""
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+        last = chunk[-1:]
+    return digest.hexdigest(), last == b"\n"
+
+
+def lines(file: IO[bytes], offset: int) -> Iterator[FileLine]:
+    r"""Yield the lines of a stream that begins at ``offset``; only ``\n`` ends a line."""
+    while data := file.readline(MAX_LINE):
+        length, part = len(data), data
+        while part and not part.endswith(b"\n"):
+            part = file.readline(CHUNK)
+            length += len(part)
+        yield FileLine(offset, data, length)
+        offset += length
+
+
+def parse(line: FileLine) -> DropLine | None:
+    """Read one line; a blank one is ``None``.
+
+    Raises:
+        BadLineError: when it is too long, no UTF-8, no JSON or no pair.
+    """
+    if line.length > len(line.data):
+        msg = f"the line is longer than {MAX_LINE} bytes"
+        raise BadLineError(msg, "write one pair a line, each line ended by \\n")
+    mark = len(codecs.BOM_UTF8) if line.offset == 0 and line.data.startswith(codecs.BOM_UTF8) else 0
+    try:
+        text = line.data[mark:].decode()
+    except UnicodeDecodeError as error:
+        start = error.start + mark
+        msg = f"byte 0x{line.data[start]:02x} is not UTF-8"
+        raise BadLineError(msg, "save the file as UTF-8", start, _excerpt(line.data, start)) from None
+    try:
+        return DropLine.model_validate_json(text) if text.strip() else None
+    except ValidationError as error:
+        mend = 'write {"pair": id, "source": {"id": ..., "text": ...}, "target": {"id": ..., "text": ...}}'
+        raise BadLineError(first_problem(error), mend, excerpt=_excerpt(line.data, 0)) from None
+    except InputError as error:
+        raise BadLineError(error.problem, error.mend, excerpt=_excerpt(line.data, 0)) from None
+
+
+def _excerpt(data: bytes, around: int) -> str:
+    return data[max(0, around - EXCERPT) : around + EXCERPT].decode(errors="backslashreplace")
+
+
+class Part:
+    """Collects the lines of one file that one take reads.
+
+    Args:
+        entry: what the ledger knows of the file.
+        before: what earlier versions of the file held.
+    """
+
+    def __init__(self, entry: Entry, before: Known) -> None:
+        self.entry, self.before = entry, before
+        self.offset = entry.offset
+        self.pairs: list[tuple[int, tuple[Document, Document, Pair]]] = []
+        self.bad: list[Quarantined] = []
+        self.unchanged = 0
+        self.found = Known()
+
+    def add(self, line: FileLine, texts: PlainText) -> None:
+        """Add a line: as a pair, as one that is known, or to the quarantine."""
+        self.offset = line.offset + line.length
+        try:
+            drop = parse(line)
+            if drop and self._is_new(drop):
+                self.pairs.append((line.offset, self._renamed(drop).records(texts)))
+        except InputError as error:
+            bad = error if isinstance(error, BadLineError) else BadLineError(error.problem, error.mend)
+            self.bad.append(
+                Quarantined(
+                    name=self.entry.name,
+                    digest=self.entry.digest,
+                    offset=line.offset + bad.offset,
+                    length=line.length,
+                    reason=bad.problem,
+                    mend=bad.mend,
+                    excerpt=bad.excerpt,
+                )
+            )
+
+    def _is_new(self, drop: DropLine) -> bool:
+        for document in (drop.source, drop.target):
+            self.found.documents[document.id] = _hash(document)
+        self.found.pairs[drop.pair] = _hash(drop)
+        known = self.before.pairs.get(drop.pair) == self.found.pairs[drop.pair]
+        self.unchanged += known
+        return not known
+
+    def _renamed(self, drop: DropLine) -> DropLine:
+        """Give ids that held other content in an earlier version the number of this version."""
+        documents = {
+            side: document.model_copy(
+                update={"id": self._name(document.id, self.before.documents, self.found.documents)}
+            )
+            for side, document in (("source", drop.source), ("target", drop.target))
+        }
+        return drop.model_copy(update={"pair": self._name(drop.pair, self.before.pairs, self.found.pairs), **documents})
+
+    def _name(self, item: str, before: dict[str, str], now: dict[str, str]) -> str:
+        return item if before.get(item, now[item]) == now[item] else f"{item}@{self.entry.version}"
+
+
+def _hash(line: Record) -> str:
+    return hashlib.sha256(line.model_dump_json().encode()).hexdigest()
