@@ -30,7 +30,8 @@ class Entry(Record):
     """What the ledger knows of a file name.
 
     ``digest``: SHA-256 of the file's bytes; ``history``: digests of its earlier versions, oldest first;
-    ``offset``: bytes that are done; ``pairs`` and ``bad_lines``: taken and quarantined up to there.
+    ``offset``: bytes that are done, of what is in the file where that is compressed with ``gzip``; ``pairs`` and
+    ``bad_lines``: taken and quarantined up to there.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Entry(Record):
     digest: str
     state: State = State.TAKING
     history: tuple[str, ...] = ()
+    gzip: bool = False
     offset: int = 0
     pairs: int = 0
     bad_lines: int = 0
@@ -52,7 +54,7 @@ class Quarantined(Record):
     r"""A file or line that cannot be used; the file itself stays where it is.
 
     ``offset``: byte offset in the file of the bad byte, or of the line; ``length``: bytes of the line
-    or file; ``excerpt``: the bytes around the offset, those that are no text written as ``\xNN``.
+    or file; ``excerpt``: the bytes around the offset, those that are not text written as ``\xNN``.
     """
 
     name: str
@@ -65,10 +67,22 @@ class Quarantined(Record):
 
 
 class Known(Record):
-    """Hashes of the documents and pairs that one take found in one version of a file, by id."""
+    """Hashes of the documents and pairs that a file held, by id; one id may have had several, with blanks between."""
 
     documents: dict[str, str] = Field(default_factory=dict)
     pairs: dict[str, str] = Field(default_factory=dict)
+
+    def add_document(self, name: str, content: str) -> None:
+        """Add the hash of a document."""
+        _add(self.documents, name, content)
+
+    def add_pair(self, name: str, content: str) -> None:
+        """Add the hash of a pair."""
+        _add(self.pairs, name, content)
+
+
+def _add(hashes: dict[str, str], name: str, content: str) -> None:
+    hashes[name] = " ".join(dict.fromkeys([*hashes.get(name, "").split(), *content.split()]))
 
 
 class Taken(Record):
@@ -115,15 +129,16 @@ def read_ledger(ledger: Folder) -> dict[str, Entry]:
 
 
 def read_known(ledger: Folder, digests: tuple[str, ...]) -> Known:
-    """Return what the given versions of a file held; a later version wins."""
-    documents: dict[str, str] = {}
-    pairs: dict[str, str] = {}
+    """Return what the given versions of a file held."""
+    all_known = Known()
     for digest in digests:
         for name in ledger.names(f"{KNOWN}/{digest}/"):
             known = Known.model_validate_json(ledger.read(name))
-            documents |= known.documents
-            pairs |= known.pairs
-    return Known(documents=documents, pairs=pairs)
+            for document, content in known.documents.items():
+                all_known.add_document(document, content)
+            for pair, content in known.pairs.items():
+                all_known.add_pair(pair, content)
+    return all_known
 
 
 def settle(ledger: Folder, result: DropResult) -> None:

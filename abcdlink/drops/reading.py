@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import zlib
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from contextlib import contextmanager
+from gzip import GzipFile
+from io import BufferedReader
+from typing import IO, NamedTuple, cast
 
 from pydantic import ValidationError
 
@@ -19,6 +23,20 @@ from abcdlink.errors import InputError
 CHUNK = 1 << 20
 MAX_LINE = 16 << 20
 """Bytes of the longest line that is read; a longer one is no pair of documents but another format."""
+
+GZIP = b"\x1f\x8b"
+ARCHIVES = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ\x00": "compressed with xz",
+    b"\x28\xb5\x2f\xfd": "compressed with Zstandard",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"\xff\xfe": "in UTF-16",
+    b"\xfe\xff": "in UTF-16",
+}
+"""How files begin that hold no lines of UTF-8."""
+
+LONGEST_MARK = max(map(len, ARCHIVES))
 
 EXCERPT = 40
 """Bytes shown before and after a bad byte."""
@@ -40,13 +58,65 @@ class FileLine(NamedTuple):
     length: int
 
 
-def fingerprint(file: IO[bytes]) -> tuple[str, bool]:
-    r"""Return the SHA-256 of a stream and whether its last byte ends a line (``\n``)."""
-    digest, last = hashlib.sha256(), b""
-    while chunk := file.read(CHUNK):
-        digest.update(chunk)
-        last = chunk[-1:]
-    return digest.hexdigest(), last == b"\n"
+class Fingerprint(NamedTuple):
+    """What is known of a file after one pass over its bytes.
+
+    ``digest``: SHA-256 of the bytes; ``ended``: whether the last line has its end; ``gzip``: whether the content is
+    compressed with gzip; ``refused``: why no line of it can be read, else empty.
+    """
+
+    digest: str
+    ended: bool
+    gzip: bool
+    refused: str
+
+
+class _Hashed:
+    """Passes a stream through and hashes it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.digest, self.start = file, hashlib.sha256(), b""
+
+    def read(self, size: int = CHUNK) -> bytes:
+        data = self.file.read(size)
+        self.start = self.start or data[:LONGEST_MARK]
+        self.digest.update(data)
+        return data
+
+
+def fingerprint(file: BufferedReader) -> Fingerprint:
+    r"""Read a stream once and say what is in it.
+
+    Raises:
+        OSError: when the file cannot be read, or is compressed with gzip and cut or broken.
+    """
+    hashed = _Hashed(file)
+    compressed = file.peek(len(GZIP)).startswith(GZIP)
+    content = GzipFile(fileobj=cast("BufferedReader", hashed), mode="rb") if compressed else hashed
+    last, size, nuls = b"", 0, 0
+    with _gzip_errors():
+        while chunk := content.read(CHUNK):
+            last, size, nuls = chunk[-1:], size + len(chunk), nuls + chunk.count(0)
+    archive = next((name for mark, name in ARCHIVES.items() if hashed.start.startswith(mark)), "")
+    refused = f"it is {archive}" if archive else "it is in UTF-16" if nuls * 10 > size else ""
+    return Fingerprint(hashed.digest.hexdigest(), last == b"\n", compressed, refused)
+
+
+@contextmanager
+def uncompressed(file: IO[bytes], offset: int) -> Iterator[IO[bytes]]:
+    """Read gzip data from a byte offset in what they hold."""
+    with _gzip_errors(), GzipFile(fileobj=file, mode="rb") as stream:
+        stream.seek(offset)
+        yield cast("IO[bytes]", stream)
+
+
+@contextmanager
+def _gzip_errors() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error):
+        msg = "its gzip data are cut off or broken"
+        raise OSError(msg) from None
 
 
 def lines(file: IO[bytes], offset: int) -> Iterator[FileLine]:
@@ -64,7 +134,7 @@ def parse(line: FileLine) -> DropLine | None:
     """Read one line; a blank one is ``None``.
 
     Raises:
-        BadLineError: when it is too long, no UTF-8, no JSON or no pair.
+        BadLineError: when it is too long, not UTF-8, not JSON or not a pair.
     """
     if line.length > len(line.data):
         msg = f"the line is longer than {MAX_LINE} bytes"
@@ -128,24 +198,23 @@ class Part:
 
     def _is_new(self, drop: DropLine) -> bool:
         for document in (drop.source, drop.target):
-            self.found.documents[document.id] = _hash(document)
-        self.found.pairs[drop.pair] = _hash(drop)
-        known = self.before.pairs.get(drop.pair) == self.found.pairs[drop.pair]
+            self.found.add_document(document.id, _hash(document))
+        content = _hash(drop)
+        self.found.add_pair(drop.pair, content)
+        known = content in self.before.pairs.get(drop.pair, "").split()
         self.unchanged += known
         return not known
 
     def _renamed(self, drop: DropLine) -> DropLine:
         """Give ids that held other content in an earlier version the number of this version."""
         documents = {
-            side: document.model_copy(
-                update={"id": self._name(document.id, self.before.documents, self.found.documents)}
-            )
+            side: document.model_copy(update={"id": self._name(document.id, document, self.before.documents)})
             for side, document in (("source", drop.source), ("target", drop.target))
         }
-        return drop.model_copy(update={"pair": self._name(drop.pair, self.before.pairs, self.found.pairs), **documents})
+        return drop.model_copy(update={"pair": self._name(drop.pair, drop, self.before.pairs), **documents})
 
-    def _name(self, item: str, before: dict[str, str], now: dict[str, str]) -> str:
-        return item if before.get(item, now[item]) == now[item] else f"{item}@{self.entry.version}"
+    def _name(self, item: str, content: Record, before: dict[str, str]) -> str:
+        return item if item not in before or _hash(content) in before[item].split() else f"{item}@{self.entry.version}"
 
 
 def _hash(line: Record) -> str:

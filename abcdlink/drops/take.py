@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from contextlib import ExitStack
+from typing import IO
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.drops.ledger import DropResult, Entry, Quarantined, State, Taken, Waiting, read_known, read_ledger
-from abcdlink.drops.reading import Part, fingerprint, lines
+from abcdlink.drops.reading import Fingerprint, Part, fingerprint, lines, uncompressed
 from abcdlink.drops.sources import DropFile, Source
 from abcdlink.folders import Folder
 from abcdlink.segmentation import Segmenter
 
-SUFFIX = ".jsonl"
+SUFFIX, ZIPPED = ".jsonl", ".jsonl.gz"
 UPLOADING = (".part", ".partial", ".filepart", ".crdownload", ".tmp")
 """Endings under which programs write before they rename."""
 
@@ -75,44 +76,51 @@ class _Take:
             self._wait(file, reason)
             return None
         with self.source.open(file.name) as stream:
-            digest, ended = fingerprint(stream)
+            found = fingerprint(stream)
         if self.source.stamp(file.name) != file.stamp:
             self._wait(file, CHANGING)
             return None
-        if file.name.endswith(SUFFIX) and not ended:
+        if file.name.endswith(SUFFIX) and not (found.ended or file.whole or found.refused):
             self._wait(file, "its last line has no end yet")
             return None
-        entry = self._new_entry(file, digest, before)
+        entry = self._new_entry(file, found, before)
         if entry.state is State.TAKING:
             return entry
         self.result.entries.append(entry)
         return None
 
-    def _new_entry(self, file: DropFile, digest: str, before: Entry | None) -> Entry:
-        if before and before.digest == digest:
+    def _new_entry(self, file: DropFile, found: Fingerprint, before: Entry | None) -> Entry:
+        if before and before.digest == found.digest:
             return before.model_copy(update={"stamp": file.stamp})
         history = (*before.history, before.digest) if before else ()
-        entry = Entry(name=file.name, stamp=file.stamp, digest=digest, history=history)
-        if digest in self.finished:
+        entry = Entry(name=file.name, stamp=file.stamp, digest=found.digest, history=history, gzip=found.gzip)
+        if found.digest in self.finished:
             return entry.model_copy(update={"state": State.DUPLICATE})
-        if not file.name.endswith(SUFFIX):
-            self.finished.add(digest)
-            reason, mend = f"it is no {SUFFIX} file", "drop JSON Lines, one pair a line"
+        if reason := found.refused or ("" if file.name.endswith((SUFFIX, ZIPPED)) else f"it is not a {SUFFIX} file"):
+            self.finished.add(found.digest)
+            mend = "drop JSON Lines in UTF-8, one pair a line, as they are or compressed with gzip"
             self.result.quarantined.append(
-                Quarantined(name=file.name, digest=digest, offset=0, length=file.size, reason=reason, mend=mend)
+                Quarantined(name=file.name, digest=found.digest, offset=0, length=file.size, reason=reason, mend=mend)
             )
             return entry.model_copy(update={"state": State.QUARANTINED})
         return entry
 
     def _read(self, file: DropFile, entry: Entry) -> None:
-        """Read on where the entry stands; what was read counts only if the file did not change meanwhile."""
+        """Continue where the entry stopped; what is read counts only if the file has not changed meanwhile."""
         part = Part(entry, read_known(self.ledger, entry.history))
-        with self.source.open(file.name, entry.offset) as stream:
-            for line in islice(lines(stream, entry.offset), self.left):
+        complete = True
+        with ExitStack() as opened:
+            stream: IO[bytes] = opened.enter_context(self.source.open(file.name, 0 if entry.gzip else entry.offset))
+            if entry.gzip:
+                stream = opened.enter_context(uncompressed(stream, entry.offset))
+            for line in lines(stream, entry.offset):
+                if self.left <= 0:
+                    complete = False
+                    break
                 part.add(line, self.texts)
                 self.left -= 1
         if self.source.stamp(file.name) == file.stamp:
-            self._keep(part, complete=part.offset >= file.size)
+            self._keep(part, complete=complete)
         else:
             self._wait(file, CHANGING)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
+from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from abcdlink.corpus import (
@@ -122,16 +125,15 @@ def test_drops_from_s3_are_taken_once_in_parts_and_by_version(bucket):
 
     inbox.write("a.jsonl", line("p") + line("q") + b"\xff\n" + line("r"))
     inbox.write("copy.jsonl", line("p") + line("q") + b"\xff\n" + line("r"))
-    inbox.write("partial.jsonl", line("s")[:-1])
     assert [run(limit=2), run(limit=2), run(), run()] == [["p", "q"], ["r"], [], []]
     assert [json.loads(ledger.read(name))["offset"] for name in ledger.names("quarantine/")] == [2 * len(line("p"))]
-    inbox.write("partial.jsonl", line("s"))
+    inbox.write("endless.jsonl", line("s")[:-1])  # S3 shows whole objects only
     inbox.write("a.jsonl", line("p") + line("q", "New."))
     assert run() == ["q@2", "s"]
     assert {name: entry.version for name, entry in read_ledger(ledger).items()} == {
         "a.jsonl": 2,
         "copy.jsonl": 1,
-        "partial.jsonl": 1,
+        "endless.jsonl": 1,
     }
 
 
@@ -146,6 +148,30 @@ def test_an_object_that_is_replaced_while_it_is_read_waits(bucket, monkeypatch):
         result = take(source, ledger, get_segmenter())
     assert ([w.reason for w in result.waiting], result.corpus.pairs) == (["it changes while it is read"], [])
     assert [pair.id for pair in take(source, ledger, get_segmenter()).corpus.pairs] == ["q"]
+
+
+def test_an_object_that_s3_refuses_waits_and_the_others_go_on(bucket, monkeypatch):
+    inbox, ledger = open_folder(f"{bucket}/inbox"), open_folder(f"{bucket}/ledger")
+    source = open_source(f"{bucket}/inbox")
+    source.folder.client.put_object(Bucket=BUCKET, Key="inbox/a.jsonl", Body=line("p"), StorageClass="GLACIER")
+    inbox.write("b.jsonl.gz", gzip.compress(line("q")))
+    inbox.write("c.jsonl", b"PK\x03\x04 and so on")
+    inbox.write("d.jsonl", line("r"))
+    result = take(source, ledger, get_segmenter())
+    assert [pair.id for pair in result.corpus.pairs] == ["q", "r"]
+    assert [(w.name, "storage class" in w.reason) for w in result.waiting] == [("a.jsonl", True)]
+    assert [(q.name, q.reason) for q in result.quarantined] == [("c.jsonl", "it is a zip archive")]
+
+    refused = ClientError({"Error": {"Code": "InvalidAccessKeyId"}, "ResponseMetadata": {"HTTPStatusCode": 403}}, "Get")
+    with monkeypatch.context() as patch:
+        patch.setattr(source.folder.client, "get_object", Mock(side_effect=refused))
+        with pytest.raises(ServiceError, match="InvalidAccessKeyId"):
+            take(source, ledger, get_segmenter())
+    denied = ClientError({"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}, "Get")
+    with monkeypatch.context() as patch:
+        patch.setattr(source.folder.client, "get_object", Mock(side_effect=denied))
+        reasons = {waiting.reason for waiting in take(source, ledger, get_segmenter()).waiting}
+    assert reasons == {"it cannot be read: S3 refuses it: AccessDenied"}
 
 
 def test_a_missing_bucket_is_a_clear_error(bucket):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -97,6 +99,63 @@ def test_partial_uploads_wait_and_are_taken_when_whole(drops, name, data, reason
     assert pairs(drops.run().corpus) == ["p", "q"]
 
 
+def test_a_local_file_without_a_last_line_end_is_taken_when_it_has_not_changed_for_long(drops):
+    drops.put("a.jsonl", line("p") + line("q")[:-1])
+    assert drops.run().waiting != []
+    hour_ago = time.time() - 3600
+    os.utime(drops.root / "a.jsonl", (hour_ago, hour_ago))
+    assert pairs(drops.run().corpus) == ["p", "q"]
+
+
+def test_gzip_is_read_by_content_in_parts_and_compared_by_version(drops):
+    drops.put("a.jsonl.gz", gzip.compress(line("p") + line("q") + b"bad\n" + line("r")))
+    drops.put("b.jsonl", gzip.compress(line("s")))
+    found, bad = [], []
+    more = True
+    while more:
+        result = drops.run(limit=2)
+        found += pairs(result.corpus)
+        bad += [(q.name, q.offset) for q in result.quarantined]
+        more = result.more
+    assert (found, bad) == (["p", "q", "r", "s"], [("a.jsonl.gz", len(line("p") + line("q")))])
+    drops.put("a.jsonl.gz", gzip.compress(line("p") + line("q", "New.")))
+    assert pairs(drops.run().corpus) == ["q@2"]
+
+
+@pytest.mark.parametrize("data", [gzip.compress(line("p"))[:-9], b"\x1f\x8b", b"\x1f\x8b\x08\x00nonsense nonsense"])
+def test_gzip_data_that_are_cut_or_broken_wait(drops, data):
+    drops.put("a.jsonl", data)
+    drops.put("b.jsonl", line("q"))
+    result = drops.run()
+    assert (pairs(result.corpus), [w.name for w in result.waiting]) == (["q"], ["a.jsonl"])
+    assert result.waiting[0].reason.startswith("it cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"PK\x03\x04" + line("p"), "it is a zip archive"),
+        (b"BZh91AY" + line("p"), "it is compressed with bzip2"),
+        (b"\xfd7zXZ\x00" + line("p"), "it is compressed with xz"),
+        (b"\x28\xb5\x2f\xfd" + line("p"), "it is compressed with Zstandard"),
+        (line("p").decode().encode("utf-16"), "it is in UTF-16"),
+        (line("p").decode().encode("utf-16-le"), "it is in UTF-16"),
+        (line("p").decode().encode("utf-16-be"), "it is in UTF-16"),
+    ],
+)
+def test_a_file_that_holds_no_lines_of_utf8_is_quarantined_whole(drops, data, reason):
+    drops.put("a.jsonl", data)
+    result = drops.run()
+    assert (result.waiting, [(q.reason, q.length) for q in result.quarantined]) == ([], [(reason, len(data))])
+
+
+def test_a_pair_that_came_twice_with_other_content_is_not_taken_again_with_the_next_version(drops):
+    drops.put("a.jsonl", line("p") + line("p", "Other words."))
+    assert len(drops.run().corpus.refused) == 1
+    drops.put("a.jsonl", line("p") + line("p", "Other words.") + line("q"))
+    assert pairs(drops.run().corpus) == ["q"]
+
+
 def test_a_file_that_changed_just_now_waits(drops):
     drops.put("a.jsonl", line("p"))
     drops.source.quiet = 3600
@@ -179,7 +238,7 @@ def test_other_files_go_to_quarantine_once(drops):
     drops.put("notes.txt", b"no line end")
     drops.put("copy.txt", b"no line end")
     result = drops.run()
-    assert [(q.name, q.reason) for q in result.quarantined] == [("copy.txt", "it is no .jsonl file")]
+    assert [(q.name, q.reason) for q in result.quarantined] == [("copy.txt", "it is not a .jsonl file")]
     assert (drops.state("copy.txt"), drops.state("notes.txt")) == (State.QUARANTINED, State.DUPLICATE)
     assert drops.run().quarantined == []
     assert (drops.root / "notes.txt").read_bytes() == b"no line end"
