@@ -12,6 +12,9 @@ from abcdlink.errors import InputError
 
 RENAMED = "documents with an id that another text has, which got an id of their own"
 
+NUL_SHARE = 0.1
+"""Share of NUL characters above which a text is taken for another encoding."""
+
 
 class CorpusBuilder:
     """Collects documents, pairs and refusals.
@@ -174,6 +177,6 @@ def _check_text(document: Document) -> None:
     if not any(text.strip() for text in document.texts):
         msg = f"document {document.id!r} has no text"
         raise InputError(msg, "remove it or give it text")
-    if any("\0" in text for text in document.texts):
-        msg = f"document {document.id!r} has NUL characters, as text in UTF-16 has when it is read as UTF-8"
+    if NUL_SHARE * sum(map(len, document.texts)) < sum(text.count("\0") for text in document.texts):
+        msg = f"document {document.id!r} is full of NUL characters, as text in UTF-16 is when it is read as UTF-8"
         raise InputError(msg, "save it as UTF-8")

@@ -190,7 +190,7 @@ def test_a_pair_that_names_an_id_of_two_texts_is_refused():
     )
 
 
-@pytest.mark.parametrize(("text", "reason"), [(" ", "no text"), ("\n", "no text"), ("T\0w\0o\0", "NUL characters")])
+@pytest.mark.parametrize(("text", "reason"), [(" ", "no text"), ("\n", "no text"), ("T\0w\0o\0", "full of NUL")])
 def test_a_document_without_usable_text_is_refused_and_so_is_the_pair_that_brings_it(text, reason):
     builder = CorpusBuilder("c")
     builder.add_document("here", document("x", text))
