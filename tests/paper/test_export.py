@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from abcdlink.agreement import read_judgments
-from abcdlink.corpus.formats.abcd_link import read_abcd_link
+from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.export import export_dataset
 from abcdlink.folders import LocalFolder
+from abcdlink.segmentation import get_segmenter
 from abcdlink.store import Store
 
 TEXTS = ("source_sentence", "target_sentence")
@@ -21,7 +22,7 @@ TEXTS = ("source_sentence", "target_sentence")
 @pytest.fixture
 def store(shared_data: Path, tmp_path: Path) -> Store:
     store = Store(LocalFolder(tmp_path / "he"), "he")
-    write_corpus_to(store, "natural", read_abcd_link(shared_data / "reviews_he", None))
+    write_corpus_to(store, "natural", import_corpus("abcd-link", shared_data / "reviews_he", get_segmenter()))
     store.write_records("judgments.jsonl", read_judgments(shared_data / "reviews_he" / "annotations.csv"))
     return store
 
@@ -49,7 +50,7 @@ def test_all_layouts_hold_the_links_that_both_accepted(store: Store):
     expected = {at for at, row in csv_links(store).items() if row["both_link"] == "True"}
     assert len(expected) == 334
     assert {export_dataset(store, layout).links for layout in ("jsonl", "abcd-link", "brat")} == {334}
-    corpus = read_abcd_link(Path(store.where("dataset/abcd-link")), None)
+    corpus = import_corpus("abcd-link", Path(store.where("dataset/abcd-link")), get_segmenter())
     assert {(p.id, s, t) for p in corpus.pairs for s, targets in (p.links or {}).items() for t in targets} == expected
     _, *files = export_dataset(store, "uima").files
     types = cassis.load_typesystem(Path(store.where("dataset/uima/TypeSystem.xml")))

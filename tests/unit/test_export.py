@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from abcdlink.agreement import agreement, read_judgment_file
 from abcdlink.cli.app import make_app
-from abcdlink.corpus.formats.abcd_link import read_abcd_link
+from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, LabelledCandidate, LabelRule, Provenance, export_dataset, labelled_candidates
@@ -23,6 +23,7 @@ from abcdlink.export.rules import verdict
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label, by_candidate
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
+from abcdlink.segmentation import get_segmenter
 from abcdlink.store import Store
 
 
@@ -202,7 +203,7 @@ def test_abcd_link_is_read_back_with_the_same_documents_and_links(hostile: Store
     rows = rows_of(hostile, rule)
     exported = export_dataset(hostile, "abcd-link", rule)
     assert exported.files == ("dataset/abcd-link/docs.json", "dataset/abcd-link/dataset_links.json")
-    corpus = read_abcd_link(Path(hostile.where("dataset/abcd-link")), None)
+    corpus = import_corpus("abcd-link", Path(hostile.where("dataset/abcd-link")), get_segmenter())
     assert corpus.refused == []
     assert corpus.documents == hostile_corpus().documents
     assert [(pair.id, pair.source, pair.target) for pair in corpus.pairs] == [
