@@ -63,6 +63,7 @@ class Settings(BaseSettings):
     label_studio_url: str = "http://127.0.0.1:8080"
     label_studio_token: SecretStr = Field(SecretStr(""), description="legacy or personal access token")
     prefect_port: int = Field(4200, ge=1, le=65535, description="port of the local Prefect server")
+    prefect_auth: SecretStr = Field(SecretStr(""), description="user:password of the Prefect server's API")
     llm_port: int = Field(8090, ge=1, le=65535, description="port of the embedded LLM")
 
     drops_source: str = Field("", description="folder or s3:// prefix that is watched for new data")

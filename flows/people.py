@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from logging import Logger, LoggerAdapter
 from typing import Any
-
-from prefect import get_run_logger
 
 from abcdlink.layout import batch_file, project_file
 from abcdlink.stages.annotate import pulled_of
@@ -21,6 +20,8 @@ from labelstudio_config.run.observing import last_seen
 from labelstudio_config.run.pushed import read_pushed
 from tasks.notifying import notify_by
 from tasks.waiting import Waiting
+
+Loggers = Logger | LoggerAdapter[Logger]
 
 CHECKED = "checked.json"
 BETWEEN_CHECKS = timedelta(hours=1)
@@ -45,10 +46,10 @@ def row_of(one: Attendance) -> dict[str, Any]:
     }
 
 
-def look_after(store: Store, waiting: Waiting, told: str) -> None:
+def look_after(store: Store, waiting: Waiting, told: str, logger: Loggers) -> None:
     """Show the annotators of the batch that a run waits for on its page, and remind where that is due.
 
-    It is told from what was seen just before. Other projects have no schedule, and nobody is expected there.
+    It goes by what was found just before. Other projects have no schedule, and nobody is expected there.
     """
     slug = waiting.slug
     pushed, now = read_pushed(store, slug), datetime.now(UTC)
@@ -62,10 +63,10 @@ def look_after(store: Store, waiting: Waiting, told: str) -> None:
     if text:
         block = schedule_of(store, slug).block
         reminder = send_reminder(store, pushed, text, partial(notify_by, block) if block else None, now)
-        get_run_logger().warning("%s\n(%s)", text, reminder.sent)
+        logger.warning("%s\n(%s)", text, reminder.sent)
 
 
-def check_earlier(store: Store) -> None:
+def check_earlier(store: Store, logger: Loggers) -> None:
     """Compare batches that were pulled with Label Studio, each once an hour, and say what has changed."""
     now = datetime.now(UTC)
     for batch in batches_pushed(store):
@@ -77,4 +78,4 @@ def check_earlier(store: Store) -> None:
         store.write_json(name, now.isoformat())
         if changed := check(store, batch):
             for line in changed.changes:
-                get_run_logger().warning("Run %s, batch %d, after it was pulled: %s.", store.key, batch, line)
+                logger.warning("Run %s, batch %d, after it was pulled: %s.", store.key, batch, line)

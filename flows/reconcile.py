@@ -1,91 +1,188 @@
-"""Flow reconcile: a short, scheduled look that brings waiting and dead runs on."""
+"""Flow reconcile: resumes the runs whose people or LLM are done, and starts dead runs again.
+
+The watcher does this all the time. The scheduled flow is a safety net; it takes no lock that a dead process could
+hold, and looking twice at once does no harm: Prefect accepts one of two attempts to resume a run.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Protocol
 
-from prefect import flow, get_run_logger
-from prefect.artifacts import create_progress_artifact
+from prefect import State, flow, get_run_logger
+from prefect.artifacts import ProgressArtifact
+from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas import FlowRun
+from prefect.logging.loggers import flow_run_logger
+from prefect.states import Completed
 from pydantic import Field
 
-from abcdlink.errors import AbcdlinkError
+from abcdlink.stages.batch import look_at_batch
 from abcdlink.store import open_run
 from flows.artifacts import key
 from flows.asking import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
-from flows.standing import show_progress
-from tasks.approaches import look_at_batch
-from tasks.projects import look
-from tasks.runs import is_dead, may_start_again, reschedule, resume, runs_in_state
-from tasks.waiting import WaitsFor, waiting_of
+from flows.standing import show_progress, show_standing
+from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.completeness import progress_in
+from labelstudio_config.run.observing import not_said_yet
+from labelstudio_config.run.projects import see
+from labelstudio_config.run.pushed import read_pushed
+from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
+from tasks.waiting import Waiting, WaitsFor, waiting_of
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate"]
 """Flows whose runs wait for people."""
 ASKING_FLOWS = ["bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM that is asked by batch."""
-SUSPENDING = [*WAITING_FLOWS, *ASKING_FLOWS]
-LONG_FLOWS = [*SUSPENDING, "generate"]
+LONG_FLOWS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
+NOTHING = "Nothing to do."
+"""Message of the final state of a run of ``reconcile`` that changed nothing."""
+
+
+class Choice(Protocol):
+    """Chooses which suspended runs are worth a look now."""
+
+    def is_due(self, run: str, project_id: int | None) -> bool:
+        """Tell whether the project (``None``: the LLM batch) of a run is to be looked at."""
+
+    def looked(self, run: str) -> None:
+        """Note that it was."""
+
+
+class Every:
+    """Looks at every run."""
+
+    def is_due(self, run: str, project_id: int | None) -> bool:  # noqa: ARG002
+        """Return true."""
+        return True
+
+    def looked(self, run: str) -> None:
+        """Note nothing."""
+
+
+@dataclass
+class Round:
+    """What one look at all runs came to: what was done, and run name -> what went wrong with this run alone."""
+
+    waiting: int = 0
+    done: list[str] = field(default_factory=list)
+    faults: dict[str, str] = field(default_factory=dict)
 
 
 @flow(name="reconcile")
-def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> None:
-    """Resume the runs whose annotators or LLM are done, and reschedule the runs whose process died.
+def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> State[None]:
+    """Resume the runs whose annotators or LLM are done, and restart the runs whose process died.
 
-    On the way it shows on their pages who did how much, reminds of deadlines, and sees answers that were changed later.
+    It also updates who did how much on their pages, reminds of deadlines, and notices answers that were changed later.
 
     Args:
         stale_seconds: a running flow that gave no sign of life for so long is started again; it gives one every
             30 seconds.
     """
-    logger = get_run_logger()
-    suspended = ((name, flow_run) for name in SUSPENDING for flow_run in runs_in_state("Suspended", [name]))
-    for name, flow_run in suspended:
+    with get_client(sync_client=True) as client:
+        forget(client, "reconcile", NOTHING)
+        found = look_at_all(client, timedelta(seconds=stale_seconds))
+    for name, fault in found.faults.items():
+        get_run_logger().error("Run %s: %s", name, fault)
+    return Completed(message=" ".join(found.done) or NOTHING)
+
+
+def look_at_all(
+    client: SyncPrefectClient, stale: timedelta, choice: Choice | None = None, told: dict[str, str] | None = None
+) -> Round:
+    """Look at every suspended, running or crashed run; a fault of one run never keeps another waiting.
+
+    Args:
+        client: of the Prefect server.
+        stale: a run that gave no sign of life for so long is dead.
+        choice: which suspended runs are worth a look; default: all.
+        told: faults that were shown on the runs' pages before, so that each is shown once.
+    """
+    choice, told = choice or Every(), {} if told is None else told
+    found = Round()
+    for flow_run in runs_in_states(["Suspended", "Running", "Crashed"], LONG_FLOWS, client):
+        state = flow_run.state_name or ""
+        found.waiting += state == "Suspended"
         try:
-            resume_if_complete(name, flow_run)
-        except AbcdlinkError as error:  # one broken run must not keep the others waiting
-            logger.error("Run %s: %s", flow_run.name, error)  # noqa: TRY400 - a clear message needs no traceback
-    stale = timedelta(seconds=stale_seconds)
-    dead = [flow_run for flow_run in runs_in_state("Running", LONG_FLOWS) if is_dead(flow_run, stale)]
-    for flow_run in [*dead, *runs_in_state("Crashed", LONG_FLOWS)]:
-        # A subflow has no deployment: it is started again by the run that it belongs to.
-        if flow_run.deployment_id is not None and may_start_again(flow_run):
-            logger.warning("The process of run %s is gone: it is started again.", flow_run.name)
-            reschedule(flow_run)
+            if state == "Suspended":
+                did = resume_if_complete(flow_run, flow_name(flow_run.flow_id, client), choice)
+            else:
+                did = restart_if_dead(flow_run, stale)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one run
+            fault = str(error) or type(error).__name__
+            found.faults[flow_run.name] = fault
+            if told.get(str(flow_run.id)) != fault:
+                flow_run_logger(flow_run).error("This run could not be looked after: %s", fault)
+            told[str(flow_run.id)] = fault
+        else:
+            told.pop(str(flow_run.id), None)
+            found.done += [did] if did else []
+    return found
 
 
-def resume_if_complete(name: str, flow_run: FlowRun) -> None:
-    """Look at what a suspended run of a flow waits for, and resume the run when that is complete."""
+def restart_if_dead(flow_run: FlowRun, stale: timedelta) -> str:
+    """Start a run again whose process died; returns what was done."""
+    # A subflow has no deployment: the run that it belongs to starts it again.
+    if flow_run.deployment_id is None or not may_start_again(flow_run):
+        return ""
+    if flow_run.state_name == "Running" and not is_dead(flow_run, stale):
+        return ""
+    flow_run_logger(flow_run).warning("The process of this run is gone: it is started again.")
+    reschedule(flow_run)
+    return f"Run {flow_run.name} was started again."
+
+
+def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice) -> str:
+    """Look at what a suspended run waits for and resume it when that is complete; returns what was done."""
     run = str(flow_run.parameters["run"])
     if corpus := batch_waited_for(flow_run):
-        resume_if_answered(flow_run, run, corpus)
-        return
-    store = open_run(run)
-    waiting = waiting_of(store, name)
-    if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or waiting.flow_run != str(flow_run.id):
-        return
-    progress = look(run, waiting.slug)
+        complete = is_batch_over(flow_run, run, corpus, choice)
+    else:
+        waiting = waiting_of(open_run(run), flow)
+        if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or waiting.flow_run != str(flow_run.id):
+            return ""
+        complete = is_done(flow_run, waiting, choice)
+    if not complete:
+        return ""
+    flow_run_logger(flow_run).info("What this run waited for is complete: it goes on.")
+    resume(flow_run.id)
+    return f"Run {flow_run.name} was resumed."
+
+
+def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
+    """Look at the project that a run waits for, show how it stands on the run's page, and tell whether it is done."""
+    run = str(flow_run.parameters["run"])
+    store, logger = open_run(run), flow_run_logger(flow_run)
+    if not choice.is_due(f"{run} {waiting.slug}", read_pushed(store, waiting.slug).project_id):
+        return False
+    pushed, snapshot = see(store, waiting.slug)
+    for line in not_said_yet(store, waiting.slug, anomalies_in(snapshot, str)):
+        logger.warning("Run %s, %s: %s.", run, waiting.slug, line)
+    progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)
     told = f"{progress.done} of {progress.tasks} tasks done"
     percent = 100.0 * progress.done / max(progress.tasks, 1)
     show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {told}")
-    look_after(store, waiting, told)
-    check_earlier(store)
-    if progress.complete:
-        get_run_logger().info("Run %s: %s is complete: the run goes on.", run, waiting.slug)
-        resume(flow_run.id)
+    look_after(store, waiting, told, logger)
+    check_earlier(store, logger)
+    choice.looked(f"{run} {waiting.slug}")
+    return progress.complete
 
 
-def resume_if_answered(flow_run: FlowRun, run: str, corpus: str) -> None:
-    """Look at the batch by which an LLM was asked, and resume the run when it is over, whatever came of it."""
-    state = look_at_batch(run, corpus)
+def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> bool:
+    """Look at the batch by which an LLM was asked, and tell whether it is over, whatever came of it."""
+    if not choice.is_due(f"{run} {corpus}", None):
+        return False
+    store = open_run(run)
+    state = look_at_batch(store, corpus)
     over = state.answered + state.open
-    create_progress_artifact(
-        key=key(run, "llm", corpus, "progress"),
-        progress=100.0 * over / max(over + state.waiting, 1),
-        description=f"Run {run}, LLM batch on the {corpus} pairs: {batch_in_words(state)}",
+    told = f"Run {run}, LLM batch on the {corpus} pairs: {batch_in_words(state)}"
+    percent = 100.0 * over / max(over + state.waiting, 1)
+    bar = ProgressArtifact(
+        key=key(run, "llm", corpus, "progress"), progress=percent, description=told, flow_run_id=flow_run.id
     )
-    if state.done:
-        get_run_logger().info("Run %s: the LLM batch on the %s pairs is over: the run goes on.", run, corpus)
-        resume(flow_run.id)
+    show_standing(store, f"llm-{corpus}", bar, told)
+    choice.looked(f"{run} {corpus}")
+    return state.done

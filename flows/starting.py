@@ -27,10 +27,15 @@ AutoFeedbackOption = Annotated[
 
 def use_local_server() -> None:
     """Let Prefect's client talk to the server that ``abcdlink up`` starts, unless another one is set."""
-    os.environ.setdefault("PREFECT_API_URL", f"http://127.0.0.1:{get_settings().prefect_port}/api")
-    home = get_settings().home.resolve() / "prefect"
-    home.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("PREFECT_HOME", str(home))
+    from services.programs import prefect_client_environment
+
+    settings = get_settings()
+    (settings.home.resolve() / "prefect").mkdir(parents=True, exist_ok=True)
+    told = prefect_client_environment(settings)
+    if os.environ.get("PREFECT_API_URL", told["PREFECT_API_URL"]) != told["PREFECT_API_URL"]:
+        told = {"PREFECT_HOME": told["PREFECT_HOME"]}  # our password is not for another server
+    for name, value in told.items():
+        os.environ.setdefault(name, value)
 
 
 def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:

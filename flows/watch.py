@@ -11,11 +11,15 @@ from abcdlink.errors import ServiceError
 
 
 def reach_server() -> None:
-    """Raise ``ServiceError`` when no Prefect server answers."""
+    """Raise ``ServiceError`` when no Prefect server answers, or it refuses our password."""
     url = PREFECT_API_URL.value()
     try:
-        httpx.get(f"{url}/health", timeout=10).raise_for_status()
-    except httpx.HTTPError:
+        with get_client(sync_client=True) as client:
+            client.read_work_pools(limit=1)
+    except httpx.HTTPStatusError as error:
+        msg = f"the Prefect server at {url} refuses us (status {error.response.status_code})"
+        raise ServiceError(msg, "set PREFECT_API_AUTH_STRING to its user:password") from None
+    except (httpx.HTTPError, RuntimeError):
         msg = f"no Prefect server answers at {url}"
         raise ServiceError(msg, "start it with `abcdlink up`, or set PREFECT_API_URL") from None
 

@@ -90,6 +90,15 @@ class Client:
         with self._errors(f"count the tasks of the project {project}"):
             return int(self._sdk.projects.get(id=project).task_number or 0)
 
+    def counts(self, project: int) -> tuple[int | None, ...]:
+        """Return how many tasks, answers and skipped answers a project has: a cheap hint that something is new.
+
+        A changed answer leaves them as they are, and so do two changes that cancel each other out.
+        """
+        with self._errors(f"count the answers of the project {project}"):
+            found = self._sdk.projects.get(id=project)
+        return found.task_number, found.total_annotations_number, found.skipped_annotations_number
+
     def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
         """Add tasks. A call that is repeated adds them again: the caller looks what is there."""
         from label_studio_sdk.core.api_error import ApiError

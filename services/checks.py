@@ -17,9 +17,11 @@ import psutil
 from abcdlink.errors import AbcdlinkError
 from abcdlink.llm.embedded import find_weights
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from services.credentials import with_secrets
 from services.health import label_studio_user, llm_models
+from services.heartbeat import SILENT_SECONDS, read_heartbeat
 from services.ports import holder, is_free, is_local
-from services.programs import LABEL_STUDIO_ENVIRONMENT, Program, local_programs
+from services.programs import LABEL_STUDIO_ENVIRONMENT, WATCHER, Program, local_programs
 from services.records import Check, Result
 from services.supervision import ACTIVE, Supervisor
 
@@ -35,11 +37,12 @@ SPACY_MODELS = ("en_core_web_md", "en_core_web_sm")
 
 def doctor(settings: Settings | None = None) -> list[Check]:
     """Return one check a thing that the work needs; what fails or warns comes with its mend."""
-    settings = settings or get_settings()
+    settings = with_secrets(settings or get_settings())
     looks: list[Callable[[], list[Check]]] = [
         _versions,
         partial(_ports, settings),
         partial(_secrets, settings),
+        partial(_watcher, settings),
         partial(_label_studio, settings),
         partial(_llm, settings),
         partial(_models, settings),
@@ -102,13 +105,28 @@ def _port(program: Program, runs: bool) -> Check:
 
 
 def _secrets(settings: Settings) -> list[Check]:
-    path = settings.home.resolve() / SECRETS_FILE
+    home = settings.home.resolve()
+    path = home / SECRETS_FILE
     if not path.exists():
-        return [_ok("secrets", "not made yet: the first `abcdlink up` does")]
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return [_fail("secrets", f"{path} can be read by others (mode {mode:o})", f"run `chmod 600 {path}`")]
-    return [_ok("secrets", f"{path}, mode {mode:o}")]
+        return [_ok("secrets", "none yet: the first `abcdlink up` generates them")]
+    open_to_others = [one for one in (home, path) if stat.S_IMODE(one.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO)]
+    if open_to_others:
+        mend = "run `chmod go= " + " ".join(map(str, open_to_others)) + "`"
+        return [_fail("secrets", f"other users can open {' and '.join(map(str, open_to_others))}", mend)]
+    return [_ok("secrets", f"{path}, for you alone")]
+
+
+def _watcher(settings: Settings) -> list[Check]:
+    supervisor = Supervisor(settings.home.resolve())
+    if not supervisor.is_running():
+        return []
+    heartbeat = read_heartbeat(supervisor.home)
+    if heartbeat is None or heartbeat.age > SILENT_SECONDS:
+        what = heartbeat.problem if heartbeat else "it has never looked after waiting runs"
+        return [_fail("watcher", what, f"look into {supervisor.log(WATCHER)}, then `abcdlink down` and `abcdlink up`")]
+    if heartbeat.problem:
+        return [_warn("watcher", heartbeat.problem, "fix what is wrong with this run; the others go on")]
+    return [_ok("watcher", f"looked {heartbeat.age:.0f} s ago")]
 
 
 def _label_studio(settings: Settings) -> list[Check]:

@@ -1,4 +1,4 @@
-"""The account and token of the local Label Studio: made once, kept in ``HOME/secrets.env``, mode 600."""
+"""Generated secrets: the local Label Studio's account and Prefect's password, in ``HOME/secrets.env``, mode 600."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pydantic import BaseModel, SecretStr
 from abcdlink.errors import InputError
 from abcdlink.folders import write_atomically
 from abcdlink.settings import SECRETS_FILE, Settings
+from services.ports import is_local
 
 LABEL_STUDIO_FOLDER = "label-studio"
 DATABASE = "label_studio.sqlite3"
 COORDINATOR = "coordinator@abcdlink.invalid"
 """The coordinator's login; ``.invalid`` is no one's domain, so no mail is ever sent."""
 
+PREFECT_AUTH = "ABCDLINK_PREFECT_AUTH"
+PREFECT_USER = "coordinator"
 FIELDS = {
     "user": "ABCDLINK_LABEL_STUDIO_USER",
     "password": "ABCDLINK_LABEL_STUDIO_PASSWORD",
@@ -32,37 +35,60 @@ class Credentials(BaseModel):
 
 
 def make_home(settings: Settings) -> Path:
-    """Make the home folder, which git ignores wherever it lies, and return its absolute path."""
+    """Make the home folder, closed to other users and ignored by git, and return its absolute path."""
     home = settings.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
+    home.chmod(0o700)
+    for folder in (home / LABEL_STUDIO_FOLDER, home / "prefect", home / "logs"):
+        for path in folder.iterdir() if folder.is_dir() else ():
+            # Databases and logs hold tokens; those of earlier versions could be read by everyone.
+            path.chmod(path.stat().st_mode & 0o700)
     if not (home / ".gitignore").exists() and not (home / ".git").exists():
         write_atomically(home / ".gitignore", b"*\n")
     return home
 
 
 def ensure_credentials(settings: Settings) -> Credentials:
-    """Return the account of the local Label Studio; at the first call, make it up and write it down.
+    """Return the account of the local Label Studio; the first call generates it and writes it down.
 
     Raises:
         InputError: when the file is damaged, or lost while Label Studio knows the account already.
     """
     home = make_home(settings)
     path = home / SECRETS_FILE
-    if path.exists():
+    if set(FIELDS.values()) & set(_values(path)):
         return read_credentials(path)
     if (home / LABEL_STUDIO_FOLDER / DATABASE).exists():
-        msg = f"{path} is gone, but {home / LABEL_STUDIO_FOLDER} holds accounts made with it"
+        msg = f"{path} is gone, but {home / LABEL_STUDIO_FOLDER} has accounts made with it"
         raise InputError(msg, "put the file back, or move that folder away to begin with an empty Label Studio")
     made = Credentials(
         user=COORDINATOR,
         password=SecretStr(secrets.token_urlsafe(18)),
         token=SecretStr(secrets.token_hex(20)),  # 40 characters: what fits a legacy token
     )
-    lines = ["# Made once by `abcdlink up`: the coordinator's account of the local Label Studio. Keep it secret."]
     values = {"user": made.user, "password": made.password.get_secret_value(), "token": made.token.get_secret_value()}
-    lines += [f"{variable}={values[field]}" for field, variable in FIELDS.items()]
-    write_atomically(path, ("\n".join(lines) + "\n").encode(), mode=0o600)
+    _add(path, {variable: values[field] for field, variable in FIELDS.items()})
     return made
+
+
+def ensure_prefect_auth(settings: Settings) -> SecretStr:
+    """Return ``user:password`` of the local Prefect server; the first call generates it and writes it down."""
+    path = make_home(settings) / SECRETS_FILE
+    if not (auth := _values(path).get(PREFECT_AUTH)):
+        auth = f"{PREFECT_USER}:{secrets.token_urlsafe(18)}"
+        _add(path, {PREFECT_AUTH: auth})
+    return SecretStr(auth)
+
+
+def with_secrets(settings: Settings) -> Settings:
+    """Return the settings with what the file of secrets has and they lack."""
+    values = _values(settings.home.resolve() / SECRETS_FILE)
+    found: dict[str, SecretStr] = {}
+    if not settings.prefect_auth.get_secret_value():
+        found["prefect_auth"] = SecretStr(values.get(PREFECT_AUTH, ""))
+    if is_local(settings.label_studio_url) and not settings.label_studio_token.get_secret_value():
+        found["label_studio_token"] = SecretStr(values.get(FIELDS["token"], ""))
+    return settings.model_copy(update=found)
 
 
 def read_credentials(path: Path) -> Credentials:
@@ -71,10 +97,23 @@ def read_credentials(path: Path) -> Credentials:
     Raises:
         InputError: names the variable that is not there.
     """
-    pairs = (line.partition("=") for line in path.read_text(encoding="utf-8").splitlines() if "=" in line)
-    found = {name.strip(): value.strip() for name, _, value in pairs}
+    found = _values(path)
     missing = [variable for variable in FIELDS.values() if not found.get(variable)]
     if missing:
         msg = f"{path} does not set {' and '.join(missing)}"
-        raise InputError(msg, "put the lines back, or move the file and the label-studio folder beside it away")
+        raise InputError(msg, "restore those lines, or move the file and the label-studio folder beside it away")
     return Credentials.model_validate({field: found[variable] for field, variable in FIELDS.items()})
+
+
+def _values(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    pairs = (line.partition("=") for line in path.read_text(encoding="utf-8").splitlines() if "=" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _add(path: Path, values: dict[str, str]) -> None:
+    head = "# Generated by `abcdlink up`: the coordinator's access to the local servers. Keep it secret.\n"
+    before = path.read_text(encoding="utf-8") if path.exists() else head
+    lines = "".join(f"{variable}={value}\n" for variable, value in values.items())
+    write_atomically(path, (before.rstrip("\n") + "\n" + lines).encode(), mode=0o600)

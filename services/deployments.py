@@ -10,30 +10,56 @@ import httpx
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import PROJECT_ROOT, Settings
-from services.programs import WORK_POOL, environment, prefect_url, process_environment
+from services.programs import WORK_POOL, environment, prefect_api, prefect_url, process_environment
 
 PREFECT_FILE = PROJECT_ROOT / "deployments" / "prefect.yaml"
 DEPLOY_SECONDS = 180.0
 LOG_LINES = 20
 LOG_BYTES = 20_000
-CONFLICT = 409
+
+
+JOB_TEMPLATE = {
+    # What a run of the worker is, is fixed here: whoever creates a run chooses neither command, environment nor
+    # folder. Without a command Prefect's worker runs its own engine with this Python.
+    "job_configuration": {"command": None, "stream_output": True, "working_dir": None},
+    "variables": {"type": "object", "properties": {}, "additionalProperties": False},
+}
 
 
 def ensure_work_pool(settings: Settings) -> None:
-    """Make the work pool of type process unless it is there; its worker fills in the rest.
+    """Make the work pool of type process, or bring the one that is there up to date.
 
     Raises:
         ServiceError: when Prefect's server does not make it.
     """
-    url = f"{prefect_url(settings)}/api/work_pools/"
+    api = prefect_api(settings)
     try:
-        reply = httpx.post(url, json={"name": WORK_POOL, "type": "process"}, timeout=30, trust_env=False)
+        pool = {"name": WORK_POOL, "type": "process", "base_job_template": JOB_TEMPLATE}
+        reply = api.ask("POST", "/work_pools/", pool)
+        if reply.status_code == httpx.codes.CONFLICT:
+            reply = api.ask("PATCH", f"/work_pools/{WORK_POOL}", {"base_job_template": JOB_TEMPLATE})
     except httpx.HTTPError as error:
         msg = f"the Prefect server at {prefect_url(settings)} does not answer ({error})"
         raise ServiceError(msg, "start it with `abcdlink up`") from None
-    if not reply.is_success and reply.status_code != CONFLICT:
-        msg = f"the Prefect server at {url} did not make the work pool: {reply.status_code} {reply.text[:200]}"
+    if not reply.is_success:
+        said = f"{reply.status_code} {reply.text[:200]}"
+        msg = f"the Prefect server at {prefect_url(settings)} did not make the work pool: {said}"
         raise ServiceError(msg, "run `abcdlink doctor`")
+
+
+UNFINISHED = ["RUNNING", "PENDING", "CANCELLING"]
+
+
+def settle_dead_runs(settings: Settings) -> None:
+    """Mark the runs as crashed that were under way when everything ended: no process of theirs can be left.
+
+    The watcher then starts again those that go on where they were. To be called before a worker is started.
+    """
+    api = prefect_api(settings)
+    wanted = {"flow_runs": {"state": {"type": {"any_": UNFINISHED}}}, "work_pools": {"name": {"any_": [WORK_POOL]}}}
+    crashed = {"type": "CRASHED", "name": "Crashed", "message": "Its process ended with the servers."}
+    for run in api.read("POST", "/flow_runs/filter", wanted):
+        api.ask("POST", f"/flow_runs/{run['id']}/set_state", {"state": crashed, "force": True})
 
 
 class Deployment:
@@ -57,6 +83,7 @@ class Deployment:
         self.prefect_file = prefect_file
         self.log = settings.home.resolve() / "logs" / "deploy.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.log.touch(mode=0o600)
         what = ("deploy", "--all", "--prefect-file", str(prefect_file))
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(

@@ -10,6 +10,7 @@ import httpx
 
 from abcdlink.settings import Settings
 from services.ports import LOOPBACK, is_local
+from services.prefect_api import PrefectApi
 
 TIMEOUT = 3.0
 """Seconds that a healthy service may take to say so."""
@@ -28,13 +29,13 @@ def _ask(method: str, url: str, **details: Any) -> httpx.Response:  # noqa: ANN4
     return httpx.request(method, url, timeout=TIMEOUT, trust_env=not is_local(url), **details)
 
 
-def worker_is_online(api: str, pool: str, name: str, started: float) -> bool:
+def worker_is_online(api: PrefectApi, pool: str, name: str, started: float) -> bool:
     """Tell whether Prefect has heard from the worker since its process started.
 
     A worker's earlier life may still be counted as online for a minute, so the time of its heartbeat decides.
 
     Args:
-        api: address of Prefect's API.
+        api: of the Prefect server.
         pool: name of the work pool.
         name: name of the worker.
         started: when the process started, seconds since 1970.
@@ -42,10 +43,9 @@ def worker_is_online(api: str, pool: str, name: str, started: float) -> bool:
     since = datetime.fromtimestamp(started, tz=UTC).isoformat()
     wanted = {"workers": {"last_heartbeat_time": {"after_": since}}}
     try:
-        reply = _ask("POST", f"{api}/work_pools/{pool}/workers/filter", json=wanted)
+        return any(worker["name"] == name for worker in api.read("POST", f"/work_pools/{pool}/workers/filter", wanted))
     except httpx.HTTPError:
         return False
-    return reply.is_success and any(worker["name"] == name for worker in reply.json())
 
 
 def llm_models(settings: Settings) -> tuple[list[str], str]:

@@ -28,6 +28,13 @@ def is_free(port: int) -> bool:
     return True
 
 
+def free_port() -> int:
+    """Return a port that is free now."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
 def next_free(port: int, spoken_for: Collection[int] = ()) -> int:
     """Return the first free port above ``port`` (below it for the last ports) that nobody is about to take."""
     candidates: list[int] = [*range(port + 1, min(port + 200, 65536)), *range(port - 1, max(port - 200, 1024), -1)]

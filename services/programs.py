@@ -16,9 +16,11 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import PROJECT_ROOT, Settings
 from services.credentials import LABEL_STUDIO_FOLDER, Credentials
 from services.health import answers, worker_is_online
+from services.heartbeat import SILENT_SECONDS, read_heartbeat
 from services.ports import LOOPBACK, is_local
+from services.prefect_api import PrefectApi
 
-LABEL_STUDIO, PREFECT, LLM, WORKER = "label-studio", "prefect", "llm", "worker"
+LABEL_STUDIO, PREFECT, LLM, WORKER, WATCHER = "label-studio", "prefect", "llm", "worker", "watcher"
 WORK_POOL = "abcdlink"
 LABEL_STUDIO_ENVIRONMENT = PROJECT_ROOT / ".venv-label-studio"
 LABEL_STUDIO_COMMAND = LABEL_STUDIO_ENVIRONMENT / "bin" / "label-studio"
@@ -30,6 +32,19 @@ MARK = "ABCDLINK_STARTED_BY"
 
 ELSEWHERE = {"PREFECT_PROFILE", "PREFECT_API_KEY"}
 """Variables that would send our programs to another Prefect server than their own."""
+
+
+DAY = 24 * 60 * 60
+LOOPS = {
+    "CANCELLATION_CLEANUP": 60,
+    "CLEANUP_RECONCILER": 60,
+    "FOREMAN": 60,
+    "LATE_RUNS": 60,
+    "PAUSE_EXPIRATIONS": 60,
+    "REPOSSESSOR": 60,
+    "SCHEDULER": 300,
+}
+"""Seconds between the rounds of the Prefect server's own upkeep, which by default come every 5 to 20 seconds."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +79,8 @@ def label_studio_port(settings: Settings) -> int:
     except ValueError:
         port = None
     if not parts.hostname or parts.scheme not in {"http", "https"} or (port is None and ":" in parts.netloc):
-        msg = f"ABCDLINK_LABEL_STUDIO_URL={settings.label_studio_url!r} is not an address"
-        raise InputError(msg, "give it as http://127.0.0.1:8080 or the like")
+        msg = f"ABCDLINK_LABEL_STUDIO_URL={settings.label_studio_url!r} is not a valid URL"
+        raise InputError(msg, "set it to something like http://127.0.0.1:8080")
     return port or (443 if parts.scheme == "https" else 80)
 
 
@@ -91,18 +106,45 @@ def environment(settings: Settings) -> dict[str, str]:
         "ABCDLINK_RUNS": runs,
         **threads,
         "TOKENIZERS_PARALLELISM": "false",
-        "PREFECT_HOME": str(home / "prefect"),
-        "PREFECT_API_URL": f"{prefect_url(settings)}/api",
-        "PREFECT_UI_URL": prefect_url(settings),
+        **prefect_client_environment(settings),
         "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "DO_NOT_TRACK": "1",
         "PREFECT_CLI_PROMPT": "false",
+        "ABCDLINK_DROPS_SCHEDULED": str(bool(settings.drops_source)).lower(),  # read by deployments/prefect.yaml
         # The worker looks for due runs this often; the default of 10 s is felt when a person waits.
-        "PREFECT_WORKER_QUERY_SECONDS": "2",
+        "PREFECT_WORKER_QUERY_SECONDS": "5",
         # A run that lost its process is known by its silence: the shortest beat that Prefect allows.
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+    }
+
+
+def prefect_client_environment(settings: Settings) -> dict[str, str]:
+    """Return the variables with which Prefect's client talks to the local server."""
+    auth = settings.prefect_auth.get_secret_value()
+    return {
+        "PREFECT_HOME": str(settings.home.resolve() / "prefect"),
+        "PREFECT_API_URL": f"{prefect_url(settings)}/api",
+        **({"PREFECT_API_AUTH_STRING": auth} if auth else {}),
+    }
+
+
+def prefect_server_environment(settings: Settings) -> dict[str, str]:
+    """Return the variables of the Prefect server: who may ask, what is forgotten when, and no haste at rest."""
+    auth = settings.prefect_auth.get_secret_value()
+    loops = {f"PREFECT_SERVER_SERVICES_{name}_LOOP_SECONDS": str(seconds) for name, seconds in LOOPS.items()}
+    return {
+        **({"PREFECT_SERVER_API_AUTH_STRING": auth} if auth else {}),
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": prefect_url(settings),
+        "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
+        "PREFECT_UI_URL": prefect_url(settings),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": '["events","flow_runs"]',
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(90 * DAY),
+        "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": "P2D",
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_EVENT_RETENTION_OVERRIDES": f'{{"prefect.flow-run.heartbeat":{DAY // 4}}}',
+        "PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY": "PT60S",
+        **loops,
     }
 
 
@@ -144,7 +186,7 @@ def local_programs(settings: Settings) -> list[Program]:
         programs.append(_label_studio(settings))
     if not settings.llm_base_url:
         programs.append(_llm(settings))
-    return [*programs, _worker(settings)]
+    return [*programs, _worker(settings), _watcher(settings)]
 
 
 def _label_studio(settings: Settings) -> Program:
@@ -161,10 +203,9 @@ def _label_studio(settings: Settings) -> Program:
 
 
 def _prefect(settings: Settings) -> Program:
-    address = ("--host", LOOPBACK, "--port", str(settings.prefect_port))
     return Program(
         name=PREFECT,
-        command=(sys.executable, "-m", "prefect", "server", "start", *address),
+        command=(sys.executable, "-m", "services.prefect_server", "--port", str(settings.prefect_port)),
         is_ready=partial(answers, f"{prefect_url(settings)}/api/health"),
         url=prefect_url(settings),
         port=settings.prefect_port,
@@ -175,12 +216,17 @@ def _prefect(settings: Settings) -> Program:
 def _llm(settings: Settings) -> Program:
     return Program(
         name=LLM,
-        command=(sys.executable, "-m", "abcdlink.llm.embedded", "--port", str(settings.llm_port)),
+        command=(sys.executable, "-m", "services.embedded_llm", "--port", str(settings.llm_port)),
         is_ready=partial(answers, f"{embedded_llm_url(settings)}/health"),
         url=f"{embedded_llm_url(settings)}/v1",
         port=settings.llm_port,
         port_setting="ABCDLINK_LLM_PORT={port}",
     )
+
+
+def prefect_api(settings: Settings) -> PrefectApi:
+    """Return the API of the local Prefect server."""
+    return PrefectApi(settings.prefect_port, settings.prefect_auth.get_secret_value())
 
 
 def _worker(settings: Settings) -> Program:
@@ -189,9 +235,24 @@ def _worker(settings: Settings) -> Program:
     return Program(
         name=WORKER,
         command=(sys.executable, "-m", "prefect", "worker", "start", *pool),
-        is_ready=partial(worker_is_online, f"{prefect_url(settings)}/api", WORK_POOL, name),
+        is_ready=partial(worker_is_online, prefect_api(settings), WORK_POOL, name),
         after=PREFECT,
     )
+
+
+def _watcher(settings: Settings) -> Program:
+    return Program(
+        name=WATCHER,
+        command=(sys.executable, "-m", "flows.watcher"),
+        is_ready=partial(_has_looked, settings.home.resolve()),
+        after=PREFECT,
+    )
+
+
+def _has_looked(home: Path, started: float) -> bool:
+    """Tell whether the watcher has finished a look since its process started, and none for too long."""
+    heartbeat = read_heartbeat(home)
+    return heartbeat is not None and heartbeat.looked.timestamp() >= started and heartbeat.age <= SILENT_SECONDS
 
 
 def require_installed(programs: list[Program]) -> None:

@@ -13,8 +13,15 @@ from filelock import FileLock
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
-from services.credentials import DATABASE, LABEL_STUDIO_FOLDER, ensure_credentials, make_home
-from services.deployments import PREFECT_FILE, Deployment, end_of
+from services.credentials import (
+    DATABASE,
+    LABEL_STUDIO_FOLDER,
+    ensure_credentials,
+    ensure_prefect_auth,
+    make_home,
+    with_secrets,
+)
+from services.deployments import PREFECT_FILE, Deployment, end_of, settle_dead_runs
 from services.ports import holder, is_free, is_local, next_free
 from services.programs import (
     LABEL_STUDIO_TEMPLATE,
@@ -25,6 +32,7 @@ from services.programs import (
     environment,
     label_studio_environment,
     local_programs,
+    prefect_server_environment,
     require_installed,
 )
 from services.records import Stack
@@ -44,7 +52,7 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
 
     Prefect's server, its worker and deployments always; Label Studio unless ``label_studio_url`` is another
     machine's; the embedded LLM unless ``llm_base_url`` is set. Everything listens on 127.0.0.1 only. The first
-    call makes up the account of the local Label Studio: read the settings anew afterwards.
+    call generates passwords and tokens: read the settings again afterwards.
 
     Args:
         settings: default: ``get_settings()``.
@@ -58,18 +66,24 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
             call started is stopped then.
     """
     settings = settings or get_settings()
-    programs = local_programs(settings)
-    require_installed(programs)
+    require_installed(local_programs(settings))
     home = make_home(settings)
     (home / "locks").mkdir(exist_ok=True)
     with FileLock(home / "locks" / "services.lock"):
         settings, told = _prepare(settings)
+        programs = local_programs(settings)
         supervisor = Supervisor(home)
         wanted, notes = _wanted(supervisor, programs, told)
         require_free_ports(wanted)
-        if not supervisor.is_running():
+        if fresh := not supervisor.is_running():
             supervisor.launch(programs, told)
-        start = _Start(supervisor, wanted, lambda: Deployment(settings, prefect_file), progress)
+
+        def deploy() -> Deployment:
+            if fresh:
+                settle_dead_runs(settings)
+            return Deployment(settings, prefect_file)
+
+        start = _Start(supervisor, wanted, deploy, progress)
         try:
             start.run()
         except BaseException:
@@ -97,16 +111,17 @@ def down(settings: Settings | None = None) -> Stack:
 
 
 def _prepare(settings: Settings) -> tuple[Settings, dict[str, str]]:
-    """Make the local Label Studio's account and tables; return the settings with its token, and the environment."""
-    mark = {MARK: str(settings.home.resolve())}
-    if not is_local(settings.label_studio_url):
-        return settings, {**environment(settings), **mark}
-    credentials = ensure_credentials(settings)
+    """Generate what is secret, make Label Studio's tables; return the settings with them, and the environment."""
+    accounts: dict[str, str] = {}
+    if not settings.prefect_auth.get_secret_value():
+        ensure_prefect_auth(settings)
+    if is_local(settings.label_studio_url):
+        accounts = label_studio_environment(settings, ensure_credentials(settings))
+        _copy_tables(settings.home.resolve() / LABEL_STUDIO_FOLDER / DATABASE)
     get_settings.cache_clear()
-    _copy_tables(settings.home.resolve() / LABEL_STUDIO_FOLDER / DATABASE)
-    if not settings.label_studio_token.get_secret_value():
-        settings = settings.model_copy(update={"label_studio_token": credentials.token})
-    return settings, {**environment(settings), **label_studio_environment(settings, credentials), **mark}
+    settings = with_secrets(settings)
+    mark = {MARK: str(settings.home.resolve())}
+    return settings, {**environment(settings), **prefect_server_environment(settings), **accounts, **mark}
 
 
 def _copy_tables(database: Path) -> None:
@@ -116,6 +131,7 @@ def _copy_tables(database: Path) -> None:
     database.parent.mkdir(parents=True, exist_ok=True)
     half = database.with_suffix(".new")
     shutil.copyfile(LABEL_STUDIO_TEMPLATE, half)
+    half.chmod(0o600)
     half.replace(database)
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import psutil
 
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
-from services.credentials import COORDINATOR
+from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
 from services.health import answers, llm_models
+from services.heartbeat import SILENT_SECONDS, read_heartbeat
 from services.ports import holder, is_free, is_local
-from services.programs import LABEL_STUDIO, LLM, Program, local_programs
+from services.programs import LABEL_STUDIO, LLM, PREFECT, WATCHER, Program, local_programs
 from services.records import Service, ServiceState, Stack
 from services.supervision import ACTIVE, Supervisor
 
@@ -24,11 +25,13 @@ MINUTE, HOUR = 60, 3600
 
 def status(settings: Settings | None = None) -> Stack:
     """Return how every service is that these settings name: those of this home, and servers elsewhere."""
-    settings = settings or get_settings()
+    settings = with_secrets(settings or get_settings())
     supervisor = Supervisor(settings.home.resolve())
     infos = supervisor.states() if supervisor.is_running() else {}
     looks: list[Callable[[], Service]] = [
         partial(_local, program, infos.get(program.name), str(supervisor.log(program.name)))
+        if program.name != WATCHER
+        else partial(_watcher, program, infos.get(program.name), supervisor)
         for program in local_programs(settings)
     ]
     if not is_local(settings.label_studio_url):
@@ -41,17 +44,34 @@ def status(settings: Settings | None = None) -> Stack:
 
 
 def _login(settings: Settings, services: list[Service]) -> str:
-    """Say how to log in to the local Label Studio, when it is there."""
-    for service in services:
-        if service.name == LABEL_STUDIO and service.managed and service.state is ServiceState.READY:
-            secrets = settings.home.resolve() / SECRETS_FILE
-            return f"log in at {settings.label_studio_url} as {COORDINATOR}; the password is in {secrets}"
-    return ""
+    """Say how to log in to the local servers, when they are there."""
+    ready = {service.name for service in services if service.managed and service.state is ServiceState.READY}
+    secrets = settings.home.resolve() / SECRETS_FILE
+    lines = []
+    if LABEL_STUDIO in ready:
+        lines.append(f"log in at {settings.label_studio_url} as {COORDINATOR}; the password is in {secrets}")
+    if PREFECT in ready and settings.prefect_auth.get_secret_value():
+        lines.append(f"Prefect's UI asks once for a password: the value of {PREFECT_AUTH} in {secrets}")
+    return "\n".join(lines)
 
 
 def _local(program: Program, info: dict[str, Any] | None, log: str) -> Service:
     state, detail = _judge(program, info)
     return Service(name=program.name, state=state, url=program.url, detail=detail, log=log)
+
+
+def _watcher(program: Program, info: dict[str, Any] | None, supervisor: Supervisor) -> Service:
+    """Return how the watcher is: running is not enough, it must have looked."""
+    service = _local(program, info, str(supervisor.log(program.name)))
+    heartbeat = read_heartbeat(supervisor.home)
+    if info is None or heartbeat is None or service.state in {ServiceState.STOPPED, ServiceState.FAILED}:
+        return service
+    if service.state is ServiceState.STARTING and time.time() - info["start"] > SILENT_SECONDS:
+        return service.model_copy(update={"state": ServiceState.FAILED, "detail": heartbeat.problem})
+    if service.state is ServiceState.STARTING:
+        return service
+    told = f"{service.detail}, looked {heartbeat.age:.0f} s ago, {heartbeat.waiting} runs wait"
+    return service.model_copy(update={"detail": "; ".join(filter(None, (told, heartbeat.problem)))})
 
 
 def _judge(program: Program, info: dict[str, Any] | None) -> tuple[ServiceState, str]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from prefect.client.orchestration import get_client
+from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.filters import (
     FlowFilter,
@@ -26,21 +26,37 @@ MOST_STARTS = 5
 PAGE = 200
 
 
-def runs_in_state(state: str, flows: list[str]) -> list[FlowRun]:
-    """Return all runs of these flows in a state (by name, e.g. Suspended), oldest first."""
-    state_filter = FlowRunFilterState(name=FlowRunFilterStateName(any_=[state]))
+def runs_in_states(states: list[str], flows: list[str], client: SyncPrefectClient) -> list[FlowRun]:
+    """Return all runs of these flows in these states (by name, e.g. Suspended), oldest first."""
+    state_filter = FlowRunFilterState(name=FlowRunFilterStateName(any_=states))
     found: list[FlowRun] = []
-    with get_client(sync_client=True) as client:
-        while True:
-            page = client.read_flow_runs(
-                flow_filter=FlowFilter(name=FlowFilterName(any_=flows)),
-                flow_run_filter=FlowRunFilter(state=state_filter),
-                limit=PAGE,
-                offset=len(found),
-            )
-            found += page
-            if len(page) < PAGE:
-                return sorted(found, key=lambda run: (run.created is None, run.created))
+    while True:
+        page = client.read_flow_runs(
+            flow_filter=FlowFilter(name=FlowFilterName(any_=flows)),
+            flow_run_filter=FlowRunFilter(state=state_filter),
+            limit=PAGE,
+            offset=len(found),
+        )
+        found += page
+        if len(page) < PAGE:
+            return sorted(found, key=lambda run: (run.created is None, run.created))
+
+
+_names: dict[UUID, str] = {}
+
+
+def flow_name(flow_id: UUID, client: SyncPrefectClient) -> str:
+    """Return the name of a flow, which never changes."""
+    if flow_id not in _names:
+        _names[flow_id] = client.read_flow(flow_id).name
+    return _names[flow_id]
+
+
+def forget(client: SyncPrefectClient, flow: str, message: str) -> None:
+    """Delete the completed runs of a flow whose final state has this message."""
+    for flow_run in runs_in_states(["Completed"], [flow], client):
+        if flow_run.state is not None and flow_run.state.message == message:
+            client.delete_flow_run(flow_run.id)
 
 
 def resume(flow_run: UUID | str, form: dict[str, Any] | None = None) -> bool:
@@ -93,6 +109,9 @@ def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
 
 def is_dead(flow_run: FlowRun, stale_after: timedelta) -> bool:
     """Tell whether a running flow run has given no sign of life for so long that its process must be gone."""
+    began = flow_run.state.timestamp if flow_run.state else None
+    if began is not None and datetime.now(UTC) - began <= stale_after:
+        return False
     sign = last_sign_of_life(flow_run)
     return sign is not None and datetime.now(UTC) - sign > stale_after
 
@@ -111,9 +130,11 @@ def ended_badly(flow_run: FlowRun) -> bool:
 
 
 def reschedule(flow_run: FlowRun) -> None:
-    """Let a run whose process died start again."""
+    """Let a run whose process died start again; nothing when its state has changed since it was read."""
     with get_client(sync_client=True) as client:
-        client.set_flow_run_state(flow_run.id, AwaitingRetry(message="Its process was gone"), force=True)
+        now = client.read_flow_run(flow_run.id).state
+        if now is not None and flow_run.state is not None and now.id == flow_run.state.id:
+            client.set_flow_run_state(flow_run.id, AwaitingRetry(message="Its process was gone"), force=True)
 
 
 def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | None = None) -> FlowRun:

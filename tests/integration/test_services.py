@@ -19,19 +19,14 @@ import pytest
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import Settings, get_settings
 from services import doctor, down, status, up
+from services.credentials import with_secrets
 from services.health import answers
-from services.ports import is_free
-from services.programs import LABEL_STUDIO_COMMAND, MARK, Program
+from services.ports import free_port, is_free
+from services.programs import LABEL_STUDIO_COMMAND, MARK, Program, prefect_api
 from services.records import Result, ServiceState, Stack
 from services.supervision import SOCKET_LIMIT, Supervisor
 
 SERVE = ("-m", "http.server", "--bind", "127.0.0.1")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def web(name: str, port: int, after: str | None = None) -> Program:
@@ -299,7 +294,7 @@ def started(machine: Settings, prefect_file: Path) -> Stack:
 @pytest.mark.timeout(600)
 def test_everything_is_up(machine: Settings, started: Stack):
     assert started.ready
-    assert started.started == ["prefect", "label-studio", "llm", "worker"]
+    assert started.started == ["prefect", "label-studio", "llm", "worker", "watcher"]
     assert "secrets.env" in started.login
 
 
@@ -351,20 +346,20 @@ def test_a_refused_deployment_is_one_error_and_leaves_the_servers_as_they_were(m
     with pytest.raises(ServiceError, match=r"(?s)did not take the deployments of .*greeting\.py"):
         up(machine, prefect_file=tmp_path / "prefect.yaml")
     states_now = {name: info["statename"] for name, info in supervisor.states().items()}
-    assert states_now == {"prefect": "RUNNING", "label-studio": "RUNNING", "llm": "RUNNING", "worker": "STOPPED"}
+    assert states_now.pop("worker") == "STOPPED"
+    assert set(states_now) == {"prefect", "label-studio", "llm", "watcher"}
+    assert set(states_now.values()) == {"RUNNING"}
 
 
 def deployed(settings: Settings, name: str) -> str:
     """Ask for a run of a deployment and return its id."""
-    api = f"http://127.0.0.1:{settings.prefect_port}/api"
-    found = httpx.get(f"{api}/deployments/name/{name}").raise_for_status().json()
-    asked = httpx.post(f"{api}/deployments/{found['id']}/create_flow_run", json={"state": {"type": "SCHEDULED"}})
-    return str(asked.raise_for_status().json()["id"])
+    api = prefect_api(with_secrets(settings))
+    found = api.read("GET", f"/deployments/name/{name}")
+    return str(api.read("POST", f"/deployments/{found['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})["id"])
 
 
 def state_of(settings: Settings, run: str) -> str:
-    reply = httpx.get(f"http://127.0.0.1:{settings.prefect_port}/api/flow_runs/{run}")
-    return str(reply.raise_for_status().json()["state"]["type"])
+    return str(prefect_api(with_secrets(settings)).read("GET", f"/flow_runs/{run}")["state"]["type"])
 
 
 def wait_for(is_so, seconds: float) -> None:

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
 import stat
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import doctor, environment, status
-from services.credentials import ensure_credentials, make_home
+from services.credentials import ensure_credentials, ensure_prefect_auth, make_home, with_secrets
+from services.embedded_llm import OnDemand
 from services.health import worker_is_online
-from services.ports import holder, is_free, next_free
-from services.programs import label_studio_port, local_programs
+from services.heartbeat import Heartbeat, read_heartbeat
+from services.ports import free_port, holder, is_free, next_free
+from services.prefect_api import PrefectApi
+from services.prefect_server import OnlyOurPages
+from services.programs import (
+    label_studio_port,
+    local_programs,
+    prefect_client_environment,
+    prefect_server_environment,
+)
 from services.records import Result, ServiceState
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
 
 # --- what is started, and with what ----------------------------------------------------------
 
@@ -38,9 +45,9 @@ def free_port() -> int:
 @pytest.mark.parametrize(
     ("changed", "names"),
     [
-        ({}, {"prefect", "label-studio", "llm", "worker"}),
-        ({"llm_base_url": "http://gpu/v1"}, {"prefect", "label-studio", "worker"}),
-        ({"label_studio_url": "https://annotate.example.org"}, {"prefect", "llm", "worker"}),
+        ({}, {"prefect", "label-studio", "llm", "worker", "watcher"}),
+        ({"llm_base_url": "http://gpu/v1"}, {"prefect", "label-studio", "worker", "watcher"}),
+        ({"label_studio_url": "https://annotate.example.org"}, {"prefect", "llm", "worker", "watcher"}),
     ],
 )
 def test_servers_elsewhere_are_not_started(changed, names):
@@ -92,6 +99,30 @@ def test_the_account_is_made_once_and_kept_from_others(tmp_path):
     assert ensure_credentials(settings) == made
     assert len(made.token.get_secret_value()) == 40
     assert get_settings().label_studio_token == made.token
+
+
+def test_the_home_and_what_earlier_versions_left_open_in_it_are_closed_to_others(tmp_path):
+    home = tmp_path / "home"
+    (home / "label-studio").mkdir(parents=True, mode=0o755)
+    (home / "label-studio" / "label_studio.sqlite3").touch(mode=0o644)
+    make_home(Settings(home=home))
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    assert stat.S_IMODE((home / "label-studio" / "label_studio.sqlite3").stat().st_mode) == 0o600
+
+
+def test_prefects_password_is_added_to_secrets_that_are_there_and_read_back(tmp_path):
+    settings = Settings(home=tmp_path)
+    account = ensure_credentials(settings)
+    auth = ensure_prefect_auth(settings)
+    assert ensure_prefect_auth(settings) == auth
+    assert ensure_credentials(settings) == account
+    assert auth.get_secret_value().startswith("coordinator:")
+    known = with_secrets(settings)
+    assert (known.prefect_auth, known.label_studio_token) == (auth, account.token)
+    assert prefect_client_environment(known)["PREFECT_API_AUTH_STRING"] == auth.get_secret_value()
+    server = prefect_server_environment(known)
+    assert server["PREFECT_SERVER_API_AUTH_STRING"] == auth.get_secret_value()
+    assert server["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] == "http://127.0.0.1:4200"
 
 
 def test_two_homes_have_two_accounts(tmp_path):
@@ -172,12 +203,13 @@ def server() -> Iterator[tuple[str, dict[str, tuple[int, object]]]]:
 
 def test_a_worker_counts_as_online_by_its_own_name_only(server):
     url, replies = server
-    replies["POST /work_pools/pool/workers/filter"] = (200, [{"name": "another"}])
-    assert not worker_is_online(url, "pool", "mine", time.time())
-    replies["POST /work_pools/pool/workers/filter"] = (200, [{"name": "another"}, {"name": "mine"}])
-    assert worker_is_online(url, "pool", "mine", time.time())
-    assert not worker_is_online(url, "no such pool", "mine", time.time())
-    assert not worker_is_online(f"http://127.0.0.1:{free_port()}", "pool", "mine", time.time())
+    api = PrefectApi(int(url.rsplit(":", 1)[1]), "")
+    replies["POST /api/work_pools/pool/workers/filter"] = (200, [{"name": "another"}])
+    assert not worker_is_online(api, "pool", "mine", time.time())
+    replies["POST /api/work_pools/pool/workers/filter"] = (200, [{"name": "another"}, {"name": "mine"}])
+    assert worker_is_online(api, "pool", "mine", time.time())
+    assert not worker_is_online(api, "no such pool", "mine", time.time())
+    assert not worker_is_online(PrefectApi(free_port(), ""), "pool", "mine", time.time())
 
 
 def checks_of(settings: Settings) -> dict[str, tuple[Result, str, str]]:
@@ -227,7 +259,7 @@ def test_doctor_sees_secrets_that_others_can_read_and_a_taken_port(tmp_path):
         (tmp_path / SECRETS_FILE).chmod(0o644)
         found = checks_of(settings)
     assert found["secrets"][0] is Result.FAIL
-    assert "chmod 600" in found["secrets"][2]
+    assert "chmod go=" in found["secrets"][2]
     result, what, mend = found[f"port {settings.prefect_port}"]
     assert result is Result.FAIL
     assert f"process {os.getpid()}" in what
@@ -242,3 +274,144 @@ def test_status_of_servers_elsewhere(tmp_path, server):
     assert (found["llm"].state, found["llm"].managed) == (ServiceState.READY, False)
     assert (found["label-studio"].state, found["label-studio"].detail) == (ServiceState.FAILED, "does not answer")
     assert found["prefect"].state is ServiceState.STOPPED
+
+
+# --- who may ask ----------------------------------------------------------------------------------
+
+
+def asked(headers: dict[str, str], kind: str = "http") -> list[dict[str, object]]:
+    """Return what the server sends to a request with these headers."""
+    sent: list[dict[str, object]] = []
+
+    async def app(_scope: object, _receive: object, send: Callable[..., Awaitable[None]]) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request"}
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    asyncio.run(OnlyOurPages(app, 4200)({"type": kind, "headers": pairs, "method": "GET", "path": "/"}, receive, send))
+    return sent
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "127.0.0.1:4200"},
+        {"host": "localhost:4200"},
+        {"host": "127.0.0.1:4200", "origin": "http://127.0.0.1:4200"},
+    ],
+)
+def test_our_pages_and_programs_are_answered_and_shown_in_no_frame(headers):
+    (start,) = asked(headers)
+    assert start["status"] == 200
+    assert (b"x-frame-options", b"SAMEORIGIN") in start["headers"]
+
+
+@given(host=st.text(st.characters(codec="ascii", exclude_characters="\r\n")))
+def test_another_host_is_refused(host):
+    assume(host not in {"127.0.0.1:4200", "localhost:4200"})
+    assert asked({"host": host})[0]["status"] == 403
+
+
+@pytest.mark.parametrize("origin", ["null", "http://evil.example", "http://127.0.0.1:8080", "https://127.0.0.1:4200"])
+def test_another_sites_page_is_refused(origin):
+    headers = {"host": "127.0.0.1:4200", "origin": origin}
+    assert asked(headers)[0]["status"] == 403
+    assert asked(headers, "websocket") == [{"type": "websocket.close", "code": 1008}]
+
+
+# --- the watcher's sign of life ---------------------------------------------------------------------
+
+
+def test_silence_and_faults_of_the_watcher_are_told(tmp_path):
+    assert read_heartbeat(tmp_path) is None
+    now = datetime.now(UTC)
+    Heartbeat(looked=now, waiting=2).write(tmp_path)
+    fresh = read_heartbeat(tmp_path)
+    assert fresh is not None
+    assert (fresh.problem, fresh.waiting) == ("", 2)
+    assert (
+        "run annotate spring: no pushed.json"
+        in Heartbeat(looked=now, faults={"annotate spring": "no pushed.json"}).problem
+    )
+    silent = Heartbeat(looked=now - timedelta(minutes=16), error="ConnectError")
+    assert silent.problem == "nobody has looked after waiting runs for 16 minutes: ConnectError"
+    (tmp_path / "watcher.json").write_text("{")
+    assert read_heartbeat(tmp_path) is None
+
+
+# --- the embedded LLM on demand -----------------------------------------------------------------------
+
+ECHO = """
+import os, sys, threading, http.server
+def end():
+    os.read(0, 1)
+    os._exit(0)
+threading.Thread(target=end, daemon=True).start()
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"child"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    do_GET = do_POST = answer
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_the_llm_starts_when_asked_and_stops_at_rest():
+    async def story() -> None:
+        llm, port = OnDemand((sys.executable, "-c", ECHO, "{port}"), "tiny", idle_seconds=0.3), free_port()
+        serving = asyncio.create_task(llm.serve(port))
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+            while not serving.done():
+                try:
+                    models = (await client.get("/v1/models")).json()
+                    break
+                except httpx.ConnectError:
+                    await asyncio.sleep(0.02)
+            assert [model["id"] for model in models["data"]] == ["tiny"]
+            assert (await client.get("/health")).is_success
+            assert not llm.is_running()
+            for origin in ("http://evil.example", "null"):
+                assert (await client.post("/x", content="a", headers={"Origin": origin})).status_code == 403
+            assert (await client.post("/x", content="a", headers={"Host": "evil.example"})).status_code == 403
+            assert not llm.is_running()
+            replies = await asyncio.gather(*(client.post("/x", content=f"question {n}") for n in range(5)))
+            assert [reply.text for reply in replies] == [f"question {n}" for n in range(5)]
+            assert llm.is_running()
+            first = llm.child
+        assert first is not None
+        await asyncio.to_thread(first.wait, 20)
+        assert not llm.is_running()
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+            assert (await client.post("/x", content="again")).text == "again"
+        serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await serving
+        assert not llm.is_running()
+
+    asyncio.run(story())
+
+
+def test_an_llm_that_does_not_start_is_an_answer_not_a_hanging_call():
+    async def story() -> None:
+        llm, port = OnDemand((sys.executable, "-c", "raise SystemExit(3)"), "tiny"), free_port()
+        serving = asyncio.create_task(llm.serve(port))
+        await asyncio.sleep(0)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30) as client:
+            for _ in range(100):
+                try:
+                    reply = await client.post("/x", content="a")
+                    break
+                except httpx.ConnectError:
+                    await asyncio.sleep(0.02)
+            assert reply.status_code == 503
+        serving.cancel()
+
+    asyncio.run(story())

@@ -1,0 +1,157 @@
+"""What an idle installation costs: CPU by program, growth of the databases, and flow runs made.
+
+``python -m benchmarks.at_rest`` starts everything in a new home, lets it settle and measures ten minutes in which
+nobody asks for anything; ``--minutes`` changes that. ``make bench BENCH=at-rest`` does the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from abcdlink.settings import Settings
+from benchmarks.claims import Claim
+from services import down, up
+from services.supervision import Supervisor
+
+MINUTES = 10.0
+SETTLE_SECONDS = 90.0
+"""From "ready" until what happens once (block types, first schedules) has happened."""
+DAY = 24 * 60
+MOST_CORES = 0.02
+MOST_MEGABYTES = 5.0
+MEGABYTE = 1024 * 1024
+
+
+def claims(_data: Path) -> Iterator[Claim]:
+    """Start everything, wait, and compare what there is before and after."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from measured(Path(folder), MINUTES)
+
+
+def measured(home: Path, minutes: float) -> Iterator[Claim]:
+    """Measure an installation in a new home."""
+    settings = Settings(
+        home=home,
+        prefect_port=_free_port(),
+        llm_port=_free_port(),
+        label_studio_url=f"http://127.0.0.1:{_free_port()}",
+    )
+    try:
+        up(settings)
+        time.sleep(SETTLE_SECONDS)
+        began, cpu, bytes_, runs = time.monotonic(), cpu_seconds(home), database_bytes(home), flow_runs(home)
+        time.sleep(60 * minutes)
+        seconds = time.monotonic() - began
+        spent = cpu_seconds(home)
+        spent.subtract(cpu)
+        grown = Counter(database_bytes(home))
+        grown.subtract(bytes_)
+        made = flow_runs(home) - runs
+    finally:
+        down(settings)
+    about = f"{seconds / 60:.1f} minutes in which nobody asks for anything"
+    yield Claim(
+        what="CPU at rest, in cores",
+        ours=", ".join(f"{name} {used:.2f} s" for name, used in spent.most_common()),
+        baseline=f"{seconds:.0f} s of one core",
+        value=sum(spent.values()) / seconds,
+        unit="cores",
+        most=MOST_CORES,
+        note=about,
+    )
+    yield Claim(
+        what="Growth of the databases at rest",
+        ours=", ".join(f"{name} {size} bytes" for name, size in grown.items()),
+        baseline="none",
+        value=sum(grown.values()) / MEGABYTE / seconds * 60 * DAY,
+        unit="MB a day",
+        most=MOST_MEGABYTES,
+        note="pages in use, so that what retention frees counts as free",
+    )
+    yield Claim(
+        what="Flow runs made at rest",
+        ours=f"{made} that are still listed",
+        baseline="none",
+        value=made / seconds * 60 * DAY,
+        unit="a day",
+    )
+
+
+def cpu_seconds(home: Path) -> Counter[str]:
+    """Return the CPU seconds of each program since it began, those of its ended child processes included."""
+    supervisor = Supervisor(home.resolve())
+    pids = {name: int(info["pid"]) for name, info in supervisor.states().items() if info["pid"]}
+    pids["supervisord"] = int((home / "supervisord.pid").read_text(encoding="utf-8"))
+    seconds: Counter[str] = Counter()
+    for name, pid in pids.items():
+        top = psutil.Process(pid)
+        tree = [top, *(top.children(recursive=True) if name != "supervisord" else [])]
+        for process in tree:
+            try:
+                times = process.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            seconds[name] += times.user + times.system
+            if name != "supervisord":
+                seconds[name] += times.children_user + times.children_system
+    return seconds
+
+
+def database_bytes(home: Path) -> dict[str, int]:
+    """Return how much of each SQLite database is in use."""
+    databases = {
+        "prefect": home / "prefect" / "prefect.db",
+        "label-studio": home / "label-studio" / "label_studio.sqlite3",
+    }
+    return {name: _bytes_in_use(path) for name, path in databases.items() if path.exists()}
+
+
+def flow_runs(home: Path) -> int:
+    """Return how many flow runs Prefect lists that are not merely scheduled."""
+    with sqlite3.connect(f"file:{home / 'prefect' / 'prefect.db'}?mode=ro", uri=True) as database:
+        return int(database.execute("select count(*) from flow_run where state_type != 'SCHEDULED'").fetchone()[0])
+
+
+def _bytes_in_use(path: Path) -> int:
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        pages, free, size = (
+            int(database.execute(f"pragma {what}").fetchone()[0])
+            for what in ("page_count", "freelist_count", "page_size")
+        )
+    return (pages - free) * size
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> int:
+    """Measure and print; returns 1 when a claim is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.at_rest", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="how long to measure")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = list(measured(Path(folder), given.minutes))
+    for claim in found:
+        print(f"{claim.what}: {claim.value:.3g} {claim.unit} ({claim.ours}; {claim.note})")
+    Path("build").mkdir(exist_ok=True)
+    figures = [claim.model_dump() | {"reached": claim.reached} for claim in found]
+    Path("build/at_rest.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return 1 if any(claim.reached is False for claim in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

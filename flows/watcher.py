@@ -1,0 +1,126 @@
+"""``python -m flows.watcher``: the one process that looks after waiting and dead runs, again and again.
+
+A look is one request to Prefect, and for each waiting run one small request to Label Studio; only where answers came
+in, and every ten minutes, the project is read whole. A run is resumed through Prefect's API: no flow run is made for
+looking. It holds no lock and keeps nothing but its heartbeat, so it can be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from prefect.client.orchestration import SyncPrefectClient, get_client
+
+from abcdlink.errors import AbcdlinkError
+from abcdlink.settings import get_settings
+from flows.reconcile import look_at_all
+from labelstudio_config.client import Client
+from labelstudio_config.run.projects import label_studio
+from services.heartbeat import Heartbeat, read_heartbeat
+
+LOOK_SECONDS = 15.0
+BATCH_SECONDS = 60.0
+"""Between looks at an LLM's batch, which takes minutes to hours."""
+WHOLE_SECONDS = 600.0
+"""Between looks at a whole project where nothing seems new: changed answers, reminders."""
+SHARE = 10
+"""After a look that took a second, so many seconds pass before the next one at the same project."""
+STALE = timedelta(seconds=150)
+
+logger = logging.getLogger("abcdlink.watcher")
+
+
+class WorthALook:
+    """Chooses the runs where something is new, by how many answers Label Studio counts, or that are due anyway."""
+
+    def __init__(self) -> None:
+        self._client: Client | None = None
+        self._counts: dict[str, tuple[int | None, ...]] = {}
+        self._next: dict[str, float] = {}
+        self._whole: dict[str, float] = {}
+        self._began = 0.0
+        self._asked: tuple[int | None, ...] = ()
+
+    def is_due(self, run: str, project_id: int | None) -> bool:
+        """Tell whether a run is worth a look."""
+        self._began = time.monotonic()
+        if self._began < self._next.get(run, 0.0):
+            return False
+        if project_id is None:
+            self._next[run] = self._began + BATCH_SECONDS
+            return True
+        counts = self._ask(project_id)
+        new = counts is None or counts != self._counts.get(run)
+        if not new and self._began < self._whole.get(run, 0.0):
+            return False
+        self._asked = counts or ()
+        return True
+
+    def looked(self, run: str) -> None:
+        """Note how long the look took, and with it when the next one may be."""
+        now = time.monotonic()
+        self._counts[run] = self._asked
+        self._whole[run] = now + WHOLE_SECONDS
+        self._next[run] = max(self._next.get(run, 0.0), now + SHARE * (now - self._began))
+
+    def _ask(self, project_id: int) -> tuple[int | None, ...] | None:
+        try:
+            self._client = self._client or label_studio()
+            return self._client.counts(project_id)
+        except AbcdlinkError:  # gone, or not there: the look itself says what is wrong
+            self._client = None
+            return None
+
+
+class Watcher:
+    """Looks, and writes the heartbeat.
+
+    Args:
+        home: folder of the heartbeat.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.choice = home, WorthALook()
+        self.told: dict[str, str] = {}
+
+    def run(self) -> None:
+        """Look for ever; a Prefect server that is away is waited for."""
+        while True:
+            try:
+                with get_client(sync_client=True) as client:
+                    while True:
+                        self.look(client)
+                        time.sleep(LOOK_SECONDS)
+            except Exception as error:  # noqa: BLE001 - it must outlive whatever goes wrong
+                self.note(f"{type(error).__name__}: {error}")
+                time.sleep(LOOK_SECONDS)
+
+    def look(self, client: SyncPrefectClient) -> None:
+        """Look once."""
+        found = look_at_all(client, STALE, self.choice, self.told)
+        for line in found.done:
+            logger.info(line)
+        Heartbeat(looked=datetime.now(UTC), waiting=found.waiting, faults=found.faults).write(self.home)
+
+    def note(self, error: str) -> None:
+        """Keep why the newest look failed, beside when the last one succeeded."""
+        before = read_heartbeat(self.home) or Heartbeat(looked=datetime.now(UTC))
+        if before.error != error:
+            logger.warning(error)
+        before.model_copy(update={"error": error}).write(self.home)
+
+
+def main() -> int:
+    """Run until the process is ended."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    Watcher(get_settings().home.resolve()).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
