@@ -14,12 +14,15 @@ from tests.integration.label_studio_server import LabelStudioServer, label_studi
 
 __all__ = ["label_studio"]
 
+ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP bridges.example 127.0.0.1"]
+"""The name is that of another site, which leads to this machine as an attacker's can."""
+
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium, else the one that Playwright downloads."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         yield started
         started.close()
 

@@ -1,0 +1,174 @@
+"""A web page that the coordinator visits starts nothing on their machine; our own pages do what they are for."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from abcdlink.settings import Settings
+from services import down, up
+from services.credentials import with_secrets
+from services.ports import free_port
+from services.programs import prefect_api, prefect_url
+
+FLOW = """
+from pathlib import Path
+from prefect import flow
+
+
+@flow
+def greet() -> None:
+    Path({greeted!r}).touch()
+"""
+PREFECT_FILE = """
+name: try
+deployments:
+  - name: greet
+    entrypoint: {folder}/greeting.py:greet
+    work_pool: {{name: abcdlink}}
+"""
+ATTACK = """
+async ([api, command, authorization]) => {
+    const told = [];
+    const headers = {'Content-Type': 'application/json', ...(authorization && {Authorization: authorization})};
+    const attempt = async (name, what) => {
+        try { told.push(name + ': ' + await what()); } catch (error) { told.push(name + ': refused'); }
+    };
+    const body = {state: {type: 'SCHEDULED'}, job_variables: {command}};
+    let deployment = '00000000-0000-0000-0000-000000000000';
+    await attempt('read', async () => {
+        const reply = await fetch(api + '/deployments/name/greet/greet', {headers});
+        deployment = (await reply.json()).id || deployment;
+        return reply.status;
+    });
+    const url = api + '/deployments/' + deployment + '/create_flow_run';
+    await attempt('run', async () => {
+        const reply = await fetch(url, {method: 'POST', headers, body: JSON.stringify(body)});
+        return reply.status;
+    });
+    // Without a type of content no permission is asked for; the reply cannot be read, but the request is sent.
+    await fetch(api + '/flow_runs/', {method: 'POST', mode: 'no-cors', body: new Blob([JSON.stringify(body)])})
+        .catch(() => null);
+    await attempt('events', () => new Promise((done, fail) => {
+        const socket = new WebSocket(api.replace('http', 'ws') + '/events/in');
+        socket.onopen = () => done('open');
+        socket.onerror = fail;
+    }));
+    return told;
+}
+"""
+REFUSED = ["read: refused", "run: refused", "events: refused"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the deployed flow is, and where files appear when something runs."""
+    folder = tmp_path_factory.mktemp("flows")
+    (folder / "greeting.py").write_text(FLOW.format(greeted=str(folder / "greeted")))
+    (folder / "prefect.yaml").write_text(PREFECT_FILE.format(folder=folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[Settings]:
+    """A running Prefect server with its worker; the other servers are elsewhere."""
+    settings = Settings(
+        home=tmp_path_factory.mktemp("home"),
+        label_studio_url="http://label-studio.invalid",
+        llm_base_url="http://llm.invalid/v1",
+        prefect_port=free_port(),
+    )
+    up(settings, prefect_file=folder / "prefect.yaml")
+    yield with_secrets(settings)
+    down(settings)
+
+
+@pytest.fixture
+def visited(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    """A page of another site."""
+    (tmp_path / "index.html").write_text("<title>A page about bridges</title>")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"http://bridges.example:{site.server_address[1]}/index.html")
+        yield page
+        context.close()
+        site.shutdown()
+
+
+def basic(settings: Settings, page: Page) -> str:
+    return "Basic " + str(page.evaluate("btoa", settings.prefect_auth.get_secret_value()))
+
+
+def runs(settings: Settings) -> list[str]:
+    return [run["name"] for run in prefect_api(settings).read("POST", "/flow_runs/filter", {})]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("knows_the_password", [False, True])
+def test_a_page_of_another_site_runs_nothing(machine, folder, visited, knows_the_password):
+    owned = folder / "owned"
+    authorization = basic(machine, visited) if knows_the_password else ""
+    told = visited.evaluate(ATTACK, [f"{prefect_url(machine)}/api", f"touch {owned}", authorization])
+    assert told == REFUSED
+    assert runs(machine) == []
+    time.sleep(8)  # longer than the worker takes to notice a run
+    assert not owned.exists()
+
+
+@pytest.mark.timeout(300)
+def test_a_name_that_leads_to_this_machine_is_no_way_in(machine, browser):
+    context = browser.new_context()
+    page = context.new_page()
+    reply = page.goto(f"http://bridges.example:{machine.prefect_port}/api/health")
+    assert reply is not None
+    assert (reply.status, "Only pages and programs of this machine" in reply.text()) == (403, True)
+    context.close()
+
+
+@pytest.mark.timeout(300)
+def test_our_pages_are_shown_in_no_frame_of_another_site(machine, visited):
+    visited.set_content(f"<iframe src='{prefect_url(machine)}/dashboard'></iframe>")
+    frame = visited.frames[-1]
+    frame.wait_for_load_state()
+    assert "Prefect" not in frame.content()
+
+
+@pytest.mark.timeout(300)
+def test_whoever_has_the_password_starts_flows_but_chooses_no_command(machine, folder):
+    api = prefect_api(machine)
+    deployment = api.read("GET", "/deployments/name/greet/greet")["id"]
+    for variables in ({"command": "touch owned"}, {"env": {"PATH": "elsewhere"}}, {"working_dir": "/"}):
+        body = {"state": {"type": "SCHEDULED"}, "job_variables": variables}
+        reply = api.ask("POST", f"/deployments/{deployment}/create_flow_run", body)
+        assert (reply.status_code, "not allowed" in reply.text) == (422, True)
+
+
+@pytest.mark.timeout(300)
+def test_the_coordinator_logs_in_and_starts_a_flow_in_the_browser(machine, folder, browser):
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto(f"{prefect_url(machine)}/deployments")
+    page.fill("input[type=password]", machine.prefect_auth.get_secret_value())
+    page.press("input[type=password]", "Enter")
+    page.get_by_text("greet").first.wait_for()
+    deployment = prefect_api(machine).read("GET", "/deployments/name/greet/greet")["id"]
+    page.goto(f"{prefect_url(machine)}/deployments/deployment/{deployment}")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_text("Quick run").click()
+    deadline = time.monotonic() + 60
+    while not (folder / "greeted").exists():
+        assert time.monotonic() < deadline, json.dumps(runs(machine))
+        time.sleep(0.5)
+    context.close()
