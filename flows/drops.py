@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from filelock import Timeout
 from prefect import flow, get_run_logger
 
 from abcdlink.domain import find_domain
@@ -17,6 +18,7 @@ from flows.artifacts import key, table
 from flows.bootstrap import start_annotation
 from flows.candidates import candidates
 from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
+from tasks.runs import alone
 
 LEDGER = "drops"
 """Folder beside the runs in which is kept what was taken already."""
@@ -48,6 +50,16 @@ def drops(
         msg = "the flow drops does not know whose shortlist to use"
         raise InputError(msg, "set ABCDLINK_DROPS_RUN, or give the run key of a finished benchmark")
     domain = run_domain(existing_run(run), domain)
+    try:
+        with alone(LEDGER):
+            return take_all(run, source, domain, annotation)
+    except Timeout:
+        get_run_logger().info("Another run of this flow is at work: nothing to do.")
+        return []
+
+
+def take_all(run: str, source: str, domain: str, annotation: AnnotationParameters) -> list[str]:
+    """Take in what is new, part by part; returns the run keys that were begun."""
     begun: list[str] = []
     more = True
     while more:
