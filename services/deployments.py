@@ -62,6 +62,15 @@ def settle_dead_runs(settings: Settings) -> None:
         api.ask("POST", f"/flow_runs/{run['id']}/set_state", {"state": crashed, "force": True})
 
 
+def schedule_drops(settings: Settings) -> None:
+    """Switch on the schedule of ``drops``, which is off in the file of deployments."""
+    api = prefect_api(settings)
+    for deployment in api.read("POST", "/deployments/filter", {"deployments": {"name": {"any_": ["drops"]}}}):
+        for schedule in deployment["schedules"]:
+            change = {"active": True}
+            api.ask("PATCH", f"/deployments/{deployment['id']}/schedules/{schedule['id']}", change).raise_for_status()
+
+
 class Deployment:
     """One `prefect deploy` in the background: every flow, parameter form and schedule of a Prefect file.
 
@@ -80,7 +89,8 @@ class Deployment:
             msg = f"{prefect_file} is not there"
             raise InputError(msg, "restore it from the repository: it names the flows to deploy")
         ensure_work_pool(settings)
-        self.prefect_file = prefect_file
+        self.settings, self.prefect_file = settings, prefect_file
+        self._drops_scheduled = False
         self.log = settings.home.resolve() / "logs" / "deploy.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.touch(mode=0o600)
@@ -99,7 +109,12 @@ class Deployment:
         if self._process.poll():
             msg = f"Prefect did not take the deployments of {self.prefect_file}; the end of {self.log}:\n"
             raise ServiceError(msg + end_of(self.log), "mend what it names, then run `abcdlink up` again")
-        return self._process.returncode == 0
+        if self._process.returncode is None:
+            return False
+        if self.settings.drops_source and not self._drops_scheduled:
+            schedule_drops(self.settings)
+            self._drops_scheduled = True
+        return True
 
     def wait(self) -> None:
         """Wait until all is deployed.

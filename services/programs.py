@@ -110,7 +110,6 @@ def environment(settings: Settings) -> dict[str, str]:
         "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
         "DO_NOT_TRACK": "1",
         "PREFECT_CLI_PROMPT": "false",
-        "ABCDLINK_DROPS_SCHEDULED": str(bool(settings.drops_source)).lower(),  # read by deployments/prefect.yaml
         # The worker looks for due runs this often; the default of 10 s is felt when a person waits.
         "PREFECT_WORKER_QUERY_SECONDS": "5",
         # A run that lost its process is known by its silence: the shortest beat that Prefect allows.
