@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
+import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import JsonOption, print_json, say
+from abcdlink.cli.output import DomainOption, JsonOption, print_json, say
+from abcdlink.corpus.io import REFUSED
+from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
+
+if TYPE_CHECKING:
+    from abcdlink.corpus.records import Refusal
+    from abcdlink.preview import Preview
+
+SHOWN = 5
+"""Items of each kind that the summary names."""
 
 
 def register(app: typer.Typer) -> None:
@@ -44,39 +54,110 @@ def init(
 def import_documents(
     format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="jsonl, abcd-link, text, f1000rd or ecb-plus.")],
     source: Annotated[Path, typer.Argument(help="Folder (or file) in that format.")],
-    out: Annotated[Path, typer.Option(help="Corpus folder to write.")],
+    out: Annotated[Path | None, typer.Option(help="Corpus folder to write.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; only say what would be imported.")] = False,
+    domain: DomainOption = "news",
     language: Annotated[str, typer.Option(help="Language of plain text, for the segmentation.")] = "en",
+    lines: Annotated[
+        Lines,
+        typer.Option(help="Line ends in plain text: join wrapped lines, keep each line as a sentence, or look (auto)."),
+    ] = Lines.AUTO,
+    entities: Annotated[bool, typer.Option(help="Decode HTML entities such as &mdash; in plain text.")] = True,
+    as_released: Annotated[
+        bool, typer.Option("--as-released", help="ecb-plus: NEWS-ECB+ as its authors released it.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read documents and pairs in an outside format and write a corpus folder.
+    """Read documents and pairs in an outside format and write a corpus folder, with a preview to look at.
 
     Example: `abcdlink import text my-documents --out corpus`
     """
     from abcdlink.corpus.formats import import_corpus
+    from abcdlink.domain import find_domain
+    from abcdlink.preview import preview
+    from abcdlink.segmentation import get_segmenter
+
+    if (out is None) != check:
+        msg = "an import needs either --out or --check"
+        raise InputError(msg, "give --out FOLDER to write a corpus, or --check to write nothing")
+    of_domain = find_domain(domain)
+    segmenter = get_segmenter(language)
+    corpus = import_corpus(format_name, source, segmenter, lines=lines, entities=entities, as_released=as_released)
+    view = preview(corpus, of_domain, language, segmenter.name)
+    origin = {
+        "format": f"{format_name} as released" if as_released else format_name,
+        "segmentation": segmenter.name,
+        "imported_from": source.name,
+        "notes": [note.model_dump(mode="json") for note in corpus.notes],
+    }
+    if out is not None:
+        _write(out, view, origin)
+    if as_json:
+        print_json({"corpus": str(out) if out else None, **_counts(view), "segmentation": segmenter.name})
+    else:
+        _say_what_is_imported(view, out)
+
+
+def _write(out: Path, view: Preview, origin: dict[str, Any]) -> None:
     from abcdlink.corpus.io import write_corpus
     from abcdlink.folders import write_atomically
     from abcdlink.layout import ORIGIN
-    from abcdlink.segmentation import get_segmenter
+    from abcdlink.preview import PREVIEW, render
 
-    segmenter = get_segmenter(language)
-    corpus = import_corpus(format_name, source, segmenter)
-    write_corpus(corpus, out)
-    origin = {"format": format_name, "segmentation": segmenter.name, "imported_from": source.name}
-    write_atomically(out / ORIGIN, json.dumps(origin).encode())
-    links = sum(len(targets) for pair in corpus.pairs for targets in (pair.links or {}).values())
-    counts = {
-        "corpus": str(out),
+    write_atomically(out / PREVIEW, render(view).encode())
+    write_atomically(out / ORIGIN, json.dumps(origin, ensure_ascii=False).encode())
+    write_corpus(view.corpus, out)  # last, and its pairs last of all: a folder with pairs is complete
+
+
+def _counts(view: Preview) -> dict[str, Any]:
+    corpus = view.corpus
+    return {
         "documents": len(corpus.documents),
+        "sentences": view.sentences,
         "pairs": len(corpus.pairs),
-        "links": links,
+        "links": sum(len(targets) for pair in corpus.pairs for targets in (pair.links or {}).values()),
+        "tasks": view.tasks,
+        "hours": round(view.hours, 2),
+        "left_out": dict(view.left_out),
+        "doubtful": {why: len(texts) for why, texts in view.doubts.items()},
+        "notes": [str(note) for note in corpus.notes],
         "refused": len(corpus.refused),
-        "segmentation": segmenter.name,
     }
-    if as_json:
-        print_json(counts)
-        return
-    say(f"Wrote {out}: {counts['documents']} documents, {counts['pairs']} pairs, {links} links.")
+
+
+def _say_what_is_imported(view: Preview, out: Path | None) -> None:
+    from abcdlink.preview import PREVIEW
+
+    corpus, counts = view.corpus, _counts(view)
+    say(
+        f"{'Would import' if out is None else f'Wrote {out}:'} {counts['documents']} documents with {view.sentences} "
+        f"sentences, {counts['pairs']} pairs, {counts['links']} links. Sentences: {view.segmentation}."
+    )
+    say(
+        f"At most {view.tasks} tasks, about {view.time} for each of {view.domain.settings.overlap} annotators. "
+        f"{view.left_out.total()} source sentences are left out in the domain {view.domain.name!r}."
+        + "".join(f"\n  {count} because: {why}" for why, count in view.left_out.most_common(SHOWN))
+    )
+    if doubtful := sum(map(len, view.doubts.values())):
+        say(
+            f"{doubtful} sentences have doubtful boundaries."
+            + "".join(
+                f"\n  {len(texts)} {why}, e.g. {textwrap.shorten(texts[0], 80)}" for why, texts in view.doubts.items()
+            )
+        )
+    for note in corpus.notes:
+        say(f"{note}")
     if corpus.refused:
-        first = corpus.refused[0]
-        kept = out / "refused.jsonl"
-        say(f"Refused {len(corpus.refused)} items, kept in {kept}; the first: {first.where}: {first.reason}")
+        kept = "" if out is None else f", listed in {out / REFUSED}"
+        say(
+            f"Refused {len(corpus.refused)} items{kept}:"
+            + "".join(f"\n  {_line(refusal)}" for refusal in corpus.refused[:SHOWN])
+            + ("\n  ..." if len(corpus.refused) > SHOWN else "")
+        )
+    if out is not None:
+        say(f"Preview: {(out / PREVIEW).resolve().as_uri()}")
+
+
+def _line(refusal: Refusal) -> str:
+    """Return a refusal as one line, which names its place once."""
+    return refusal.reason if refusal.where in refusal.reason else f"{refusal.where}: {refusal.reason}"

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from abcdlink.corpus.records import Corpus, Document, Note, Pair, Refusal
 from abcdlink.errors import InputError
 
-RENAMED = "documents with an id that another text has, which got an id of their own"
+RENAMED = "Documents with an id that another text has, which got an id of their own"
 
 NUL_SHARE = 0.1
 """Share of NUL characters above which a text is taken for another encoding."""

@@ -64,9 +64,9 @@ class PlainText:
     def notes(self) -> list[Note]:
         """Say in how many documents entities were decoded, lines joined, and lines taken for sentences."""
         found = {
-            "documents with HTML entities, which were decoded": self._decoded,
-            "documents with wrapped lines, which were joined within paragraphs": self._joined,
-            "documents in which the end of a line ends a sentence": self._kept,
+            "Documents with HTML entities, which were decoded": self._decoded,
+            "Documents with wrapped lines, which were joined within paragraphs": self._joined,
+            "Documents in which the end of a line ends a sentence": self._kept,
         }
         return [Note.of(what, documents) for what, documents in found.items() if documents]
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from abcdlink.errors import InputError
 
-NOTED = 50
-"""Items that a note names; of more, only the number is given."""
+NOTED, SHOWN = 50, 3
+"""Items that a note names in full, and in one line; of more, only the number is given."""
 
 
 class Record(BaseModel):
@@ -116,8 +116,8 @@ class Note(Record):
         return cls(what=what, count=len(items), examples=tuple(items[:NOTED]))
 
     def __str__(self) -> str:
-        shown = ", ".join(self.examples[:3])
-        return f"{self.count} {self.what}: {shown}{', ...' if self.count > 3 else ''}"  # noqa: PLR2004
+        shown = ", ".join(self.examples[:SHOWN])
+        return f"{self.what}: {self.count} ({shown}{', ...' if self.count > SHOWN else ''})"
 
 
 class Corpus(BaseModel):

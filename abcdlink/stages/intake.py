@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus
@@ -87,7 +88,7 @@ def domain_of(store: Store, name: str = "") -> Domain:
     return domain
 
 
-def _origin(corpus_folder: str) -> dict[str, str]:
+def _origin(corpus_folder: str) -> dict[str, Any]:
     """Return what ``abcdlink import`` noted beside the corpus; a corpus from elsewhere has no such note."""
     folder = open_folder(corpus_folder)
     return dict(json.loads(folder.read(ORIGIN))) if folder.exists(ORIGIN) else {}

@@ -118,6 +118,43 @@ def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert (counts["documents"], counts["pairs"], counts["refused"]) == (2, 1, 0)
     assert counts["segmentation"] in {"rules", "en_core_web_sm", "en_core_web_md"}
+    assert "Nine millions were spent." in (tmp_path / "made" / "preview.html").read_text(encoding="utf-8")
+
+
+def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "p.source.txt").write_text("It was a long\nbridge &amp; dear.\n\nBy Jo Doe", encoding="utf-8")
+    (texts / "p.target.TXT").write_text("Nine millions were spent.", encoding="utf-8")
+    (texts / "lone.target.txt").write_bytes("Nine".encode("utf-16-le"))
+    (texts / "notes.docx").write_bytes(b"PK")
+    checked = run("import", "text", texts, "--check")
+    written = run("import", "text", texts, "--out", "made")
+    for code, _, err in (checked, written):
+        assert code == 0
+        for part in (
+            "2 documents with 3 sentences, 1 pairs",
+            "At most 1 tasks, about 1 minutes for each of 2 annotators",
+            "1 because: fewer than 4 words",
+            "HTML entities, which were decoded: 1 (p.source)",
+            "wrapped lines, which were joined within paragraphs: 1 (p.source)",
+            "were not read: 1 (notes.docx)",
+            "Refused 2 items",
+            "lone.target.txt holds NUL bytes",
+        ):
+            assert part in err
+    assert "Would import" in checked[2]
+    assert f"Preview: {(tmp_path / 'made' / 'preview.html').as_uri()}" in written[2]
+    origin = json.loads((tmp_path / "made" / "origin.json").read_text(encoding="utf-8"))
+    assert [note["count"] for note in origin["notes"]] == [1, 1, 1]
+    assert run("import", "text", texts, "--out", "kept", "--lines", "keep", "--no-entities")[0] == 0
+    assert 'It was a long"' in (tmp_path / "kept" / "documents.jsonl").read_text(encoding="utf-8")
+
+
+def test_import_needs_to_know_whether_to_write(run: Run, tmp_path: Path) -> None:
+    for options in ((), ("--check", "--out", "made")):
+        code, _, err = run("import", "text", tmp_path, *options)
+        assert (code, "--out or --check" in err, list(tmp_path.iterdir())) == (2, True, [])
 
 
 def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ FORMATS: dict[str, Reader] = {
 AS_RELEASED = ("ecb-plus",)
 """Formats whose data set was also released in a variant."""
 
-NOT_READ = "files that are not part of the format and were not read"
+NOT_READ = "Files that are not part of the format and were not read"
 
 
 def import_corpus(

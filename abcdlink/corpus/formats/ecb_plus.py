@@ -91,7 +91,7 @@ def _read_validated(builder: CorpusBuilder, path: Path, documents: set[str]) -> 
         else:
             builder.refuse(where, f"there is no document {name!r}", "add its file or remove the row")
     if left_out:
-        builder.note(Note.of(f"rows of {path.name} for documents of the older corpus, which is left out", left_out))
+        builder.note(Note.of(f"Rows of {path.name} for documents of the older corpus, which is left out", left_out))
     return validated
 
 

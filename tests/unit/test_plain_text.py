@@ -1,0 +1,119 @@
+"""Plain text before it is cut: entities, and lines that are wrapped or one sentence each."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.corpus.plain_text import Lines, PlainText, decode_entities, join_lines
+from abcdlink.segmentation import get_segmenter
+
+WRAPPED = "Ten people were killed and\nmore than 100 injured on Wednesday when two\ntrains collided, police said."
+UNWRAPPED = WRAPPED.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        (WRAPPED, UNWRAPPED),
+        (WRAPPED.replace("\n", "\r\n"), UNWRAPPED),
+        (WRAPPED + "\n\n" + WRAPPED, UNWRAPPED + "\n" + UNWRAPPED),
+        ("    " + WRAPPED + "\n    " + WRAPPED, UNWRAPPED + "\n" + UNWRAPPED),  # an indented line begins a paragraph
+        ("- " + WRAPPED + "\n- " + WRAPPED, "- " + UNWRAPPED + "\n- " + UNWRAPPED),
+        (
+            "* Ten people were killed and\n  more than 100 injured.",
+            "* Ten people were killed and more than 100 injured.",
+        ),
+        (
+            "1. Ten people were killed and\nmore were hurt.\n2. Nobody ran.",
+            "1. Ten people were killed and more were hurt.\n2. Nobody ran.",
+        ),
+        ("Two trains collide\nBy Jane Doe\n" + WRAPPED, "Two trains collide\nBy Jane Doe\n" + UNWRAPPED),
+        ("Two trains collide\n\n" + WRAPPED, "Two trains collide\n" + UNWRAPPED),
+        ("A well-\nknown man and a\nwoman ran.", "A well-known man and a woman ran."),
+        ("An extra\u00ad\nordinary man and a\nwoman ran.", "An extraordinary man and a woman ran."),
+        (
+            "the mayor of the city of Upper\nWexmoor, who\nhad slept, woke.",
+            "the mayor of the city of Upper Wexmoor, who had slept, woke.",
+        ),
+        (
+            "消防队在周一的清晨从矿井中\n救出了三名矿工他们在地下\n被困了九个小时。",
+            "消防队在周一的清晨从矿井中救出了三名矿工他们在地下被困了九个小时。",
+        ),
+    ],
+)
+def test_wrapped_lines_are_joined(text, joined):
+    assert join_lines(text) == joined
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bridge reopened.\nNobody was hurt.\nIt rained.",
+        "The bridge reopened.\nnobody was hurt.\nit rained.",
+        "He asked why.\n“Nobody knows.”\nShe left!",
+        "Bridge reopened\nMayor resigned after vote\nRain expected",
+        "消防队救出了三名矿工。\n没有人受伤。\n天在下雨。",
+        "पुल फिर से खुल गया।\nकिसी को चोट नहीं आई।",
+        "One line alone",
+        "",
+        "\n\n",
+        "The list:\n- apples\n- pears",
+    ],
+)
+def test_lines_that_are_one_sentence_each_are_kept(text):
+    assert [line for line in join_lines(text).split("\n") if line] == [line for line in text.split("\n") if line]
+
+
+def test_what_lines_mean_can_be_forced():
+    assert join_lines("One thing.\nAnother thing.", Lines.JOIN) == "One thing. Another thing."
+    assert join_lines(WRAPPED, Lines.KEEP) == WRAPPED
+    assert join_lines("One thing\nAnother thing\n\nA third", Lines.JOIN) == "One thing Another thing\nA third"
+
+
+@given(st.text(st.sampled_from("aB .\n-*1)\r\u2028 中。\u0627é\t"), max_size=80), st.sampled_from(Lines))
+def test_joining_changes_white_space_only(text, lines):
+    assert "".join(join_lines(text, lines).split()) == "".join(text.split())
+
+
+words = st.lists(st.text("abcdefg", min_size=1, max_size=9), min_size=12, max_size=60)
+
+
+@given(words, st.integers(24, 60))
+def test_any_text_that_was_wrapped_at_a_width_comes_back_as_one_line(some, width):
+    text = "T" + " ".join(some) + "."
+    lines = [""]
+    for word in text.split():
+        lines = [*lines[:-1], f"{lines[-1]} {word}".strip()] if len(lines[-1]) + len(word) < width else [*lines, word]
+    assert join_lines("\n".join(lines)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "decoded"),
+    [
+        ("Ten people &mdash; five of them children", "Ten people — five of them children"),
+        ("AT&amp;T, &quot;so&quot;, &#8217;s, &#x2019;s", 'AT&T, "so", \u2019s, \u2019s'),
+        ("&lt;b&gt;", "<b>"),
+        ("&amp;lt;", "&lt;"),
+        ("AT&T; R&D &unknown; a&b", "AT&T; R&D &unknown; a&b"),
+        ("http://a?b=1&copy=2&lt=3", "http://a?b=1&copy=2&lt=3"),
+        ("a&nbsp;b", "a\u00a0b"),
+    ],
+)
+def test_entities_are_decoded_once_and_only_with_their_semicolon(text, decoded):
+    assert decode_entities(text) == decoded
+
+
+def test_what_was_done_to_texts_is_counted():
+    texts = PlainText(get_segmenter())
+    assert texts.document("a", WRAPPED).texts == [UNWRAPPED]
+    assert texts.document("b", "One.\nTwo.").texts == ["One.", "Two."]
+    assert texts.document("c", "A &amp; B are friends.").texts == ["A & B are friends."]
+    assert [(note.what.split(",")[0].split(" with ")[-1], note.count, note.examples) for note in texts.notes()] == [
+        ("HTML entities", 1, ("c",)),
+        ("wrapped lines", 1, ("a",)),
+        ("Documents in which the end of a line ends a sentence", 1, ("b",)),
+    ]
+    untouched = PlainText(get_segmenter(), Lines.KEEP, entities=False)
+    assert untouched.document("a", "A &amp; B").texts == ["A &amp; B"]

@@ -1,0 +1,118 @@
+"""The preview of an imported corpus: what is marked, counted and escaped."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.corpus import Corpus, Document, Note, Pair, Refusal, Sentence
+from abcdlink.domain import Domain, find_domain
+from abcdlink.preview import MOST_PAIRS, doubt_about, preview, render
+
+
+def document(name: str, *texts: str) -> Document:
+    return Document(id=name, sentences=tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts)))
+
+
+@pytest.fixture(scope="module")
+def news() -> Domain:
+    return find_domain("news")
+
+
+def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
+    first, second = documents[:2]
+    named = [Pair(id=f"p{n}", source=first.id, target=second.id) for n in range(pairs)]
+    return Corpus(name="mine", documents={each.id: each for each in documents}, pairs=named)
+
+
+@pytest.mark.parametrize(
+    ("text", "following", "doubt"),
+    [
+        ("The bridge is open.", "It was shut.", ""),
+        ("“Why?” she asked.", "Nobody knew.", ""),
+        ("... and that was all.", "", ""),
+        ("1.", "The first point.", "has no letters"),
+        ("said the mayor.", "", "begins in the middle"),
+        (", however, it rained.", "", "begins in the middle"),
+        ("She lived on Hill Rd.", "It was far.", "an abbreviation"),
+        ("She lived on Hill Rd.", "", ""),
+        ("It is 2.5 mi.", "From there.", "an abbreviation"),
+        ("He won in 48 secs.", "That is fast.", "an abbreviation"),
+        ("It was Harry S.", "Truman who spoke.", "an abbreviation"),
+        ("They met in the U.S.", "Capitol.", "an abbreviation"),
+        ("It opened (in 1931.", "", "bracket"),
+        ("It was dear.Nobody paid.", "", "may hold two sentences"),
+        ("消防队救出了三名矿工。没有人受伤。", "", "may hold two sentences"),
+        ("Word " * 90, "", "more than 80 words"),
+    ],
+)
+def test_doubts_about_boundaries(text, following, doubt):
+    found = doubt_about(text, following)
+    assert (doubt in found) if doubt else (found == "")
+
+
+def test_tasks_and_what_is_left_out_are_counted_over_pairs(news):
+    source = document(
+        "a", "A long enough sentence about the bridge.", "Too short.", "Read more: all about bridges today."
+    )
+    corpus = corpus_of(source, document("b", "Another sentence that is long enough."), pairs=3)
+    view = preview(corpus, news, "en", "rules")
+    assert (view.tasks, view.left_out.total(), view.sentences) == (3, 6, 4)
+    pool = news.settings.pool
+    assert view.hours == pytest.approx(3 * (pool.first + pool.second + pool.random) * 8 / 3600)
+    assert "fewer than 4 words" in view.left_out
+
+
+def test_a_sentence_that_many_documents_have_is_marked(news):
+    line = "Subscribe to our newsletter for more stories."
+    documents = [document(name, line, f"Document {name} tells something else entirely.") for name in "abcd"]
+    view = preview(corpus_of(*documents), news, "en", "rules")
+    assert [texts for why, texts in view.doubts.items() if "documents" in why] == [[line] * 4]
+
+
+def test_the_page_shows_everything_that_was_refused_done_and_left_out(news):
+    corpus = corpus_of(
+        document("a", "A long enough sentence about the bridge.", "and a broken one."), document("b", "It is open.")
+    ).model_copy(
+        update={"refused": [Refusal(where="x.txt", reason="is bad")], "notes": [Note.of("Files not read", ["y.md"])]}
+    )
+    page = render(preview(corpus, news, "en", "rules"))
+    for part in (
+        "is bad",
+        "Files not read: 1 (y.md)",
+        "begins in the middle",
+        "fewer than 4 words",
+        "and a broken one.",
+    ):
+        assert part in page
+    assert "<script" not in page
+    assert not re.search(r"(src|href)=\"(?!#)", page)  # nothing is loaded from elsewhere
+
+
+def test_a_large_corpus_is_shown_in_part_and_counted_in_full(news):
+    corpus = corpus_of(document("a", "A long enough sentence here."), document("b", "B."), pairs=MOST_PAIRS + 5)
+    view = preview(corpus, news, "en", "rules")
+    assert (len(view.pairs), view.tasks) == (MOST_PAIRS, MOST_PAIRS + 5)
+    assert f"The first {MOST_PAIRS} of {MOST_PAIRS + 5} pairs" in render(view)
+
+
+hostile = st.text(st.sampled_from("<>&\"'`{}%# \u202e\u0627\u200b/ax=\n"), min_size=1, max_size=30)
+
+
+@given(hostile, hostile, hostile)
+def test_no_text_of_a_corpus_becomes_markup(text, name, reason):
+    corpus = corpus_of(document(f"s{name}", text, "x"), document(f"t{name}", text, "y")).model_copy(
+        update={"refused": [Refusal(where=name, reason=reason)], "notes": [Note.of(reason, [name])]}
+    )
+    page = render(preview(corpus, find_domain("news"), "en", "rules"))
+    harmless = corpus_of(document("a", "x", "x"), document("b", "x", "y")).model_copy(
+        update={"refused": [Refusal(where="x", reason="x")], "notes": [Note.of("x", ["x"])]}
+    )
+    assert tags(page) <= tags(render(preview(harmless, find_domain("news"), "en", "rules")))
+
+
+def tags(page: str) -> set[str]:
+    return set(re.findall(r"</?([a-z0-9]+)", page))
