@@ -127,7 +127,6 @@ def test_every_run_goes_on_after_the_servers_stopped_at_a_random_moment(machine:
         how = "kill" if cycle % 2 else "down"
         print(f"cycle {cycle + 1}: {how} after {moment:.1f} s, states {before}, completed {took:.1f} s after up")  # noqa: T201
         assert_done_once(machine, store)
-        assert status(machine).services[-1].name == "watcher"
         wait_until_settled(machine, look)
     assert {service.name: service.state for service in status(machine).services if service.managed} == dict.fromkeys(
         ("prefect", "label-studio", "worker", "watcher"), "ready"

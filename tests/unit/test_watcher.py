@@ -1,0 +1,178 @@
+"""The watcher: which runs it looks at, what it does about them, and that one broken run keeps no other waiting."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from logging import getLogger
+from uuid import uuid4
+
+import pytest
+from prefect.client.schemas import FlowRun
+from prefect.client.schemas.objects import Flow
+from prefect.states import Crashed, Running, State, Suspended
+
+import flows.reconcile
+import flows.watcher
+from abcdlink.errors import ServiceError
+from abcdlink.settings import get_settings
+from abcdlink.store import open_run
+from flows.reconcile import look_at_all
+from flows.watcher import Watcher, WorthALook
+from services.heartbeat import Heartbeat, read_heartbeat
+from tasks.waiting import WaitsFor, wait_for
+
+FLOW = Flow(id=uuid4(), name="annotate")
+STALE = timedelta(seconds=150)
+
+
+class Prefect:
+    """The few calls of Prefect's client that a look makes."""
+
+    def __init__(self, *runs: FlowRun) -> None:
+        self.runs = list(runs)
+
+    def read_flow_runs(self, **_: object) -> list[FlowRun]:
+        return self.runs
+
+    def read_flow(self, _: object) -> Flow:
+        return FLOW
+
+
+def run_of(key: str, state: State, **more: object) -> FlowRun:
+    return FlowRun(
+        name=f"annotate {key}",
+        flow_id=FLOW.id,
+        deployment_id=uuid4(),
+        parameters={"run": key},
+        state=state,
+        state_name=state.name,
+        **more,
+    )
+
+
+@pytest.fixture
+def restarted(monkeypatch, tmp_path) -> list[str]:
+    """Names of the runs that were started again; nothing is sent to Prefect."""
+    monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path))
+    get_settings.cache_clear()
+    names: list[str] = []
+    monkeypatch.setattr(flows.reconcile, "flow_run_logger", lambda run: getLogger(run.name))
+    monkeypatch.setattr(flows.reconcile, "reschedule", lambda run: names.append(run.name))
+    monkeypatch.setattr(flows.reconcile, "is_dead", lambda run, _: run.name.endswith("dead"))
+    return names
+
+
+def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restarted):
+    broken, lost = run_of("broken", Suspended()), run_of("lost", Suspended())
+    wait_for(open_run("broken"), str(broken.id), "annotate", WaitsFor.ANNOTATORS, "batch-1")
+    (open_run("lost").folder.root / "waiting").mkdir(parents=True)
+    (open_run("lost").folder.root / "waiting" / "annotate.json").write_text("{")
+    server = Prefect(
+        broken, lost, run_of("crashed", Crashed()), run_of("dead", Running()), run_of("alive", Running()),
+        run_of("often", Crashed(), run_count=5),
+    )  # fmt: skip
+
+    found = look_at_all(server, STALE)
+
+    assert restarted == ["annotate crashed", "annotate dead"]
+    assert set(found.faults) == {"annotate broken", "annotate lost"}
+    assert found.waiting == 2
+    assert found.done == ["Run annotate crashed was started again.", "Run annotate dead was started again."]
+
+
+def test_the_heartbeat_names_the_broken_run_and_its_fault_is_told_once(restarted, tmp_path, caplog):
+    broken = run_of("broken", Suspended())
+    wait_for(open_run("broken"), str(broken.id), "annotate", WaitsFor.ANNOTATORS, "batch-1")
+    watcher = Watcher(tmp_path)
+    for _ in range(3):
+        watcher.look(Prefect(broken))
+    heartbeat = read_heartbeat(tmp_path)
+    assert heartbeat is not None
+    assert "run annotate broken" in heartbeat.problem
+    assert len([line for line in caplog.messages if line.startswith("This run could not be looked after")]) == 1
+
+
+def test_a_server_that_is_away_is_noted_beside_the_last_look(tmp_path):
+    long_ago = datetime.now(UTC) - timedelta(minutes=5)
+    Heartbeat(looked=long_ago).write(tmp_path)
+    Watcher(tmp_path).note("ConnectError: refused")
+    heartbeat = read_heartbeat(tmp_path)
+    assert heartbeat is not None
+    assert (heartbeat.looked, heartbeat.error) == (long_ago, "ConnectError: refused")
+
+
+class Clock:
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Counts:
+    """Label Studio, as far as counting goes."""
+
+    value: tuple[int, ...] | None = (2, 0, 0)
+    asked = 0
+
+    def counts(self, _project: int) -> tuple[int, ...]:
+        self.asked += 1
+        if self.value is None:
+            msg = "gone"
+            raise ServiceError(msg, "look")
+        return self.value
+
+
+@pytest.fixture
+def scene(monkeypatch) -> tuple[WorthALook, Clock, Counts]:
+    clock, counts = Clock(), Counts()
+    monkeypatch.setattr(flows.watcher, "time", clock)
+    monkeypatch.setattr(flows.watcher, "label_studio", lambda: counts)
+    return WorthALook(), clock, counts
+
+
+def test_a_project_is_read_whole_when_something_is_new_and_every_ten_minutes(scene):
+    choice, clock, counts = scene
+    assert choice.is_due("spring", 7)
+    choice.looked("spring")
+    clock.now += 15
+    assert not choice.is_due("spring", 7)
+    counts.value = (2, 1, 0)
+    assert choice.is_due("spring", 7)
+    # That look failed: nothing was noted, so it is due again.
+    clock.now += 15
+    assert choice.is_due("spring", 7)
+    choice.looked("spring")
+    clock.now += 599
+    assert not choice.is_due("spring", 7)
+    clock.now += 2
+    assert choice.is_due("spring", 7)
+
+
+def test_a_project_that_cannot_be_counted_is_looked_at(scene):
+    choice, _, counts = scene
+    counts.value = None
+    assert choice.is_due("spring", 7)
+    choice.looked("spring")
+    assert choice.is_due("spring", 7)
+
+
+def test_a_look_that_takes_long_is_not_repeated_at_once(scene):
+    choice, clock, counts = scene
+    assert choice.is_due("large", 7)
+    clock.now += 15  # the look
+    choice.looked("large")
+    counts.value = (2000, 1, 0)
+    clock.now += 149
+    assert not choice.is_due("large", 7)
+    clock.now += 2
+    assert choice.is_due("large", 7)
+
+
+def test_an_llms_batch_is_looked_at_once_a_minute(scene):
+    choice, clock, counts = scene
+    assert choice.is_due("spring natural", None)
+    clock.now += 59
+    assert not choice.is_due("spring natural", None)
+    clock.now += 2
+    assert choice.is_due("spring natural", None)
+    assert counts.asked == 0
