@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from datetime import datetime
 
-from labelstudio_config.kept import Fate, GoneTask, user_of
-from labelstudio_config.snapshot import Snapshot
+from labelstudio_config.kept import Fate, GoneTask, key_of, last_changed_by, user_of
+from labelstudio_config.snapshot import SetAside, Snapshot
 
 Namer = Callable[[str], str]
 """E-mail address of an account -> what the account is called in the sentences."""
 
 
 def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
-    """Say what was deleted, answered twice, skipped, or is not of this project.
+    """Say what was deleted, altered, forged, answered twice, skipped, or is not of this project.
 
     Args:
         snapshot: what counts of the project.
@@ -23,6 +23,9 @@ def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
     return [
         *_gone_projects(snapshot),
         *_gone_tasks(snapshot),
+        *_altered(snapshot),
+        *_copies(snapshot),
+        *_set_aside(snapshot, name),
         *_deleted_answers(snapshot, name),
         *_removed_accounts(snapshot, name),
         *_twice(snapshot, name),
@@ -38,7 +41,7 @@ def drafts_in(snapshot: Snapshot, name: Namer) -> list[str]:
         submitted = {snapshot.account(user_of(annotation)) for annotation in task["annotations"]}
         for account in dict.fromkeys(str(draft.get("user")) for draft in task["drafts"]):
             if account not in submitted:
-                left[account].append(task["data"].get("task_key", ""))
+                left[account].append(key_of(task))
     return [
         f"{name(account)} left {len(keys)} drafts that were never submitted ({', '.join(keys)})"
         for account, keys in left.items()
@@ -70,10 +73,10 @@ def _gone_projects(snapshot: Snapshot) -> list[str]:
 
 
 def _gone_tasks(snapshot: Snapshot) -> list[str]:
-    known = {one.task["data"].get("task_key") for one in snapshot.kept.gone}
+    known = {key_of(one.task) for one in snapshot.kept.gone}
     never = [key for key in snapshot.vanished if key not in known and snapshot.kept.there]
     deleted = [
-        (one.task["data"].get("task_key"), one)
+        (key_of(one.task), one)
         for number, tasks in _by_project(snapshot).items()
         if not _is_gone(snapshot, number)
         for one in tasks
@@ -98,6 +101,40 @@ def _is_gone(snapshot: Snapshot, project: int) -> bool:
 def _their_answers(tasks: list[GoneTask]) -> str:
     count = sum(len(one.task["annotations"]) for one in tasks)
     return f"the {count} answers to it count as last seen" if count else "nobody had answered"
+
+
+def _altered(snapshot: Snapshot) -> list[str]:
+    return [
+        f"the task {key} is not as it was pushed: someone changed {', '.join(fields) or 'a document'}; "
+        "its answers are read by what was pushed"
+        for key, fields in snapshot.altered
+    ]
+
+
+def _copies(snapshot: Snapshot) -> list[str]:
+    return [
+        f"the task {key} is in Label Studio {len(ids)} times (tasks {', '.join(map(str, ids))}): someone imported it"
+        for key, ids in snapshot.copies.items()
+    ]
+
+
+def _set_aside(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [_why_aside(one, snapshot, name) for one in snapshot.set_aside]
+
+
+def _why_aside(one: SetAside, snapshot: Snapshot, name: Namer) -> str:
+    author = name(snapshot.account(user_of(one.annotation)))
+    what = f"annotation {one.annotation['id']} of task {one.task}"
+    if one.why:
+        return f"the answer of {author} to the task {one.key} ({what}) does not count: {one.why}"
+    writer = last_changed_by(one.annotation)
+    by = f"was written by {name(snapshot.account(writer))}" if writer else "was imported, not submitted"
+    counts = (
+        "the answer as its author gave it counts"
+        if one.original
+        else "it does not count; delete it in Label Studio, or offer the task again, if the answer is still needed"
+    )
+    return f"the answer of {author} to the task {one.key} ({what}) {by}: {counts}"
 
 
 def _deleted_answers(snapshot: Snapshot, name: Namer) -> list[str]:

@@ -15,8 +15,8 @@ SIMULATED_DOMAIN = "@simulated.invalid"
 ANNOTATOR = "annotator"
 """What the pseudonyms of a run's annotators begin with."""
 
-STRANGER = "someone without an answer"
-"""Who has drafts only and therefore no pseudonym."""
+STRANGER = "an account without answers"
+"""Who has no answer that counts, and therefore no pseudonym."""
 
 
 @dataclass(frozen=True)
@@ -61,20 +61,6 @@ def namer(annotators: Sequence[Annotator]) -> Namer:
     """Return what calls the accounts of annotators by their pseudonyms."""
     pseudonym = {annotator.account: annotator.annotator for annotator in annotators}
     return lambda account: pseudonym.get(account, STRANGER)
-
-
-def choices(answer: Answer) -> dict[str, list[str]]:
-    """Return what was chosen: name in the label config -> choices."""
-    return {name: list(value["choices"]) for name, value in _values(answer) if "choices" in value}
-
-
-def texts(answer: Answer) -> dict[str, str]:
-    """Return what was written: name in the label config -> text, several lines of it joined."""
-    return {name: "\n".join(value["text"]).strip() for name, value in _values(answer) if "text" in value}
-
-
-def _values(answer: Answer) -> list[tuple[str, dict[str, list[str]]]]:
-    return [(str(result.get("from_name")), dict(result.get("value", {}))) for result in answer.raw["result"]]
 
 
 def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: str = ANNOTATOR) -> list[Annotator]:

@@ -16,6 +16,12 @@ TIMEOUT = 300.0
 
 UNAUTHORIZED = (401, 403)
 NOT_FOUND = 404
+FIRST_SERVER_ERROR = 500
+
+PART = 200
+"""Tasks that are read at once where the whole export fails."""
+
+UNREADABLE = "Label Studio cannot send it (a character that is not Unicode?)"
 
 
 class Client:
@@ -58,6 +64,19 @@ class Client:
         with self._errors("list the projects"):
             found = {p.id: p.task_number or 0 for p in self._sdk.projects.list(title=title) if p.title == title}
         return dict(sorted(found.items()))
+
+    def project(self, project: int) -> tuple[str, str] | None:
+        """Return title and time of making of a project; ``None``: there is no project with this id."""
+        from label_studio_sdk.core.api_error import ApiError
+
+        with self._errors(f"look for the project {project}"):
+            try:
+                found = self._sdk.projects.get(id=project)
+            except ApiError as error:
+                if error.status_code != NOT_FOUND:
+                    raise
+                return None
+        return str(found.title), str(found.created_at)
 
     def create_project(self, **settings: Any) -> int:  # noqa: ANN401 - the fields of a project
         """Create a project and return its id."""
@@ -115,11 +134,86 @@ class Client:
                 raise ApiError(status_code=answer.status_code, body=answer.text)
 
     def tasks(self, project: int) -> list[dict[str, Any]]:
-        """Return all tasks of a project with their annotations, as Label Studio exports them."""
+        """Return all tasks of a project with their annotations, as Label Studio exports them.
+
+        One character that is not Unicode (a lone surrogate) makes the whole export fail: then the tasks are read
+        in parts, down to the annotation that cannot be read, which has the field ``unreadable``.
+        """
+        from label_studio_sdk.core.api_error import ApiError
+
         with self._errors(f"export the project {project}"):
-            chunks = self._sdk.projects.exports.download_sync(project, export_type="JSON", download_all_tasks=True)
-            exported: list[dict[str, Any]] = json.loads(b"".join(chunks))
+            try:
+                chunks = self._sdk.projects.exports.download_sync(project, export_type="JSON", download_all_tasks=True)
+                exported: list[dict[str, Any]] = json.loads(b"".join(chunks))
+            except ApiError as error:
+                if (error.status_code or 0) < FIRST_SERVER_ERROR:
+                    raise
+                return self._tasks_in_parts(project)
         return exported
+
+    def _tasks_in_parts(self, project: int) -> list[dict[str, Any]]:
+        """Export parts of a project, and halves of those that fail; a task that fails alone is put together."""
+        listed: list[dict[str, Any]] = []
+        while True:
+            fields = "id,created_at,annotations_ids,annotators"
+            page = {"page": len(listed) // PART + 1, "page_size": PART, "include": fields}
+            new = self._get("api/tasks", project=project, fields="all", **page)["tasks"]
+            listed += new
+            if len(new) < PART:
+                break
+        found = []
+        parts = [listed[start : start + PART] for start in range(0, len(listed), PART)][::-1]
+        while parts:
+            part = parts.pop()
+            ids = [task["id"] for task in part]
+            address = f"api/projects/{project}/export"
+            exported = self._try(address, exportType="JSON", download_all_tasks="true", **{"ids[]": ids})
+            if exported is not None:
+                found += exported
+            elif len(part) > 1:
+                parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+            else:
+                found.append(self._put_together(project, part[0]))
+        return found
+
+    def _put_together(self, project: int, listed: dict[str, Any]) -> dict[str, Any]:
+        """Read a task and its annotations one by one."""
+        only = {"filter": "filter:tasks:id", "operator": "equal", "value": listed["id"], "type": "Number"}
+        query = json.dumps({"filters": {"conjunction": "and", "items": [only]}})
+        found = self._try("api/tasks", project=project, fields="all", include="id,data", query=query)
+        ids = [int(number) for number in str(listed["annotations_ids"] or "").split(",") if number]
+        read = {number: self._try(f"api/annotations/{number}/") for number in ids}
+        known = [annotation["completed_by"] for annotation in read.values() if annotation]
+        # Whose the unreadable one is follows from the others, where it is one only.
+        rest = [person for person in _ids(listed["annotators"]) if person not in known]
+        whose = rest[0] if len(rest) == 1 else None
+        unreadable = {"completed_by": whose, "updated_by": whose, "unreadable": UNREADABLE}
+        return {
+            "id": listed["id"],
+            "created_at": listed["created_at"],
+            "data": found["tasks"][0]["data"] if found and found["tasks"] else {},
+            "annotations": [annotation or {"id": number, **unreadable} for number, annotation in read.items()],
+            "drafts": [],
+        }
+
+    def _get(self, address: str, **parameters: Any) -> Any:  # noqa: ANN401 - any JSON value
+        from label_studio_sdk.core.api_error import ApiError
+
+        answer = self._sdk._client_wrapper.httpx_client.request(address, method="GET", params=parameters)  # noqa: SLF001
+        if not answer.is_success:
+            raise ApiError(status_code=answer.status_code, body=answer.text)
+        return answer.json()
+
+    def _try(self, address: str, **parameters: Any) -> Any:  # noqa: ANN401 - any JSON value
+        """Read a value; ``None``: the server fails on it."""
+        from label_studio_sdk.core.api_error import ApiError
+
+        try:
+            return self._get(address, **parameters)
+        except ApiError as error:
+            if (error.status_code or 0) < FIRST_SERVER_ERROR:
+                raise
+            return None
 
     def delete_task(self, task: int) -> None:
         """Delete a task; one that is gone already is no error."""
@@ -141,6 +235,10 @@ class Client:
         with self._errors("ask for the invitation link"):
             path = self._sdk.organizations.invites.get_invite_link().invite_url
         return path if path.startswith("http") else f"{self.url}{path}"
+
+
+def _ids(people: Any) -> list[int]:  # noqa: ANN401 - Label Studio gives ids or objects
+    return [person["user_id"] if isinstance(person, dict) else person for person in people or []]
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 A task that is there counts as it is now. A task that is gone, with its whole project perhaps, counts as
 it was when it was last seen. An answer that was deleted or changed while its task is still there is
-kept as it was, but does not count.
+kept as it was, but does not count, unless somebody else changed it: then it counts as its author gave it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +20,8 @@ Task = dict[str, Any]
 """A task as Label Studio exports it, without the documents: these are in the run folder already."""
 
 
+DIGEST_DIGITS = 16
+
 DELETED_ACCOUNT = 0
 """Stands for the account of an annotation whose account was gone before it was first seen."""
 
@@ -27,11 +31,12 @@ class Fate(StrEnum):
 
     DELETED = "deleted"
     CHANGED = "changed"
+    OVERWRITTEN = "overwritten"
     REQUEUED = "requeued"
 
 
 class Earlier(Record):
-    """An answer as it once was; ``noted``: when it was first seen to be otherwise."""
+    """An answer as it once was; ``noted``: when it was first found to be different."""
 
     key: str
     annotation: dict[str, Any]
@@ -83,11 +88,11 @@ def remember(
     """
     before = before or Kept(project=project or 0, there=project is not None, accounts={})
     seen = {_identity(task): task for task in before.tasks}
-    present = [_with_known_accounts(_slim(task), seen.get(_identity(task))) for task in tasks]
+    present = [_with_what_is_known(_slim(task), seen.get(_identity(task))) for task in tasks]
     there = {_identity(task): task for task in present}
     lost = [task for identity, task in seen.items() if identity not in there]
     earlier = [
-        Earlier(key=_key(task), annotation=annotation, fate=fate, noted=now)
+        Earlier(key=key_of(task), annotation=annotation, fate=fate, noted=now)
         for task in present
         if _identity(task) in seen
         for annotation, fate in _fates(seen[_identity(task)], task, requeued)
@@ -108,13 +113,37 @@ def remember(
 
 def answer_in(annotation: Mapping[str, Any]) -> tuple[Any, bool]:
     """Return what an annotation says, whatever else Label Studio notes of it."""
-    return annotation["result"], bool(annotation["was_cancelled"])
+    return annotation.get("result"), bool(annotation.get("was_cancelled"))
 
 
-def user_of(annotation: dict[str, Any]) -> int:
-    """Return the id of the account: Label Studio gives an id, an object, or nothing when it is deleted."""
-    completed_by = annotation["completed_by"]
-    return int(completed_by["id"] if isinstance(completed_by, dict) else completed_by or DELETED_ACCOUNT)
+def user_of(annotation: Mapping[str, Any]) -> int:
+    """Return the id of the account whose answer an annotation is, as it was when it was first seen."""
+    return _account(annotation.get("author", annotation.get("completed_by")))
+
+
+def last_changed_by(annotation: Mapping[str, Any]) -> int:
+    """Return the id of the account that wrote an annotation last; 0: it was imported, or the account is deleted."""
+    return _account(annotation.get("updated_by"))
+
+
+def is_its_authors(annotation: Mapping[str, Any]) -> bool:
+    """Tell whether an annotation is what its author submitted.
+
+    In Label Studio Community every account can change every annotation, submit one in the name of another
+    account, and import tasks that bring annotations along. The server notes who wrote an annotation last,
+    which no caller can set; an imported annotation has no such note.
+    """
+    return last_changed_by(annotation) == _account(annotation.get("completed_by")) == user_of(annotation)
+
+
+def digest_of(data: Mapping[str, Any]) -> str:
+    """Return the digest of the data of a task, its key included: 16 hex digits of a SHA-256."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:DIGEST_DIGITS]
+
+
+def _account(value: Any) -> int:  # noqa: ANN401 - Label Studio gives an id, an object, or nothing
+    value = value.get("id") if isinstance(value, dict) else value
+    return value if isinstance(value, int) else DELETED_ACCOUNT
 
 
 def _identity(task: Task) -> tuple[int, str]:
@@ -123,32 +152,45 @@ def _identity(task: Task) -> tuple[int, str]:
 
 
 def _users(tasks: Sequence[Task]) -> list[int]:
-    return sorted({user_of(annotation) for task in tasks for annotation in task["annotations"]})
+    annotations = [annotation for task in tasks for annotation in task["annotations"]]
+    return sorted({person(one) for one in annotations for person in (user_of, last_changed_by)})
 
 
-def _key(task: Task) -> str:
-    return str(task["data"].get("task_key", ""))
+def key_of(task: Task) -> str:
+    """Return the key of a task; empty where it has none, and is therefore not ours."""
+    key = task["data"].get("task_key")
+    return key if isinstance(key, str) else ""
 
 
 def _slim(task: Task) -> Task:
-    """Leave out the documents, and the age of drafts, which is another at each look."""
-    data = {name: value for name, value in task["data"].items() if not name.endswith("_html")}
+    """Leave out the documents, of which a digest stays, and the age of drafts, which is another at each look."""
+    whole = task["data"] if isinstance(task["data"], dict) else {}
+    data = {name: value for name, value in whole.items() if not name.endswith("_html")}
     drafts = [{name: value for name, value in draft.items() if name != "created_ago"} for draft in _drafts(task)]
-    return {**task, "data": data, "drafts": drafts}
+    return {**task, "data": data, "drafts": drafts, "digest": digest_of(whole)}
 
 
 def _drafts(task: Task) -> list[dict[str, Any]]:
     return task.get("drafts") or []
 
 
-def _with_known_accounts(task: Task, before: Task | None) -> Task:
-    """Put back whose answer it is, where Label Studio forgot that with the account."""
-    whose = {one["id"]: one["completed_by"] for one in before["annotations"]} if before else {}
-    annotations = [
-        one if one["completed_by"] is not None else {**one, "completed_by": whose.get(one["id"])}
-        for one in task["annotations"]
-    ]
-    return {**task, "annotations": annotations}
+def _with_what_is_known(task: Task, before: Task | None) -> Task:
+    """Put back which task it is, and whose answers there are, where that was changed or forgotten since."""
+    known = {one["id"]: one for one in before["annotations"]} if before else {}
+    annotations = [_with_author(one, known.get(one["id"])) for one in task["annotations"]]
+    key = {"task_key": key_of(before)} if before and key_of(before) else {}
+    return {**task, "data": {**task["data"], **key}, "annotations": annotations}
+
+
+def _with_author(annotation: Task, before: Task | None) -> Task:
+    """Note who an annotation belonged to when it was first seen; Label Studio forgets that with the account."""
+    if before is None:
+        return {**annotation, "author": user_of(annotation)}
+    forgotten = annotation["completed_by"] is None
+    known = {"completed_by": before["completed_by"]} if forgotten else {}
+    if forgotten and annotation.get("updated_by") is None:
+        known["updated_by"] = before.get("updated_by")
+    return {**annotation, **known, "author": user_of(before)}
 
 
 def _fates(before: Task, now: Task, requeued: Collection[int]) -> list[tuple[dict[str, Any], Fate]]:
@@ -159,6 +201,8 @@ def _fates(before: Task, now: Task, requeued: Collection[int]) -> list[tuple[dic
         number = annotation["id"]
         if number not in there:
             found.append((annotation, Fate.REQUEUED if number in requeued else Fate.DELETED))
+        elif is_its_authors(annotation) and not is_its_authors(there[number]):
+            found.append((annotation, Fate.OVERWRITTEN))
         elif answer_in(there[number]) != answer_in(annotation):
             found.append((annotation, Fate.CHANGED))
     return found

@@ -54,8 +54,18 @@ def title_of(run_key: str, what: str) -> str:
     return run_key[: TITLE_LIMIT - len(ending)] + ending
 
 
-def find_project(client: Client, title: str) -> int | None:
-    """Return the id of a project, or ``None``. Of several with this title the oldest counts."""
+def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:
+    """Return the id of a project, or ``None``. Of several with this title the oldest counts.
+
+    Args:
+        client: the server.
+        title: that the project was made with.
+        known: its id, by which it is found although somebody gave it another title.
+        made: when Label Studio made it: another server gives the same ids again.
+    """
+    there = None if known is None else client.project(known)
+    if known is not None and there is not None and (there[0] == title or (made and there[1] == made)):
+        return known
     return next(iter(client.projects_titled(title)), None)
 
 
@@ -72,12 +82,17 @@ def require_project(client: Client, title: str) -> int:
     return project
 
 
-def ensure_project(client: Client, project: Project) -> int:
+def ensure_project(client: Client, project: Project, known: int | None = None) -> int:
     """Return the id of a project; make it when it is not there. It shows the newest instruction.
+
+    ``known``: its id, where it is known to be there; somebody may have given it another title.
 
     Two processes may do this at once: both look again after making, keep the oldest, and the empty
     later one goes.
     """
+    if known is not None:
+        client.show_instruction(known, project.instruction)
+        return known
     before = client.projects_titled(project.title)
     if not before:
         client.create_project(

@@ -9,6 +9,7 @@ from typing import Any
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from labelstudio_config.client import Client
+from labelstudio_config.kept import key_of
 from labelstudio_config.projects import Project, annotate_url, ensure_project
 
 CHUNK = 500
@@ -16,15 +17,21 @@ CHUNK = 500
 
 
 class PushResult(Record):
-    """Where the tasks lie. ``created``: tasks that were not there before; ``already``: those that were."""
+    """Where the tasks are. ``created``: tasks that were not there before; ``already``: those that were.
+
+    ``made``: when Label Studio made the project.
+    """
 
     project_id: int
+    made: str
     url: str
     created: int
     already: int
 
 
-def push_tasks(client: Client, project: Project, tasks: Mapping[str, Mapping[str, Any]]) -> PushResult:
+def push_tasks(
+    client: Client, project: Project, tasks: Mapping[str, Mapping[str, Any]], known: int | None = None
+) -> PushResult:
     """Bring tasks into a project; those that are there already stay untouched.
 
     Label Studio knows no unique key; a call that it answered too late may be sent again, and two may
@@ -34,12 +41,13 @@ def push_tasks(client: Client, project: Project, tasks: Mapping[str, Mapping[str
     Args:
         client: the server.
         project: where the tasks go; made when it is not there.
-        tasks: task key -> data, in the order in which annotators shall get them.
+        tasks: task key -> data, in the order in which annotators get them.
+        known: id of the project where it is known to be there, whatever its title is now.
 
     Raises:
         ServiceError: when Label Studio does not do its part.
     """
-    at = ensure_project(client, project)
+    at = ensure_project(client, project, known)
     held = client.task_count(at)
     before = _tasks_by_key(client, at) if held else {}
     missing = [{"data": {"task_key": key, **data}} for key, data in tasks.items() if key not in before]
@@ -50,6 +58,7 @@ def push_tasks(client: Client, project: Project, tasks: Mapping[str, Mapping[str
         _keep_first_of_each(client, at, tasks.keys())
     return PushResult(
         project_id=at,
+        made=(client.project(at) or ("", ""))[1],
         url=annotate_url(client, at, project.hidden),
         created=len(missing),
         already=len(tasks) - len(missing),
@@ -61,7 +70,7 @@ def _tasks_by_key(client: Client, project: int) -> dict[str, list[tuple[int, boo
     found: defaultdict[str, list[tuple[int, bool]]] = defaultdict(list)
     for task in sorted(client.tasks(project), key=lambda task: int(task["id"])):
         begun = bool(task["annotations"] or task["drafts"])
-        found[task["data"].get("task_key", "")].append((task["id"], begun))
+        found[key_of(task)].append((task["id"], begun))
     return dict(found)
 
 

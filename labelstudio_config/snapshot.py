@@ -6,46 +6,88 @@ stale for ever when several people submit at once, so everything is read from th
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from labelstudio_config.client import Client
-from labelstudio_config.kept import Kept, remember, user_of
+from labelstudio_config.kept import Fate, Kept, Task, is_its_authors, key_of, remember, user_of
 from labelstudio_config.projects import require_project
+from labelstudio_config.results import Given, MalformedError, read_given
 
 
 @dataclass(frozen=True)
 class Answer:
     """One annotation of one task: submitted or skipped, never a draft.
 
-    ``data``: of the task, without the documents. ``raw``: the annotation as Label Studio has it.
+    ``data``: of the task as it was pushed, without the documents. ``given``: what was chosen and written.
+    ``raw``: the annotation as Label Studio has it.
     """
 
     key: str
     user: int
     at: datetime
     skipped: bool
+    given: Given
     raw: dict[str, Any]
-    data: dict[str, Any]
+    data: Mapping[str, Any]
 
     @property
     def age(self) -> tuple[datetime, int]:
         """Orders answers from the oldest to the newest."""
         return self.at, int(self.raw["id"])
 
+    @property
+    def seconds(self) -> float | None:
+        """Time spent on the task; ``None``: unknown, or not a time."""
+        seconds = self.raw.get("lead_time")
+        return float(seconds) if isinstance(seconds, int | float) and isfinite(seconds) and seconds >= 0 else None
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """An annotation that does not count as it is.
+
+    ``why``: what is wrong with it; empty: someone other than its author wrote it. ``original``: its author's
+    own answer is known and counts instead.
+    """
+
+    key: str
+    task: int
+    annotation: dict[str, Any]
+    why: str = ""
+    original: bool = False
+
+
+@dataclass(frozen=True)
+class PushedCopy:
+    """The tasks as they were pushed. ``digests``: of their data, by key; ``load``: reads the data, by key."""
+
+    digests: Mapping[str, str] = field(default_factory=dict)
+    load: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+
+    def differs(self, task: Task) -> bool:
+        """Tell whether the data of a task are not those that were pushed."""
+        return "digest" in task and task["digest"] != self.digests.get(key_of(task), task["digest"])
+
 
 @dataclass(frozen=True)
 class Snapshot:
     """The tasks of some keys, those that are gone included as they were last seen.
 
-    ``answers``: (task key, account id) -> answers, newest first. ``vanished``: keys without a task in
+    ``answers``: (task key, account id) -> answers, newest first. ``set_aside``: annotations that do not
+    count as they are. ``altered``: (task key, fields) of the tasks whose data are not those that were pushed.
+    ``copies``: task key -> ids, of those that are there more than once. ``vanished``: keys without a task in
     Label Studio. ``foreign``: number of tasks that have another key.
     """
 
     answers: dict[tuple[str, int], list[Answer]]
+    set_aside: tuple[SetAside, ...]
+    altered: tuple[tuple[str, tuple[str, ...]], ...]
+    copies: dict[str, list[int]]
     vanished: tuple[str, ...]
     foreign: int
     kept: Kept
@@ -91,35 +133,99 @@ def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
     return snapshot_of(remember(None, project, client.tasks(project), client.accounts(), datetime.now(UTC)), keys)
 
 
-def snapshot_of(kept: Kept, keys: Collection[str]) -> Snapshot:
-    """Sort what was seen of a project; ``keys``: of the tasks that were pushed."""
-    wanted = set(keys)
-    mine = [task for task in kept.tasks if task["data"].get("task_key") in wanted]
-    gone = [one.task for one in kept.gone if one.task["data"].get("task_key") in wanted]
-    answers: dict[tuple[str, int], list[Answer]] = {}
-    for task in (*mine, *gone):
-        for answer in _answers(task):
-            answers.setdefault((answer.key, answer.user), []).append(answer)
-    for group in answers.values():
+def snapshot_of(kept: Kept, keys: Collection[str], pushed: PushedCopy | None = None) -> Snapshot:
+    """Sort what was seen of a project.
+
+    Args:
+        kept: what was seen.
+        keys: of the tasks that were pushed.
+        pushed: the tasks as they were pushed; ``None``: not known, and tasks count as they are.
+    """
+    pushed, wanted = pushed or PushedCopy(), set(keys)
+    mine = sorted((task for task in kept.tasks if key_of(task) in wanted), key=lambda task: int(task["id"]))
+    gone = [one.task for one in kept.gone if key_of(one.task) in wanted]
+    ids: dict[str, list[int]] = {}
+    for task in mine:
+        ids.setdefault(key_of(task), []).append(task["id"])
+    altered = [task for task in mine if pushed.differs(task)]
+    as_pushed = pushed.load() if any(map(pushed.differs, (*mine, *gone))) else {}
+    reading = _Reading(pushed, as_pushed, _originals(kept))
+    for task in mine:
+        reading.read(task, copy=task["id"] != ids[key_of(task)][0])
+    for task in gone:
+        reading.read(task, copy=False)
+    for group in reading.answers.values():
         group.sort(key=lambda answer: answer.age, reverse=True)
-    present = {task["data"]["task_key"] for task in mine}
     return Snapshot(
-        answers=answers,
-        vanished=tuple(key for key in keys if key not in present),
+        answers=reading.answers,
+        set_aside=tuple(reading.set_aside),
+        altered=tuple((key_of(task), reading.fields_altered(task)) for task in altered),
+        copies={key: several for key, several in ids.items() if len(several) > 1},
+        vanished=tuple(key for key in keys if key not in ids),
         foreign=len(kept.tasks) - len(mine),
         kept=kept,
     )
 
 
-def _answers(task: dict[str, Any]) -> list[Answer]:
-    return [
-        Answer(
-            key=task["data"]["task_key"],
+def _originals(kept: Kept) -> dict[int, dict[str, Any]]:
+    """Return annotation id -> the newest answer that its author gave before someone else wrote it."""
+    return {
+        one.annotation["id"]: one.annotation
+        for one in kept.earlier
+        if one.fate is not Fate.REQUEUED and is_its_authors(one.annotation)
+    }
+
+
+@dataclass
+class _Reading:
+    """Sorts annotations into answers that count and those that are set aside."""
+
+    pushed: PushedCopy
+    as_pushed: Mapping[str, Mapping[str, Any]]
+    originals: Mapping[int, dict[str, Any]]
+    answers: dict[tuple[str, int], list[Answer]] = field(default_factory=dict)
+    set_aside: list[SetAside] = field(default_factory=list)
+
+    def read(self, task: Task, *, copy: bool) -> None:
+        """Read one task; ``copy``: there is an older one with its key."""
+        for annotation in task["annotations"]:
+            aside = SetAside(key_of(task), task["id"], annotation)
+            if copy and self.pushed.differs(task):
+                self._set_aside(aside, "it was given to a copy of the task with other texts")
+            elif is_its_authors(annotation):
+                self._count(task, annotation, aside)
+            else:
+                original = self.originals.get(annotation["id"])
+                counted = original is not None and self._count(task, original, aside)
+                self.set_aside.append(SetAside(aside.key, aside.task, annotation, original=counted))
+
+    def fields_altered(self, task: Task) -> tuple[str, ...]:
+        """Return the fields of a task that are not as they were pushed; documents are told by their digest only."""
+        was, now = self._as_pushed(task), task["data"]
+        names = [name for name in dict.fromkeys([*was, *now]) if not name.endswith("_html")]
+        return tuple(name for name in names if name != "task_key" and was.get(name) != now.get(name))
+
+    def _as_pushed(self, task: Task) -> Mapping[str, Any]:
+        return self.as_pushed.get(key_of(task), task["data"]) if self.pushed.differs(task) else task["data"]
+
+    def _count(self, task: Task, annotation: dict[str, Any], aside: SetAside) -> bool:
+        """Take an annotation as an answer; one that cannot be read is set aside."""
+        try:
+            given = read_given(annotation)
+        except MalformedError as error:
+            self._set_aside(aside, str(error))
+            return False
+        answer = Answer(
+            key=aside.key,
             user=user_of(annotation),
             at=datetime.fromisoformat(annotation["updated_at"]),
-            skipped=bool(annotation["was_cancelled"]),
+            skipped=bool(annotation.get("was_cancelled")),
+            given=given,
             raw=annotation,
-            data=task["data"],
+            data=self._as_pushed(task),
         )
-        for annotation in task["annotations"]
-    ]
+        self.answers.setdefault((answer.key, answer.user), []).append(answer)
+        return True
+
+    def _set_aside(self, aside: SetAside, why: str) -> None:
+        self.set_aside.append(SetAside(aside.key, aside.task, aside.annotation, why))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.recall import EXHAUSTIVE, NO_BATCH, SampledSource
-from labelstudio_config.answers import choices, read_answers, texts
+from labelstudio_config.answers import read_answers
 from labelstudio_config.client import Client
 from labelstudio_config.exhaustive.project import exhaustive_title
 from labelstudio_config.exhaustive.tasks import documents_of
@@ -61,7 +61,7 @@ def judgments_in(
             candidate_id(source.key, sentence.id): sentence.id for sentence in documents_of(source, corpus)[1].sentences
         }
         anomalies += _problems(answer, who, ids)
-        if DONE in choices(answer):
+        if DONE in answer.given.choices:
             judgments += _judgments(answer, who, source, ids)
     return JudgmentsPull(
         judgments=judgments,
@@ -74,9 +74,9 @@ def judgments_in(
 
 def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, str]) -> list[Judgment]:
     """Return a judgment on every target sentence; ``ids``: opaque id -> target sentence."""
-    ticked = set(choices(answer).get(LINKS, ()))
-    flags = tuple(choices(answer).get(FLAG, ()))
-    comment = texts(answer).get(COMMENT, "")
+    ticked = set(answer.given.choices.get(LINKS, ()))
+    flags = tuple(answer.given.choices.get(FLAG, ()))
+    comment = answer.given.texts.get(COMMENT, "")
     return [
         Judgment(
             batch=NO_BATCH,
@@ -86,7 +86,7 @@ def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, s
             method=EXHAUSTIVE,
             annotator=who,
             label=Label.LINK if name in ticked else Label.NO_LINK,
-            seconds=answer.raw.get("lead_time"),
+            seconds=answer.seconds,
             submitted=answer.at,
             flags=flags,
             comment=comment,
@@ -97,7 +97,7 @@ def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, s
 
 def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
     """Say what does not fit together in an answer; ticks count all the same."""
-    chosen = choices(answer)
+    chosen = answer.given.choices
     ticked, said = chosen.get(LINKS, []), chosen.get(DONE)
     foreign = [name for name in ticked if name not in ids]
     task = f"the task {answer.key}"

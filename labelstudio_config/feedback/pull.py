@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from abcdlink.feedback import Acknowledgement, Case, SecondAnswer
 from abcdlink.judgments import Annotator, Label
-from labelstudio_config.answers import choices, read_answers, texts
+from labelstudio_config.answers import read_answers
 from labelstudio_config.client import Client
 from labelstudio_config.feedback.project import feedback_title
 from labelstudio_config.feedback.tasks import notice_key
@@ -58,12 +58,12 @@ def feedback_in(
     anomalies = [*answers.anomalies]
     for who, answer in answers.newest:
         if answer.key == notice:
-            read = choices(answer).get(READ)
+            read = answer.given.choices.get(READ)
             if read in ([UNDERSTOOD], [ASKS]):
                 acknowledgements.append(_acknowledgement(answer, batch, who, question=read == [ASKS]))
             else:
                 anomalies.append(f"{who} submitted the guidelines without saying that they were read")
-        elif (label := choices(answer).get(DECISION)) in ([Label.LINK], [Label.NO_LINK]):
+        elif (label := answer.given.choices.get(DECISION)) in ([Label.LINK], [Label.NO_LINK]):
             second.append(_second(answer, by_key[answer.key], who, Label(label[0])))
         else:
             anomalies.append(f"{who} left the case of the task {answer.key} undecided")
@@ -84,12 +84,12 @@ def _second(answer: Answer, case: Case, who: str, label: Label) -> SecondAnswer:
         target=case.target,
         annotator=who,
         label=label,
-        comment=texts(answer).get(COMMENT, ""),
+        comment=answer.given.texts.get(COMMENT, ""),
         submitted=answer.at,
     )
 
 
 def _acknowledgement(answer: Answer, batch: int, who: str, question: bool) -> Acknowledgement:
     return Acknowledgement(
-        batch=batch, annotator=who, question=question, comment=texts(answer).get(QUESTION, ""), submitted=answer.at
+        batch=batch, annotator=who, question=question, comment=answer.given.texts.get(QUESTION, ""), submitted=answer.at
     )

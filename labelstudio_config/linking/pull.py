@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
-from labelstudio_config.answers import choices, read_answers, texts
+from labelstudio_config.answers import read_answers
 from labelstudio_config.client import Client
 from labelstudio_config.linking.project import batch_title
 from labelstudio_config.linking.tasks import candidate_id, candidate_of, of_batch, offered
@@ -58,8 +58,8 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
     candidates = {candidate_id(pool.key, candidate.target): candidate for candidate in pool.candidates}
     labels, flags, anomalies = _choices(answer, who)
     ids = [candidate["id"] for candidate in offered(answer.data)]
-    seconds = answer.raw.get("lead_time")
-    comment = texts(answer).get(COMMENT, "")
+    seconds = answer.seconds
+    comment = answer.given.texts.get(COMMENT, "")
     judgments = []
     for number, label in sorted(labels.items()):
         candidate = candidates.get(ids[number]) if number < len(ids) else None
@@ -92,7 +92,7 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], tuple[str, ...
     labels: dict[int, Label] = {}
     flags: tuple[str, ...] = ()
     anomalies = []
-    for name, chosen in choices(answer).items():
+    for name, chosen in answer.given.choices.items():
         number = candidate_of(name)
         if name == FLAG:
             flags = tuple(chosen)

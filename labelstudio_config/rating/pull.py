@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from abcdlink.judgments import Annotator
 from abcdlink.ratings.criteria import Criterion
 from abcdlink.ratings.records import HIGHEST, LOWEST, RatedDocument, Rating
-from labelstudio_config.answers import choices, read_answers, texts, with_pseudonyms
+from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.client import Client
 from labelstudio_config.pulls import Pull
 from labelstudio_config.rating.project import rating_title
@@ -69,8 +69,8 @@ def _ratings(
     answer: Answer, document: RatedDocument, criteria: Sequence[Criterion], who: str
 ) -> tuple[list[Rating], list[str]]:
     ratings, anomalies = [], []
-    given = choices(answer)
-    comment = texts(answer).get(COMMENT, "")
+    given = dict(answer.given.choices)
+    comment = answer.given.texts.get(COMMENT, "")
     for number, criterion in enumerate(criteria):
         chosen = given.pop(f"{RATING}{number}", [])
         if len(chosen) != 1 or chosen[0] not in VALUES:
@@ -83,7 +83,7 @@ def _ratings(
                 annotator=who,
                 criterion=criterion.name,
                 value=int(chosen[0]),
-                seconds=answer.raw.get("lead_time"),
+                seconds=answer.seconds,
                 submitted=answer.at,
                 comment=comment,
             )

@@ -21,13 +21,14 @@ from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from labelstudio_config.client import Client
 from labelstudio_config.completeness import open_keys
-from labelstudio_config.kept import Kept, remember
+from labelstudio_config.kept import Kept, digest_of, remember
 from labelstudio_config.projects import Project, find_project
 from labelstudio_config.push import PushResult, push_tasks
 from labelstudio_config.run.pushed import PushedProject
-from labelstudio_config.snapshot import Snapshot, snapshot_of
+from labelstudio_config.snapshot import PushedCopy, Snapshot, snapshot_of
 
 TASKS = "tasks.json.xz"
+DIGESTS = "digests.json"
 SNAPSHOT = "snapshot.json"
 
 
@@ -36,8 +37,27 @@ def keep_tasks(store: Store, slug: str, project: Project, tasks: Mapping[str, Ma
 
     The documents of a pair are in each of its tasks: compressed, they take the room of one.
     """
+    store.folder.remove(project_file(slug, DIGESTS))
     text = json.dumps({"project": project.model_dump(), "tasks": tasks}, ensure_ascii=False)
     store.folder.write(project_file(slug, TASKS), lzma.compress(text.encode(), preset=0))
+
+
+def tasks_kept(store: Store, slug: str) -> dict[str, dict[str, Any]]:
+    """Return the data of the tasks as they were pushed, by key; empty where they were not kept."""
+    name = project_file(slug, TASKS)
+    if not store.exists(name):
+        return {}
+    tasks: dict[str, dict[str, Any]] = json.loads(lzma.decompress(store.folder.read(name)))["tasks"]
+    return tasks
+
+
+def pushed_copy(store: Store, slug: str) -> PushedCopy:
+    """Return what the tasks of a project are compared with; their digests are computed once."""
+    name = project_file(slug, DIGESTS)
+    if not store.exists(name):
+        digests = {key: digest_of({"task_key": key, **data}) for key, data in tasks_kept(store, slug).items()}
+        store.write_json(name, digests)
+    return PushedCopy(store.read_json(name), lambda: tasks_kept(store, slug))
 
 
 @collection_paused()
@@ -55,19 +75,19 @@ def observe(store: Store, client: Client, pushed: PushedProject, requeued: Colle
     """
     with _alone(store, pushed.slug):
         before = _read_kept(store, pushed.slug)
-        project = find_project(client, pushed.title)
+        project = find_project(client, pushed.title, pushed.project_id, pushed.made)
         tasks = [] if project is None else client.tasks(project)
         kept = remember(before, project, tasks, client.accounts(), datetime.now(UTC), requeued)
         if kept != before:
             store.write_record(project_file(pushed.slug, SNAPSHOT), kept, indent=None)
-    return snapshot_of(kept, pushed.task_keys)
+    return snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
 
 
 @collection_paused()
 def last_seen(store: Store, pushed: PushedProject) -> Snapshot | None:
     """Return what counted at the last look; ``None``: nobody looked yet."""
     kept = _read_kept(store, pushed.slug)
-    return None if kept is None else snapshot_of(kept, pushed.task_keys)
+    return None if kept is None else snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
 
 
 def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Snapshot) -> PushResult | None:
@@ -83,7 +103,8 @@ def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Sna
     kept = json.loads(lzma.decompress(store.folder.read(name)))
     project = Project.model_validate(kept["project"])
     back = {key: kept["tasks"][key] for key in missing if key in kept["tasks"]}
-    return push_tasks(client, project, back) if back else None
+    at = snapshot.project if snapshot.kept.there else None
+    return push_tasks(client, project, back, at) if back else None
 
 
 def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]:

@@ -11,9 +11,9 @@ from typing import Any
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
-from labelstudio_config.projects import Project
+from labelstudio_config.projects import Project, find_project
 from labelstudio_config.push import push_tasks
-from labelstudio_config.run.observing import keep_tasks, last_seen, observe, push_back
+from labelstudio_config.run.observing import keep_tasks, last_seen, observe, push_back, tasks_kept
 from labelstudio_config.run.pushed import PushedProject, is_pushed, keep_pushed, read_pushed
 from labelstudio_config.snapshot import Snapshot
 
@@ -38,6 +38,7 @@ def push_project(
             slug=slug,
             title=project.title,
             project_id=result.project_id,
+            made=result.made,
             url=result.url,
             overlap=needed or project.overlap,
             task_keys=tuple(tasks),
@@ -46,15 +47,18 @@ def push_project(
     return read_pushed(store, slug)
 
 
-def push_more(store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]]) -> PushedProject:
+def push_more(store: Store, slug: str, project: Project, tasks: dict[str, dict[str, Any]]) -> PushedProject:
     """Bring those tasks into their project that were not pushed before; all are waited for then."""
     pushed = push_project(store, slug, project, tasks)
     new = {key: data for key, data in tasks.items() if key not in pushed.task_keys}
     if new:
-        keep_tasks(store, slug, project, tasks)
-        result = push_tasks(label_studio(), project, new)
+        # Tasks that are there already stay as they were pushed, whatever they would look like now.
+        keep_tasks(store, slug, project, tasks | tasks_kept(store, slug))
+        client = label_studio()
+        known = find_project(client, pushed.title, pushed.project_id, pushed.made)
+        result = push_tasks(client, project, new, known)
         keys = (*pushed.task_keys, *new)
-        changes = {"project_id": result.project_id, "url": result.url, "task_keys": keys}
+        changes = {"project_id": result.project_id, "made": result.made, "url": result.url, "task_keys": keys}
         pushed = pushed.model_copy(update=changes)
         keep_pushed(store, pushed)
     return pushed
@@ -67,7 +71,7 @@ def see(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
     back = push_back(store, client, pushed, snapshot)
     if back is None:
         return pushed, snapshot
-    pushed = pushed.model_copy(update={"project_id": back.project_id, "url": back.url})
+    pushed = pushed.model_copy(update={"project_id": back.project_id, "made": back.made, "url": back.url})
     keep_pushed(store, pushed)
     return pushed, observe(store, client, pushed)
 

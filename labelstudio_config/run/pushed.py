@@ -10,8 +10,9 @@ PUSHED = "pushed.json"
 
 
 class PushedProject(Record):
-    """A project that lies in Label Studio. ``overlap``: annotators per task.
+    """A project that is in Label Studio. ``overlap``: annotators per task.
 
+    ``made``: when Label Studio made it, which tells it from another project with the same id on another server.
     ``task_keys``: of its tasks. A field named ``keys`` would make Prefect take the record for a mapping.
     """
 
@@ -21,6 +22,7 @@ class PushedProject(Record):
     url: str
     overlap: int
     task_keys: tuple[str, ...]
+    made: str = ""
 
 
 def keep_pushed(store: Store, pushed: PushedProject) -> None:

@@ -45,6 +45,10 @@ class FakeLabelStudio(Client):
     def show_instruction(self, project: int, instruction: str) -> None:
         self.projects[project]["expert_instruction"] = instruction
 
+    def project(self, project: int) -> tuple[str, str] | None:
+        found = self.projects.get(project)
+        return None if found is None else (found["title"], f"made-{project}")
+
     def delete_project(self, project: int) -> None:
         del self.projects[project], self.held[project]
 
@@ -95,6 +99,7 @@ class FakeLabelStudio(Client):
             {
                 "id": number,
                 "completed_by": user,
+                "updated_by": user,
                 "updated_at": at,
                 "was_cancelled": skipped,
                 "lead_time": 2.0,
@@ -103,11 +108,12 @@ class FakeLabelStudio(Client):
         )
         return number
 
-    def change(self, annotation: int, label: str) -> None:
-        """Change all labels of an annotation."""
+    def change(self, annotation: int, label: str, by: int | None = None) -> None:
+        """Change all labels of an annotation; ``by``: the account that does, its author where nobody is named."""
         for task in self.all_tasks():
             for one in task["annotations"]:
                 if one["id"] == annotation:
+                    one["updated_by"] = by or one["completed_by"]
                     for result in one["result"]:
                         result["value"]["choices"] = [label]
 
@@ -122,6 +128,8 @@ class FakeLabelStudio(Client):
             for one in task["annotations"]:
                 if one["completed_by"] == user:
                     one["completed_by"] = None
+                if one["updated_by"] == user:
+                    one["updated_by"] = None
 
 
 def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:

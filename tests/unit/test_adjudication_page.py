@@ -89,7 +89,14 @@ def annotation(number: int, user: int, *labels: Label, comment: str = "") -> dic
     ]
     result += [{"from_name": "comment", "type": "textarea", "value": {"text": [comment]}}] if comment else []
     at = f"2026-11-28T05:00:{number:02}Z"
-    return {"id": number, "completed_by": user, "updated_at": at, "was_cancelled": not labels, "result": result}
+    return {
+        "id": number,
+        "completed_by": user,
+        "updated_by": user,
+        "updated_at": at,
+        "was_cancelled": not labels,
+        "result": result,
+    }
 
 
 def pulled(by_source: dict[str, list[dict[str, Any]]], adjudicators: list[Annotator]) -> AdjudicationPull:

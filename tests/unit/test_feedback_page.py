@@ -53,7 +53,14 @@ def tasks_of(some: list[Case]) -> dict[str, dict[str, Any]]:
 
 def answer(user: int, result: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
     at = f"2026-01-01T00:{number:02d}:00Z"
-    return {"id": number, "completed_by": user, "updated_at": at, "was_cancelled": False, "result": result}
+    return {
+        "id": number,
+        "completed_by": user,
+        "updated_by": user,
+        "updated_at": at,
+        "was_cancelled": False,
+        "result": result,
+    }
 
 
 def chose(name: str, choice: str) -> dict[str, Any]:

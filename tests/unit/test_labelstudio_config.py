@@ -147,6 +147,7 @@ def annotation(number: int, user: Any, labels: dict[str, list[str]], minute: int
     return {
         "id": number,
         "completed_by": user,
+        "updated_by": user,
         "updated_at": f"2026-01-01T10:{minute:02}:00Z",
         "was_cancelled": skipped,
         "lead_time": 12.5,

@@ -77,6 +77,7 @@ def pulled(*results: dict[str, Any]) -> list[Judgment]:
     annotation = {
         "id": 1,
         "completed_by": 7,
+        "updated_by": 7,
         "updated_at": "2026-01-01T10:00:00Z",
         "was_cancelled": False,
         "result": [link, *results],

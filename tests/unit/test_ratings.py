@@ -175,6 +175,7 @@ def annotation(user: int, *values: str, comment: str = "", skipped: bool = False
     return {
         "id": user,
         "completed_by": user,
+        "updated_by": user,
         "updated_at": "2026-01-01T10:00:00Z",
         "was_cancelled": skipped,
         "lead_time": 42.5,

@@ -45,6 +45,7 @@ def annotation(number: int, user: int, ticked: Sequence[str], said: str | None, 
     return {
         "id": number,
         "completed_by": user,
+        "updated_by": user,
         "updated_at": f"2026-11-28T05:00:{number:02}Z",
         "was_cancelled": False,
         "lead_time": 90.5,
