@@ -27,6 +27,7 @@ from labelstudio_config.answers import namer
 from labelstudio_config.attendance import Attendance
 from labelstudio_config.completeness import open_keys, progress_in
 from labelstudio_config.fingerprints import differences
+from labelstudio_config.kept import user_of
 from labelstudio_config.run.attendance import Schedule, attendance, relieve, schedule_of
 from labelstudio_config.run.batches import keep_partial, keep_result
 from labelstudio_config.run.observing import observe
@@ -126,24 +127,25 @@ def pull_partial(store: Store, batch: int) -> Agreement:
 
 
 def requeue(store: Store, batch: int) -> list[str]:
-    """Offer skipped tasks again to those who skipped them; returns one sentence for each.
+    """Offer tasks again to those who skipped them, or whose answer does not count; returns one sentence for each.
 
-    The skips are kept in the run, taken away in Label Studio, and their tasks are waited for again.
+    Skips and answers are kept in the run, deleted in Label Studio, and their tasks are waited for again.
     """
     pushed, snapshot = _see(store, batch)
     name, wanted = namer(annotators_of(store)), set(pushed.task_keys)
     there = {one["id"] for task in snapshot.kept.tasks for one in task["annotations"]}
-    skipped = [
-        (answer.raw["id"], f"{snapshot.account(user)} ({name(snapshot.account(user))}) is offered the task {key} again")
-        for (key, user), answers in snapshot.answers.items()
-        for answer in answers
-        if answer.skipped and key in wanted and answer.raw["id"] in there
+    skipped = [one for answers in snapshot.answers.values() for one in answers if one.skipped]
+    again = [(one.raw["id"], one.key, one.user) for one in skipped]
+    again += [
+        (one.annotation["id"], one.key, user_of(one.annotation)) for one in snapshot.set_aside if not one.original
     ]
+    again = [one for one in again if one[0] in there and one[1] in wanted]
     client = label_studio()
-    for annotation, _ in skipped:
+    for annotation, _, _ in again:
         client.delete_annotation(annotation)
-    observe(store, client, pushed, requeued={annotation for annotation, _ in skipped})
-    return [said for _, said in skipped]
+    observe(store, client, pushed, requeued={annotation for annotation, _, _ in again})
+    accounts = [(key, snapshot.account(user)) for _, key, user in again]
+    return [f"{account} ({name(account)}) is offered the task {key} again" for key, account in accounts]
 
 
 def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -54,27 +55,33 @@ def decided(store: Store) -> Mapping[tuple[str, str], Label]:
     return {(one.source, one.target): one.label for one in store.read_records(ADJUDICATIONS, Adjudication)}
 
 
-def change(client: Client, token: str, task: int, labels: tuple[Label, ...]) -> None:
+@pytest.fixture
+def sessions() -> Iterator[ExitStack]:
+    """Browser sessions of annotators, closed at the end of the test."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def change(session: httpx.Client, task: int, labels: tuple[Label, ...]) -> None:
     """Let the first who answered a task say something else."""
-    head = {"Authorization": f"Token {token}"}
-    first = min(httpx.get(f"{client.url}/api/tasks/{task}/annotations", headers=head).json(), key=lambda one: one["id"])
+    first = min(session.get(f"/api/tasks/{task}/annotations").json(), key=lambda one: one["id"])
     result = first["result"]
     for one, label in zip(result, labels, strict=True):
         one["value"] = {"choices": [label]}
-    answer = httpx.patch(f"{client.url}/api/annotations/{first['id']}", headers=head, json={"result": result})
-    answer.raise_for_status()
+    session.patch(f"/api/annotations/{first['id']}", json={"result": result}).raise_for_status()
 
 
 @pytest.mark.timeout(500)
 def test_two_differ_a_third_decides_and_what_is_new_is_asked_later(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, sessions: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, prefect = make_run(tasks=2), stack.prefect
     store, client = begin(stack, run), connect(stack.label_studio.url, stack.label_studio.token)
     annotate = prefect.start("annotate/annotate", {"run": run.key, "annotation": {"batches": 1, "overlap": 2}})
     stack.wait_until_waiting(annotate, run.key, WaitsFor.ANNOTATORS, 1)
     batch = tasks_of(client, batch_title(run.key, 1))
-    with annotator(client) as ada, annotator(client, "bo") as bo:
+    ada = sessions.enter_context(annotator(client))
+    with annotator(client, "bo") as bo:
         for task in batch.values():
             submit(ada, task, ADA).raise_for_status()
             submit(bo, task, BO).raise_for_status()
@@ -106,7 +113,7 @@ def test_two_differ_a_third_decides_and_what_is_new_is_asked_later(
         assert "<h2>Adjudication</h2>" in store.read_text("report.html")
 
         # Ada does not see the first link any more; nothing else changes.
-        change(client, stack.label_studio.token, batch["The old bridge fell at noon."], (NO, LINK, NO))
+        change(ada, batch["The old bridge fell at noon."], (NO, LINK, NO))
         monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
         monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", stack.label_studio.url)
         monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", stack.label_studio.token)

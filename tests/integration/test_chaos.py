@@ -140,7 +140,7 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene)
     assert "@" not in said
 
     # What is changed after the pull marks the report, and is pulled again on demand.
-    change(scene, last, LINK)
+    change(scene, CY, last, LINK)
     prefect.wait(prefect.start("desk/desk", {"run": key, "action": "check"}), "Completed")
     assert "This report is stale" in store.read_text(REPORT)
     assert counted(scene) == scene.counts
@@ -166,7 +166,7 @@ def spoil(scene: Scene) -> int:
     project = read_pushed(scene.stack.run(scene.run.key), SLUG).project_id
     scene.api("DELETE", f"/api/annotations/{annotation_of(scene, BEN, 0)}/")
     scene.forget(BEN, 0)
-    change(scene, annotation_of(scene, ADA, 3), NO_LINK)
+    change(scene, ADA, annotation_of(scene, ADA, 3), NO_LINK)
     scene.counts[scene.key(3), ADA] = NO_LINK
     for number in (4, 5):
         scene.client.delete_task(scene.task(number))
@@ -197,12 +197,12 @@ def account_id(scene: Scene, account: str) -> int:
     return next(number for number, name in scene.client.accounts().items() if name == account)
 
 
-def change(scene: Scene, annotation: int, label: str) -> None:
-    """Change all labels of an annotation."""
+def change(scene: Scene, account: str, annotation: int, label: str) -> None:
+    """Let an annotator change all labels of an annotation."""
     result = scene.api("GET", f"/api/annotations/{annotation}/").json()["result"]
     for one in result:
         one["value"]["choices"] = [label]
-    scene.api("PATCH", f"/api/annotations/{annotation}/", json={"result": result})
+    scene.people[account].patch(f"/api/annotations/{annotation}/", json={"result": result}).raise_for_status()
 
 
 def name_of(scene: Scene, pseudonym: str) -> str:

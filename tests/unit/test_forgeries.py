@@ -1,0 +1,152 @@
+"""Annotations of any shape, by whomever: what counts is what its author submitted, and nothing blocks a batch."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
+from fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from abcdlink.judgments import Label
+from abcdlink.layout import batch_file
+from abcdlink.store import Store
+from labelstudio_config.run.desk import requeue
+from labelstudio_config.run.pushed import read_pushed
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
+    return serve(monkeypatch)
+
+
+@pytest.fixture
+def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
+    """A run whose first batch is in Label Studio; nobody has answered."""
+    return pushed_run(RUN, 3)
+
+
+@pytest.fixture
+def keys(store: Store) -> tuple[str, ...]:
+    return read_pushed(store, SLUG).task_keys
+
+
+def said_of(store: Store) -> list[str]:
+    return store.read_json(batch_file(1, "anomalies.json"))
+
+
+def test_an_answer_that_was_never_read_before_it_was_altered_does_not_count_and_is_offered_again(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    altered = server.task(keys[0])["annotations"][0]["id"]
+    server.change(altered, "No Link", by=CY)
+    now, said = look(store)
+    assert (now.done, len(said)) == (len(keys) - 1, 1)
+    assert f"the answer of ada@example.org to the task {keys[0]} (annotation {altered} of task" in said[0]
+    assert "was written by cy@example.org: it does not count" in said[0]
+    assert requeue(store, 1) == [
+        f"ada@example.org (an account without answers) is offered the task {keys[0]} again"
+    ] or ("ada@example.org" in requeue(store, 1)[0])
+    server.answer(keys[0], ADA)
+    finish(store)
+    assert said_of(store) == []
+    assert len({(key_of(store, one), one.annotator) for one in pulled(store)}) == 2 * len(keys)
+
+
+def test_the_author_s_answer_survives_alteration_removal_of_accounts_and_deletion_of_the_task(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    look(store)
+    server.change(server.task(keys[0])["annotations"][0]["id"], "No Link", by=BEN)
+    look(store)
+    server.remove_account(ADA)
+    server.remove_account(BEN)
+    assert look(store)[0].complete
+    server.delete_task(server.task(keys[0])["id"])
+    finish(store)
+    labels = {one.label for one in pulled(store) if (key_of(store, one), one.annotator) == (keys[0], "annotator-1")}
+    assert labels == {Label.LINK}
+
+
+def test_a_task_that_got_another_key_keeps_its_answers(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    look(store)
+    server.task(keys[0])["data"]["task_key"] = "another"
+    now, said = look(store)
+    assert now.complete
+    assert [line for line in said if "is not as it was pushed" in line]
+    assert len(server.all_tasks()) == len(keys)
+
+
+def test_answers_to_a_copy_of_a_task_with_other_texts_do_not_count(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    (project,) = server.projects
+    data = deepcopy(server.task(keys[0])["data"])
+    data["candidates"][0]["text"] = "0 · Something else."
+    answer_all(server, keys, ADA)
+    server.import_tasks(project, [{"data": data}])
+    copy = server.held[project][-1]
+    copy["annotations"] = [
+        {**server.task(keys[1])["annotations"][0], "id": 999, "completed_by": BEN, "updated_by": BEN}
+    ]
+    now, said = look(store)
+    assert now.annotators == {"ada@example.org": len(keys)}
+    assert [line for line in said if "does not count: it was given to a copy of the task" in line]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from(["link_0", "link_1", "more_0", "flag", "comment", "stars"])
+PARTS = st.lists(
+    VALUES
+    | st.fixed_dictionaries({"from_name": NAMES | VALUES, "value": VALUES})
+    | st.fixed_dictionaries(
+        {"from_name": NAMES, "value": st.dictionaries(st.sampled_from(["choices", "text"]), VALUES)}
+    ),
+    max_size=3,
+)
+FIELDS = st.fixed_dictionaries(
+    {"result": VALUES | PARTS},
+    optional={"lead_time": VALUES, "was_cancelled": VALUES, "completed_by": VALUES, "updated_by": VALUES},
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fields=FIELDS, data=st.none() | VALUES | st.dictionaries(st.sampled_from(["candidates", "more"]), VALUES))
+def test_whatever_one_annotation_or_task_holds_the_answers_of_others_count(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], fields: dict[str, Any], data: object
+) -> None:
+    (project,) = server.projects
+    before = deepcopy(server.held[project])
+    for name in ("snapshot.json", "anomalies.json"):
+        store.folder.remove(f"label-studio/{SLUG}/{name}")
+    store.folder.remove(batch_file(1, "pulled.json"))
+    try:
+        answer_all(server, keys, ADA, BEN)
+        task = server.task(keys[0])
+        odd = {**task["annotations"][0], "id": 10_000, "completed_by": CY, "updated_by": CY, **fields}
+        task["annotations"].append(odd)
+        if data is not None:
+            # Found by its id, since it was seen before.
+            look(store)
+            task["data"] = {"task_key": keys[0], **data} if isinstance(data, dict) else data
+        finish(store)
+        good = {(key_of(store, one), one.annotator, one.label) for one in pulled(store) if one.annotator[-1] in "12"}
+        assert {
+            (key, who, label) for key in keys for who, label in (("annotator-1", "Link"), ("annotator-2", "No Link"))
+        } <= good
+        assert look(store)[0].complete
+    finally:
+        server.held[project] = before
