@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, field_validator
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.settings import PROJECT_ROOT
-from abcdlink.store import parse_records
+from abcdlink.store import Store, parse_records
 
 SETTINGS_FILE = "domain.toml"
 SHARED = "shared"
@@ -230,3 +230,26 @@ def find_domain(name: str) -> Domain:
     known = sorted({p.parent.name for root in places[1:] for p in root.parent.glob(f"*/{SETTINGS_FILE}")})
     msg = f"there is no domain {name!r}"
     raise InputError(msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {name}`")
+
+
+def domain_of(store: Store, name: str = "") -> Domain:
+    """Return the domain that a run was begun with.
+
+    Args:
+        store: the run.
+        name: name or path that the caller gave; empty: whatever the run was begun with.
+
+    Raises:
+        InputError: when the run is not begun, or was begun with another domain.
+    """
+    begun = store.manifest.get("domain")
+    if begun is None:
+        msg = f"run {store.key!r} has not been begun ({store.where()})"
+        raise InputError(msg, "begin it with `abcdlink run bootstrap` or `abcdlink generate`")
+    # The folder may have moved since, with the checkout that it lies in: then the name finds it.
+    where = begun["folder"] if Path(begun["folder"]).is_dir() else begun["name"]
+    domain = find_domain(name or where)
+    if domain.name != begun["name"]:
+        msg = f"run {store.key!r} was begun with the domain {begun['name']!r}, not {domain.name!r}"
+        raise InputError(msg, "leave the domain out, or use another run key")
+    return domain

@@ -1,10 +1,11 @@
-"""Candidates shown to annotators, and what annotators said of them."""
+"""Candidates shown to annotators, what annotators said of them, and how that becomes one label."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -94,3 +95,78 @@ def by_candidate(judgments: Sequence[Judgment]) -> dict[Place, dict[str, Judgmen
     for judgment in judgments:
         groups.setdefault(judgment.at, {})[judgment.annotator] = judgment
     return groups
+
+
+class LabelRule(StrEnum):
+    """What makes a judged candidate a link."""
+
+    BOTH = "both"
+    """All who judged it said Link: the paper's rule."""
+    MAJORITY = "majority"
+    """More than half of those who judged it said Link; no label when as many said No Link."""
+    ADJUDICATED = "adjudicated"
+    """All who judged it said Link, or they differ and the adjudicator did; no label while nobody has decided."""
+
+
+class Provenance(StrEnum):
+    """Where a label comes from, or why there is none."""
+
+    UNANIMOUS = "unanimous"
+    """All who judged it said this."""
+    MAJORITY = "majority"
+    """More than half said this, not all."""
+    NOT_UNANIMOUS = "not unanimous"
+    """Some said Link, not all: No Link by the rule ``both``."""
+    TIE = "tie"
+    """As many said Link as No Link: no label by the rule ``majority``."""
+    ADJUDICATED = "adjudicated"
+    """They differ, and an adjudicator said this."""
+    NOT_ADJUDICATED = "not adjudicated"
+    """They differ, and nobody has decided: no label by the rule ``adjudicated``."""
+    INCOMPLETE = "incomplete"
+    """Fewer judged it than were asked for: no label by any rule."""
+
+
+MEANINGS = {
+    LabelRule.BOTH: "a candidate is a link when all who judged it said Link",
+    LabelRule.MAJORITY: "a candidate is a link when more than half of those who judged it said Link",
+    LabelRule.ADJUDICATED: "a candidate is a link when all who judged it said Link, or, where they differ, an "
+    "adjudicator did",
+}
+"""The rules in the words of a data card."""
+
+
+class Verdict(NamedTuple):
+    """A label (``None``: there is none) and where it comes from."""
+
+    link: bool | None
+    provenance: Provenance
+
+
+def verdict(labels: Sequence[Label], rule: LabelRule, needed: int, decision: Label | None = None) -> Verdict:
+    """Return the label of one candidate.
+
+    Args:
+        labels: what those who judged it said; at least one.
+        rule: which rule makes it a link.
+        needed: judgments that a candidate needs to be labelled at all.
+        decision: what an adjudicator said; counts by the rule ``adjudicated``, where those who judged it differ.
+    """
+    links = sum(label is Label.LINK for label in labels)
+    if len(labels) < needed:
+        return Verdict(None, Provenance.INCOMPLETE)
+    if links in (0, len(labels)):
+        return Verdict(links > 0, Provenance.UNANIMOUS)
+    if rule is LabelRule.BOTH:
+        return Verdict(False, Provenance.NOT_UNANIMOUS)  # noqa: FBT003 - the label itself
+    if rule is LabelRule.ADJUDICATED:
+        return _decided(decision)
+    if 2 * links == len(labels):
+        return Verdict(None, Provenance.TIE)
+    return Verdict(2 * links > len(labels), Provenance.MAJORITY)
+
+
+def _decided(decision: Label | None) -> Verdict:
+    if decision is None:
+        return Verdict(None, Provenance.NOT_ADJUDICATED)
+    return Verdict(decision is Label.LINK, Provenance.ADJUDICATED)

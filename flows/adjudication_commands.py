@@ -31,8 +31,8 @@ def run_adjudicate(
 
     Example: `abcdlink run adjudicate spring-news`
     """
+    from abcdlink.domain import domain_of
     from abcdlink.stages.adjudicate import judged_so_far
-    from abcdlink.stages.intake import domain_of
     from abcdlink.store import existing_run
 
     store, batches = existing_run(run), sorted(set(batch or []))

@@ -107,7 +107,7 @@ def run_exhaustive(
 
     Example: `abcdlink run exhaustive spring-news --share 0.1`
     """
-    from abcdlink.stages.intake import domain_of
+    from abcdlink.domain import domain_of
     from abcdlink.store import existing_run
 
     domain_of(existing_run(run), domain)

@@ -11,18 +11,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from abcdlink.candidates import PoolMode
-from abcdlink.domain import find_domain
+from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit
 from abcdlink.evaluation.scores import PAPER_CUTOFFS
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.export.rules import LabelRule
 from abcdlink.generation import Strategy
+from abcdlink.judgments import LabelRule
 from abcdlink.linking.grid import SAMPLES
 from abcdlink.linking.records import ApproachKind, CutoffRule, Scoring, Setup
 from abcdlink.qualification.pair import WANTED_LINKS
 from abcdlink.stages.candidates import PoolPlan
-from abcdlink.stages.intake import domain_of
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import RUN_KEY, Store
 from labelstudio_config.qualification import MOST_APPLICANTS

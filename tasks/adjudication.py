@@ -10,6 +10,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.feedback import newest_guidelines
 from abcdlink.layout import ADJUDICATION_SLUG, NATURAL
+from abcdlink.report import write_report
 from abcdlink.stages.adjudicate import (
     adjudicators_in,
     judged_so_far,
@@ -44,8 +45,9 @@ def pull(run: str) -> dict[str, Any]:
     store = open_run(run)
     pools = pools_in(store)
     if not pools:
-        return keep_adjudications(store, [], [], [])
+        return {**keep_adjudications(store, [], [], []), "report": write_report(store)}
     snapshot, judgments = seen(store, ADJUDICATION_SLUG), judged_so_far(store)
     result = adjudications_in(snapshot, pools, judgments, annotators_of(store), adjudicators_in(store))
     keep_pull(store, ADJUDICATION_SLUG, result)
-    return keep_adjudications(store, result.adjudications, result.annotators, result.anomalies)
+    kept = keep_adjudications(store, result.adjudications, result.annotators, result.anomalies)
+    return {**kept, "report": write_report(store)}

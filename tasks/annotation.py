@@ -16,7 +16,8 @@ from abcdlink.domain import find_domain
 from abcdlink.feedback import guidelines_for
 from abcdlink.judgments import Judgment
 from abcdlink.layout import AGREEMENT, ANOMALIES, JUDGMENTS, NATURAL, batch_file, batch_slug
-from abcdlink.stages.annotate import keep_agreement, pools_of, pulled_of, put_together
+from abcdlink.report import write_report
+from abcdlink.stages.annotate import join_batches, keep_agreement, pools_of, pulled_of
 from abcdlink.store import open_run
 from labelstudio_config.html import guidelines_html
 from labelstudio_config.linking import batch_project, batch_tasks
@@ -63,4 +64,5 @@ def measure(run: str, batch: int, overlap: int) -> Agreement:
 @task(task_run_name="data set and report")
 def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     """Put the batches together: judgments, agreement over all, data set, report; returns where they are."""
-    return put_together(open_run(run), batches, overlap)
+    store = open_run(run)
+    return {**join_batches(store, batches, overlap), "report": write_report(store)}

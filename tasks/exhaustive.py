@@ -6,9 +6,8 @@ from prefect import task
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
-from abcdlink.export.rules import LabelRule
 from abcdlink.feedback import newest_guidelines
-from abcdlink.judgments import Judgment
+from abcdlink.judgments import Judgment, LabelRule
 from abcdlink.layout import ANNOTATORS, ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
 from abcdlink.recall import Recall
 from abcdlink.report import write_report

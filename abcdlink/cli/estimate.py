@@ -49,11 +49,11 @@ def estimate(
 
     Example: `abcdlink estimate spring-news --setups listwise,pairwise --modes 3,4`
     """
+    from abcdlink.domain import domain_of
     from abcdlink.layout import NATURAL, SYNTHETIC
     from abcdlink.settings import get_settings
     from abcdlink.stages import estimate as stage
     from abcdlink.stages.candidates import read_shortlist, retrievers_to_rank
-    from abcdlink.stages.intake import domain_of
     from abcdlink.store import existing_run
 
     store = existing_run(run)

@@ -112,8 +112,8 @@ def candidates(
 
     Example: `abcdlink candidates spring-news --mode union`
     """
+    from abcdlink.domain import domain_of
     from abcdlink.stages.candidates import PoolPlan, run_candidates
-    from abcdlink.stages.intake import domain_of
     from abcdlink.store import existing_run
 
     store = existing_run(run)

@@ -35,7 +35,7 @@ def recall(
 
     Example: `abcdlink recall spring-news --rule majority`
     """
-    from abcdlink.stages.intake import domain_of
+    from abcdlink.domain import domain_of
     from abcdlink.stages.recall import measure_recall
     from abcdlink.store import existing_run
 

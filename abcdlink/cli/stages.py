@@ -61,7 +61,7 @@ def validate(run: RunArgument, domain: RunDomainOption = "", json: JsonOption = 
 
     Example: `abcdlink validate spring-news`
     """
-    from abcdlink.stages.intake import domain_of
+    from abcdlink.domain import domain_of
     from abcdlink.stages.validate import run_validation
     from abcdlink.store import existing_run
 

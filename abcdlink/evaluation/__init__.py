@@ -1,5 +1,6 @@
 """Scores of approaches against gold links, how sure their differences are, and the choice among them."""
 
+from abcdlink.corpus.gold import Gold, Match
 from abcdlink.evaluation.bootstrap import (
     Difference,
     Interval,
@@ -10,7 +11,6 @@ from abcdlink.evaluation.bootstrap import (
 from abcdlink.evaluation.breakdowns import Trait, average_f1, break_down, by_cutoff
 from abcdlink.evaluation.comparisons import Comparison, Unit, compare, compare_one_with_many, compare_with_best, holm
 from abcdlink.evaluation.cutoff_choice import Lengths, choose_cutoff, mean_target_sentences
-from abcdlink.evaluation.gold import Gold, Match
 from abcdlink.evaluation.results import ApproachResult, count_outcomes
 from abcdlink.evaluation.scores import (
     AllSources,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdlink.corpus.gold import Gold, Match
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
-from abcdlink.evaluation.gold import Gold, Match
 from abcdlink.linking.records import Decision
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from abcdlink.export.candidates import LabelledCandidate, labelled_candidates
 from abcdlink.export.layouts import ExportFormat
-from abcdlink.export.rules import LabelRule, Provenance
 from abcdlink.export.write import Exported, export_dataset
+from abcdlink.judgments import LabelRule, Provenance
 
 __all__ = [
     "ExportFormat",

@@ -8,8 +8,7 @@ from abcdlink.adjudication import Adjudication, by_place
 from abcdlink.agreement import required_judgments
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.errors import InputError
-from abcdlink.export.rules import LabelRule, Provenance, verdict
-from abcdlink.judgments import Judgment, Label, by_candidate
+from abcdlink.judgments import Judgment, Label, LabelRule, Provenance, by_candidate, verdict
 from abcdlink.layout import JUDGMENTS
 
 

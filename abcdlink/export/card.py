@@ -9,14 +9,12 @@ from typing import Any
 
 from abcdlink import __version__
 from abcdlink.agreement import agreement
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, domain_of
 from abcdlink.export.candidates import natural_order
 from abcdlink.export.dataset import Dataset
-from abcdlink.export.rules import MEANINGS, LabelRule, Provenance
 from abcdlink.feedback import newest_guidelines
-from abcdlink.judgments import BOTH, RANDOM
+from abcdlink.judgments import BOTH, MEANINGS, RANDOM, LabelRule, Provenance
 from abcdlink.layout import SHORTLIST
-from abcdlink.stages.intake import domain_of
 
 CONFIGURATIONS = {"links": "data/links.parquet", "sentences": "data/sentences.parquet"}
 """Name -> file, as ``load_dataset(folder, name)`` finds it; the first is loaded when no name is given."""

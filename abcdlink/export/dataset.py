@@ -15,8 +15,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.export.candidates import LabelledCandidate, labelled_candidates, natural_order
-from abcdlink.export.rules import LabelRule
-from abcdlink.judgments import Annotator, Judgment
+from abcdlink.judgments import Annotator, Judgment, LabelRule
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, ANNOTATORS, JUDGMENTS, NATURAL
 from abcdlink.store import Store
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.export.candidates import LabelledCandidate
 from abcdlink.export.dataset import Dataset, Files
-from abcdlink.export.rules import LabelRule
+from abcdlink.judgments import LabelRule
 
 if TYPE_CHECKING:
     import pyarrow as pa

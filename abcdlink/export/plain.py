@@ -11,7 +11,7 @@ from typing import NamedTuple
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.export.candidates import LabelledCandidate
 from abcdlink.export.dataset import JudgedPair
-from abcdlink.export.rules import Provenance
+from abcdlink.judgments import Provenance
 
 PLACEHOLDER = "\N{REPLACEMENT CHARACTER}"
 NOTHING_VISIBLE = "no visible character in it: shown as U+FFFD"

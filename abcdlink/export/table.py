@@ -6,8 +6,7 @@ import csv
 import io
 
 from abcdlink.export.dataset import Dataset, Files
-from abcdlink.export.rules import LabelRule
-from abcdlink.judgments import Label
+from abcdlink.judgments import Label, LabelRule
 
 IDS = ["document_id", "source_id", "target_id", "method"]
 TEXTS = ["source_sentence", "target_sentence", "agreement", "both_link"]

@@ -11,7 +11,7 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.export.dataset import Dataset, Files, gather
 from abcdlink.export.layouts import ExportFormat
-from abcdlink.export.rules import LabelRule
+from abcdlink.judgments import LabelRule
 from abcdlink.store import Store
 
 E = TypeVar("E", bound=StrEnum)

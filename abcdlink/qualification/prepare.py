@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abcdlink.corpus.io import read_corpus
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import Domain, domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.qualification.kept import POOLS, gold_set_of, keep_gold_set
 from abcdlink.qualification.pair import WANTED_LINKS, gold_pair
 from abcdlink.qualification.pools import gold_set
 from abcdlink.qualification.records import GoldSet
-from abcdlink.stages.intake import describe_run, domain_of
+from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import is_done
 from abcdlink.store import Store
 

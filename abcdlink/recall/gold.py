@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from abcdlink.errors import InputError
-from abcdlink.export.rules import LabelRule, verdict
-from abcdlink.judgments import Judgment, Label, by_candidate
+from abcdlink.judgments import Judgment, Label, LabelRule, by_candidate, verdict
 from abcdlink.recall.records import Source
 
 

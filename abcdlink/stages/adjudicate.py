@@ -1,4 +1,4 @@
-"""Stage adjudicate: what is to be decided, what was decided, and the data set and report with it."""
+"""Stage adjudicate: what is to be decided, what was decided, and the data set with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from abcdlink.layout import (
     NATURAL,
     batch_file,
 )
-from abcdlink.report import write_report
 from abcdlink.store import Store
 
 STAGE = "adjudicate"
@@ -80,10 +79,10 @@ def keep_adjudications(
     adjudicators: Sequence[Annotator],
     anomalies: Sequence[str],
 ) -> dict[str, Any]:
-    """Write what was decided, then the data set (where all batches are put together) and the report anew.
+    """Write what was decided, then regenerate the data set, once all batches have been joined.
 
     Returns:
-        How much was decided, and where the data set and the report lie.
+        How much was decided, and where the data set is.
     """
     store.write_records(ADJUDICATORS, adjudicators)
     store.write_json(ADJUDICATION_ANOMALIES, list(anomalies))
@@ -91,7 +90,7 @@ def keep_adjudications(
     files: tuple[str, ...] = ()
     if store.exists(JUDGMENTS):
         files = export_dataset(store, rule=LabelRule.ADJUDICATED).files
-    return {"adjudications": len(adjudications), "dataset": list(files), "report": write_report(store)}
+    return {"adjudications": len(adjudications), "dataset": list(files)}
 
 
 def summary_of(store: Store) -> AdjudicationSummary:

@@ -10,7 +10,6 @@ from abcdlink.corpus.records import Record
 from abcdlink.export import export_dataset
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import AGREEMENT, ANNOTATIONS, ANNOTATORS, ANOMALIES, CHANGED, JUDGMENTS, POOLS, SKIPS, batch_file
-from abcdlink.report import write_report
 from abcdlink.store import Store
 
 PULLED = "pulled.json"
@@ -85,11 +84,6 @@ def set_aside(store: Store, batch: int, version: int) -> None:
     for name in FILES:
         if store.exists(batch_file(batch, name)):
             store.folder.write(batch_file(batch, f"{folder}/{name}"), store.folder.read(batch_file(batch, name)))
-
-
-def put_together(store: Store, batches: int, overlap: int) -> dict[str, Any]:
-    """Write the judgments of all batches, the agreement over all, data set and report; returns where they are."""
-    return {**join_batches(store, batches, overlap), "report": write_report(store)}
 
 
 def join_batches(store: Store, batches: int, overlap: int) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
 from abcdlink.layout import NATURAL, ORIGIN
@@ -63,29 +62,6 @@ def describe_run(store: Store, domain: Domain) -> None:
     store.note("domain", about)
     store.note("prompts", domain.prompt_hashes)
     store.note("versions", {name: version(name) for name in VERSIONS})
-
-
-def domain_of(store: Store, name: str = "") -> Domain:
-    """Return the domain that a run was begun with.
-
-    Args:
-        store: the run.
-        name: name or path that the caller gave; empty: whatever the run was begun with.
-
-    Raises:
-        InputError: when the run is not begun, or was begun with another domain.
-    """
-    begun = store.manifest.get("domain")
-    if begun is None:
-        msg = f"run {store.key!r} has not been begun ({store.where()})"
-        raise InputError(msg, "begin it with `abcdlink run bootstrap` or `abcdlink generate`")
-    # The folder may have moved since, with the checkout that it lies in: then the name finds it.
-    where = begun["folder"] if Path(begun["folder"]).is_dir() else begun["name"]
-    domain = find_domain(name or where)
-    if domain.name != begun["name"]:
-        msg = f"run {store.key!r} was begun with the domain {begun['name']!r}, not {domain.name!r}"
-        raise InputError(msg, "leave the domain out, or use another run key")
-    return domain
 
 
 def _origin(corpus_folder: str) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.export.rules import LabelRule
-from abcdlink.judgments import Judgment
+from abcdlink.judgments import Judgment, LabelRule
 from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
 from abcdlink.recall import Recall, RecallRow, Sample, View, gold_of, lists_of, measure, sample_sources
 from abcdlink.recall.gold import ExhaustiveGold

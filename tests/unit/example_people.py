@@ -9,9 +9,8 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import PairKind
 from abcdlink.domain import Domain
 from abcdlink.evaluation.shortlist import Shortlist
-from abcdlink.export.rules import LabelRule
 from abcdlink.feedback import Acknowledgement, SecondAnswer
-from abcdlink.judgments import Annotator, Judgment, Label, by_candidate
+from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, by_candidate
 from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
 from abcdlink.qualification.confirm import confirm
 from abcdlink.qualification.kept import keep_gold_set, keep_judgments

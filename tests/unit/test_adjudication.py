@@ -18,6 +18,7 @@ from abcdlink.cli.app import make_app
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import ADJUDICATIONS, DISPUTED, JUDGMENTS, batch_file
+from abcdlink.report import write_report
 from abcdlink.report.decisions import decisions_in
 from abcdlink.stages.adjudicate import judged_so_far, keep_adjudications, prepare_adjudication, summary_of
 from abcdlink.store import Store
@@ -96,8 +97,7 @@ def test_counts_of_a_run_with_three_annotators_are_those_of_counting_by_hand() -
     )
 
 
-def test_a_run_can_be_adjudicated_batch_by_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("abcdlink.stages.adjudicate.write_report", lambda store: store.where("report.html"))
+def test_a_run_can_be_adjudicated_batch_by_batch(tmp_path: Path) -> None:
     store = example_run(tmp_path)
     judgments = store.read_records(JUDGMENTS, Judgment)
     store.folder.remove(JUDGMENTS)
@@ -153,7 +153,7 @@ def test_data_set_and_report_tell_what_was_decided(tmp_path: Path) -> None:
     assert (summary.total.disputed, summary.total.open) == (len(made), 0)
     assert store.manifest["exports"]["jsonl"]["rule"] == "adjudicated"
     assert store.manifest["exports"]["jsonl"]["links"] == summary.total.links
-    page = store.read_text("report.html")
+    page = Path(write_report(store)).read_text(encoding="utf-8")
     assert f"{summary.total.to_link} were decided to be a link" in page
     assert page.count("decided by adjudicator-1") == len(made)
     assert "eve &lt;b&gt;skipped" in page

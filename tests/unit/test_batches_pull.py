@@ -8,7 +8,6 @@ import pytest
 from batch_steps import RUN, SLUG, answer_all, finish, key_of, pulled
 from fake_label_studio import ADA, BEN, FakeLabelStudio, pushed_run, serve
 
-import abcdlink.stages.annotate
 import labelstudio_config.run.desk
 import labelstudio_config.run.projects
 from abcdlink.agreement import Agreement
@@ -17,7 +16,7 @@ from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, REPORT, batch_file
 from abcdlink.report.content import gather
 from abcdlink.report.page import render
-from abcdlink.stages.annotate import keep_agreement, put_together
+from abcdlink.stages.annotate import join_batches, keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.run.desk import check, pull_again, pull_partial
 from labelstudio_config.run.pushed import read_pushed
@@ -42,13 +41,16 @@ def keys(store: Store) -> tuple[str, ...]:
 def test_a_changed_batch_is_seen_marked_and_pulled_again(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (labelstudio_config.run.desk, abcdlink.stages.annotate):  # a whole report takes seconds
-        monkeypatch.setattr(module, "write_report", lambda run: run.write_json(REPORT, gather(run).changes))
+    def write_changes(run: Store) -> None:  # a whole report takes seconds
+        run.write_json(REPORT, gather(run).changes)
+
+    monkeypatch.setattr(labelstudio_config.run.desk, "write_report", write_changes)
     answer_all(server, keys, ADA, BEN, but=keys[:1])
     server.answer(keys[0], ADA)
     changed = server.answer(keys[0], BEN, "No Link")
     finish(store)
-    put_together(store, 1, 2)
+    join_batches(store, 1, 2)
+    write_changes(store)
     old = pulled(store)
     assert store.read_json(REPORT) == []
     assert check(store, 1) is None

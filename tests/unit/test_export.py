@@ -19,9 +19,8 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, LabelledCandidate, LabelRule, Provenance, export_dataset, labelled_candidates
-from abcdlink.export.rules import verdict
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Annotator, Judgment, Label, by_candidate
+from abcdlink.judgments import Annotator, Judgment, Label, by_candidate, verdict
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.segmentation import get_segmenter
 from abcdlink.store import Store

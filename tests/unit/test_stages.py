@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import Domain, domain_of, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
@@ -20,7 +20,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
 from abcdlink.stages.generate import generate_part, plan_generation, run_generation
-from abcdlink.stages.intake import domain_of, take_corpus
+from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.stages.validate import run_validation

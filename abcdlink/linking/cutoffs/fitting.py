@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from abcdlink.evaluation.gold import Gold
 from abcdlink.linking.cutoffs import expected_f1, gap, share, softmax, threshold
 from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth
 from abcdlink.linking.fitted import FittedCutoff, FittedOn, pairs_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.evaluation.gold import ABSENT, Match
+from abcdlink.corpus.gold import ABSENT, Match
 
 if TYPE_CHECKING:
     import pandas as pd

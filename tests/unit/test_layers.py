@@ -1,0 +1,73 @@
+"""The packages of the library form layers: computed from the imports, those inside functions included."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+LIBRARY = Path(__file__).parents[2] / "abcdlink"
+PART_OF = {"segmentation": "corpus"}
+"""A module beside a package that belongs to it."""
+LOW_TO_HIGH = ("errors", "store", "corpus", "judgments", "llm", "linking", "evaluation", "stages", "report", "cli")
+"""A few layers by name; the others are wherever their imports put them."""
+
+
+def imported(path: Path, package: str) -> set[str]:
+    """Return the modules of the package that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if f"{name}.".startswith(f"{package}.")}
+
+
+def layer_of(module: str) -> str:
+    name = module.split(".")[1]
+    return PART_OF.get(name, name)
+
+
+def layers(library: Path) -> dict[str, set[str]]:
+    """Return package or top-level module -> those that it imports."""
+    found: dict[str, set[str]] = {}
+    for path in library.rglob("*.py"):
+        parts = path.relative_to(library).with_suffix("").parts
+        if parts in {("__init__",), ("__main__",)}:  # the door, which knows every room
+            continue
+        mine = layer_of(".".join((library.name, *parts)))
+        below = {layer_of(name) for name in imported(path, library.name) if "." in name} - {mine, "__version__"}
+        found.setdefault(mine, set()).update(below)
+    return found
+
+
+def test_no_package_imports_one_that_imports_it() -> None:
+    found = layers(LIBRARY)
+    below: dict[str, set[str]] = {}
+    for name in TopologicalSorter(found).static_order():
+        below[name] = set().union(*({lower, *below[lower]} for lower in found.get(name, ())))
+    assert len(below) > 20
+    for place, name in enumerate(LOW_TO_HIGH):
+        assert below[name].isdisjoint(LOW_TO_HIGH[place:])
+
+
+def test_a_circle_is_found(tmp_path: Path) -> None:
+    for name, text in {"a": "from lib.b import x", "b": "def f():\n    import lib.c", "c": "from lib import a"}.items():
+        (tmp_path / "lib").mkdir(exist_ok=True)
+        (tmp_path / "lib" / f"{name}.py").write_text(text)
+    with pytest.raises(CycleError):
+        list(TopologicalSorter(layers(tmp_path / "lib")).static_order())
+
+
+def test_the_library_imports_nothing_that_is_above_it() -> None:
+    above = ("prefect", "label_studio_sdk", "flows", "tasks", "labelstudio_config", "services")
+    wrong = {
+        path.relative_to(LIBRARY): name
+        for path in LIBRARY.rglob("*.py")
+        for package in above
+        for name in imported(path, package)
+    }
+    assert wrong == {}
