@@ -1,1 +1,8 @@
-"""Tests."""
+"""Tests, one folder a tier; what they share is in ``helpers``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+"""The repository."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from abcdlink.settings import get_settings
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = Path(os.environ.get("ABCDLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from labelstudio_config.client import Client, connect
 from tests.browser.window import annotator_window
-from tests.integration.label_studio_server import LabelStudioServer, label_studio
+from tests.helpers.label_studio_server import LabelStudioServer, label_studio
 
 __all__ = ["label_studio"]
 

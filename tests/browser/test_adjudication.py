@@ -11,7 +11,7 @@ from labelstudio_config.adjudication import adjudication_project, adjudication_t
 from labelstudio_config.client import Client
 from labelstudio_config.push import push_tasks
 from tests.browser.window import picture
-from tests.integration.annotation import Run, make_run
+from tests.helpers.annotation import Run, make_run
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $source_text &amp; <b>bold</b>"
 COMMENTS = (f"The bridge is named in both, but B tells of the river only. {ATTACK}", "Same event, told a day later.")

@@ -16,7 +16,7 @@ from abcdlink.judgments import Candidate, Label, Pool
 from labelstudio_config.client import Client
 from labelstudio_config.linking import pull_batch, push_batch
 from tests.browser.window import annotator_window, picture
-from tests.integration.annotation import SECRETS, TEXTS, Run, annotator, document, make_run, submit
+from tests.helpers.annotation import SECRETS, TEXTS, Run, annotator, document, make_run, submit
 
 ATTACK = "<img src=x onerror=alert(1)>"
 RADIOS = ".xd-row .ant-radio"

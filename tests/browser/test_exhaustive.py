@@ -12,7 +12,7 @@ from labelstudio_config.client import Client
 from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, pull_exhaustive
 from labelstudio_config.push import push_tasks
 from tests.browser.window import picture
-from tests.integration.annotation import Run, make_run
+from tests.helpers.annotation import Run, make_run
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $source_text &amp; <b>bold</b>"
 SIZE = 150

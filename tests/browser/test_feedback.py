@@ -11,7 +11,7 @@ from labelstudio_config.client import Client
 from labelstudio_config.feedback import feedback_project, feedback_tasks, pull_feedback
 from labelstudio_config.push import push_tasks
 from tests.browser.window import picture
-from tests.integration.annotation import SECRETS, Run, make_run
+from tests.helpers.annotation import SECRETS, Run, make_run
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} &amp; <b>bold</b>"
 CLARIFICATION = "**Short candidates.** Look at the sentence before. <img src=x onerror=alert(1)>"

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from labelstudio_config.client import Client, connect
-from tests.integration.label_studio_server import ROOT, LabelStudioServer, label_studio
-from tests.integration.stack import stack
-
-# The fake LLM of the unit tests finds its own parts there.
-sys.path.append(str(ROOT / "tests" / "unit"))
+from tests.helpers.label_studio_server import LabelStudioServer, label_studio
+from tests.helpers.stack import stack
 
 __all__ = ["label_studio", "stack"]
 

@@ -23,8 +23,8 @@ from labelstudio_config.linking import batch_title
 from labelstudio_config.projects import require_project
 from labelstudio_config.run.desk import pull_again
 from tasks.waiting import WaitsFor
-from tests.integration.annotation import SECRETS, Run, annotator, make_run, submit
-from tests.integration.stack import Stack
+from tests.helpers.annotation import SECRETS, Run, annotator, make_run, submit
+from tests.helpers.stack import Stack
 
 LINK, NO = Label.LINK, Label.NO_LINK
 ADA, BO = (LINK, LINK, NO), (LINK, NO, NO)

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_batch import FakeBatch
-from fake_llm import MODEL, Request, Response, says
 
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.domain import find_domain
@@ -20,7 +18,9 @@ from abcdlink.linking.records import ApproachKind
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
-from tests.integration.prefect_server import PrefectServer, prefect_server
+from tests.helpers.fake_batch import FakeBatch
+from tests.helpers.fake_llm import MODEL, Request, Response, says
+from tests.helpers.prefect_server import PrefectServer, prefect_server
 from tests.integration.test_runners import synthetic
 
 SMALL = {"retrievers": ["bm25"], "learned": [], "rules": [], "cutoffs": [1, 3]}

@@ -21,8 +21,8 @@ from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client, connect
 from labelstudio_config.run.pushed import read_pushed
 from tasks.waiting import WaitsFor
-from tests.integration.annotation import Run, make_run, skip, submit
-from tests.integration.stack import Stack
+from tests.helpers.annotation import Run, make_run, skip, submit
+from tests.helpers.stack import Stack
 
 SLUG = batch_slug(1)
 ADA, BEN, CY, DAN = (f"{name}@chaos.example.org" for name in ("ada", "ben", "cy", "dan"))

@@ -27,7 +27,7 @@ from services import down, status, up
 from services.credentials import with_secrets
 from services.ports import free_port
 from services.programs import LABEL_STUDIO_COMMAND, MARK, prefect_api
-from tests.integration.annotation import make_run
+from tests.helpers.annotation import make_run
 
 CYCLES = int(os.environ.get("ABCDLINK_CYCLES", "2"))
 RESUME_SECONDS = 90.0

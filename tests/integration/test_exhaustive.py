@@ -25,8 +25,8 @@ from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK
 from labelstudio_config.linking.tasks import candidate_id
 from labelstudio_config.projects import require_project
 from labelstudio_config.push import push_tasks
-from tests.integration.annotation import SECRETS, annotator, make_run
-from tests.integration.stack import Stack
+from tests.helpers.annotation import SECRETS, annotator, make_run
+from tests.helpers.stack import Stack
 
 TICKS = {"sid-dugong-0": ["sid-dugong-0", "sid-dugong-3"], "sid-dugong-1": ["sid-dugong-1"]}
 """Source -> the targets that both annotators tick; none for the others."""

@@ -20,11 +20,11 @@ from labelstudio_config.client import Client, connect
 from labelstudio_config.feedback.pull import UNDERSTOOD
 from labelstudio_config.run.pushed import is_pushed, read_pushed
 from tasks.waiting import WaitsFor, waiting_of
-from tests.integration.annotation import annotator, submit
-from tests.integration.prefect_server import BIN
-from tests.integration.stack import Stack
-from tests.unit.example_benchmark import benchmark
-from tests.unit.example_run import generate, make_pools, take_in
+from tests.helpers.annotation import annotator, submit
+from tests.helpers.example_benchmark import benchmark
+from tests.helpers.example_run import generate, make_pools, take_in
+from tests.helpers.prefect_server import BIN
+from tests.helpers.stack import Stack
 
 KEY = "feedback-rounds"
 OPPOSITE = (["Link", "No Link"], ["No Link", "Link"])

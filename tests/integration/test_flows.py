@@ -17,7 +17,7 @@ from labelstudio_config.client import connect
 from labelstudio_config.linking import batch_title
 from labelstudio_config.run.pushed import is_pushed, read_pushed
 from tasks.waiting import WaitsFor
-from tests.integration.stack import SMALL, Stack
+from tests.helpers.stack import SMALL, Stack
 
 
 @pytest.mark.timeout(600)

@@ -23,8 +23,8 @@ from labelstudio_config.completeness import progress_of
 from labelstudio_config.linking import batch_title, keys_of, pull_batch, push_batch
 from labelstudio_config.projects import find_project, require_project
 from labelstudio_config.push import PushResult
-from tests.integration.annotation import METHODS, SECRETS, Run, annotator, make_run, pushed, skip, submit
-from tests.integration.label_studio_server import LabelStudioServer, free_port
+from tests.helpers.annotation import METHODS, SECRETS, Run, annotator, make_run, pushed, skip, submit
+from tests.helpers.label_studio_server import LabelStudioServer, free_port
 
 
 def keys_there(client: Client, run: Run, batch: int = 1) -> list[str]:

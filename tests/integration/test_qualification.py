@@ -42,10 +42,10 @@ from labelstudio_config.qualification import (
 )
 from labelstudio_config.rating import rating_title
 from tasks.waiting import WaitsFor, waiting_of
-from tests.integration.annotation import annotator, submit
-from tests.integration.label_studio_server import LabelStudioServer
-from tests.integration.prefect_server import BIN
-from tests.integration.stack import Stack
+from tests.helpers.annotation import annotator, submit
+from tests.helpers.label_studio_server import LabelStudioServer
+from tests.helpers.prefect_server import BIN
+from tests.helpers.stack import Stack
 
 Judge = Callable[[httpx.Client, int, str], None]
 """Submits one task: session, task id, task key."""

@@ -54,7 +54,7 @@ from labelstudio_config.exhaustive.pull import ALL_TICKED, DONE, LINKS
 from labelstudio_config.linking.tasks import candidate_id
 from labelstudio_config.run.pushed import read_pushed
 from tasks.waiting import WaitsFor
-from tests.integration.stack import Stack
+from tests.helpers.stack import Stack
 
 RUN = "replay"
 ANNOTATORS = ("annotator-1", "annotator-2")

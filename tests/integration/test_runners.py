@@ -26,9 +26,9 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.stages.rank import RankPlan, read_rankings
 from abcdlink.store import Store, open_run
 from tasks.runner import task_runner, worker_count
-from tests.integration.prefect_server import PrefectServer, prefect_server
-from tests.unit.example_run import FACTS
-from tests.unit.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.example_run import FACTS
+from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.prefect_server import PrefectServer, prefect_server
 
 RETRIEVERS = ["bm25", "all-minilm-l6-v2"]
 PAIRS = 24

@@ -20,8 +20,8 @@ from labelstudio_config.completeness import progress_of
 from labelstudio_config.linking import batch_title, keys_of, pull_batch, push_batch
 from labelstudio_config.mistakes import Mistakes, gold_of
 from labelstudio_config.simulate import simulate_annotators, simulate_batch
-from tests.integration.annotation import Run, make_run, pushed
-from tests.integration.label_studio_server import LabelStudioServer
+from tests.helpers.annotation import Run, make_run, pushed
+from tests.helpers.label_studio_server import LabelStudioServer
 
 
 def stored(run: Run) -> Store:

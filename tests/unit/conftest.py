@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tiny_models import tiny_bert
 
 from abcdlink.retrieval import models
 from abcdlink.settings import get_settings
+from tests.helpers.tiny_models import tiny_bert
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def news():
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """The store of the complete example run; for reading only."""
-    from example_run import example_run
+    from tests.helpers.example_run import example_run
 
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,7 @@ import yaml
 
 from abcdlink.cli.app import make_app
 from abcdlink.settings import Settings
-from tests.conftest import ROOT
+from tests import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CODE = re.compile(r"```(?:sh|bash|console)?\n(.*?)```|`([^`\n]+)`", re.DOTALL)

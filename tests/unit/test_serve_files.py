@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from abcdlink.settings import Settings
-from tests.conftest import ROOT
+from tests import ROOT
 
 FILES = sorted((ROOT / "deployments" / "vllm").glob("*.yaml"))
 SETTING = re.compile(r"^# (ABCDLINK_\w+)=(.*)$", re.MULTILINE)

@@ -15,7 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.integration.label_studio_server import ROOT, free_port
+from tests import ROOT
+from tests.helpers.label_studio_server import free_port
 
 ENVIRONMENT = ROOT / ".venv-vllm"
 MODEL = ENVIRONMENT / "smollm2"

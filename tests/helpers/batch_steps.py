@@ -1,0 +1,46 @@
+"""What happens to the only batch of a small run: it is looked at, answered, pulled and measured."""
+
+from __future__ import annotations
+
+from abcdlink.judgments import Judgment, Pool
+from abcdlink.layout import JUDGMENTS, POOLS, batch_file
+from abcdlink.stages.annotate import keep_agreement
+from abcdlink.store import Store
+from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.completeness import Progress, progress_in
+from labelstudio_config.run.observing import not_said_yet
+from labelstudio_config.run.projects import see
+from tasks.annotation import pull
+from tests.helpers.fake_label_studio import ADA, FakeLabelStudio
+
+RUN = "harbour"
+SLUG = "batch-1"
+
+
+def look(store: Store) -> tuple[Progress, list[str]]:
+    """Look once, as the flow does; returns the progress and what is said for the first time."""
+    pushed, snapshot = see(store, SLUG)
+    said = not_said_yet(store, SLUG, anomalies_in(snapshot, str))
+    return progress_in(snapshot, pushed.task_keys, pushed.overlap), said
+
+
+def answer_all(server: FakeLabelStudio, keys: tuple[str, ...], *users: int, but: tuple[str, ...] = ()) -> None:
+    for key in keys:
+        for user in users:
+            if key not in but:
+                server.answer(key, user, "Link" if user == ADA else "No Link")
+
+
+def pulled(store: Store) -> list[Judgment]:
+    return store.read_records(batch_file(1, JUDGMENTS), Judgment)
+
+
+def finish(store: Store) -> None:
+    assert look(store)[0].complete
+    pull.fn(RUN, 1)
+    keep_agreement(store, 1, 2)
+
+
+def key_of(store: Store, judgment: Judgment) -> str:
+    pools = {(pool.pair, pool.source): pool.key for pool in store.read_records(POOLS, Pool)}
+    return pools[judgment.pair, judgment.source]

@@ -1,0 +1,150 @@
+"""Stands for a Label Studio server and ``Client``: projects, tasks, annotations and accounts in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from itertools import count
+from typing import Any
+
+import pytest
+
+import labelstudio_config.run.desk
+import labelstudio_config.run.projects
+from abcdlink.judgments import Pool
+from abcdlink.layout import POOLS
+from abcdlink.store import Store, open_run
+from labelstudio_config.client import Client
+from tasks.annotation import push
+from tests.helpers.example_run import make_pools, take_in
+
+ADA, BEN, CY = 7, 8, 9
+PEOPLE = {ADA: "ada@example.org", BEN: "ben@example.org", CY: "cy@example.org"}
+
+
+class FakeLabelStudio(Client):
+    """What ``Client`` does, and what annotators and careless people do to the server's data."""
+
+    def __init__(self) -> None:
+        self.url = "http://127.0.0.1:1"
+        self.people = dict(PEOPLE)
+        self.projects: dict[int, dict[str, Any]] = {}
+        self.held: dict[int, list[dict[str, Any]]] = {}
+        self.ids = count(1)
+        self.minutes = count(0)
+        self.exports = 0
+
+    def projects_titled(self, title: str) -> dict[int, int]:
+        return {n: len(self.held[n]) for n, project in self.projects.items() if project["title"] == title}
+
+    def create_project(self, **settings: Any) -> int:
+        number = next(self.ids)
+        self.projects[number], self.held[number] = settings, []
+        return number
+
+    def show_instruction(self, project: int, instruction: str) -> None:
+        self.projects[project]["expert_instruction"] = instruction
+
+    def project(self, project: int) -> tuple[str, str] | None:
+        found = self.projects.get(project)
+        return None if found is None else (found["title"], f"made-{project}")
+
+    def delete_project(self, project: int) -> None:
+        del self.projects[project], self.held[project]
+
+    def create_tab(self, _project: int, _data: dict[str, Any]) -> int:
+        return next(self.ids)
+
+    def tabs(self, _project: int) -> list[dict[str, Any]]:
+        return []
+
+    def task_count(self, project: int) -> int:
+        return len(self.held[project])
+
+    def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
+        for task in tasks:
+            number = next(self.ids)
+            new = {"id": number, "created_at": f"t{number}", "annotations": [], "drafts": [], **deepcopy(task)}
+            self.held[project].append(new)
+
+    def tasks(self, project: int) -> list[dict[str, Any]]:
+        self.exports += 1
+        return deepcopy(self.held[project])
+
+    def delete_task(self, task: int) -> None:
+        for held in self.held.values():
+            held[:] = [one for one in held if one["id"] != task]
+
+    def delete_annotation(self, annotation: int) -> None:
+        for task in self.all_tasks():
+            task["annotations"] = [one for one in task["annotations"] if one["id"] != annotation]
+
+    def accounts(self) -> dict[int, str]:
+        return dict(self.people)
+
+    def all_tasks(self) -> list[dict[str, Any]]:
+        return [task for held in self.held.values() for task in held]
+
+    def task(self, key: str) -> dict[str, Any]:
+        """Return the task with a key; there must be exactly one."""
+        (found,) = (task for task in self.all_tasks() if task["data"]["task_key"] == key)
+        return found
+
+    def answer(self, key: str, user: int, label: str = "Link", skipped: bool = False) -> int:
+        """Submit one label for all candidates, or skip; returns the id of the annotation."""
+        task, number, at = self.task(key), next(self.ids), f"2026-01-01T{next(self.minutes) // 60:02}:00:00Z"
+        chosen = [] if skipped else range(len(task["data"]["candidates"]))
+        result = [{"from_name": f"link_{n}", "value": {"choices": [label]}} for n in chosen]
+        task["annotations"].append(
+            {
+                "id": number,
+                "completed_by": user,
+                "updated_by": user,
+                "updated_at": at,
+                "was_cancelled": skipped,
+                "lead_time": 2.0,
+                "result": result,
+            }
+        )
+        return number
+
+    def change(self, annotation: int, label: str, by: int | None = None) -> None:
+        """Change all labels of an annotation; ``by``: the account that does, its author where nobody is named."""
+        for task in self.all_tasks():
+            for one in task["annotations"]:
+                if one["id"] == annotation:
+                    one["updated_by"] = by or one["completed_by"]
+                    for result in one["result"]:
+                        result["value"]["choices"] = [label]
+
+    def draft(self, key: str, user: int) -> None:
+        """Begin a task and leave it."""
+        self.task(key)["drafts"].append({"id": next(self.ids), "user": PEOPLE[user], "created_ago": "0 minutes"})
+
+    def remove_account(self, user: int) -> None:
+        """Delete an account: its annotations stay and belong to nobody."""
+        del self.people[user]
+        for task in self.all_tasks():
+            for one in task["annotations"]:
+                if one["completed_by"] == user:
+                    one["completed_by"] = None
+                if one["updated_by"] == user:
+                    one["updated_by"] = None
+
+
+def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
+    """Let all steps talk to a fake server."""
+    fake = FakeLabelStudio()
+    for module in (labelstudio_config.run.projects, labelstudio_config.run.desk):
+        monkeypatch.setattr(module, "label_studio", lambda: fake)
+    return fake
+
+
+def pushed_run(key: str, count: int) -> Store:
+    """Make a run with one batch of so many tasks, two annotators each, and push it."""
+    store = open_run(key)
+    make_pools(store, take_in(store))
+    store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:count])
+    store.note("annotation", {"batches": 1, "overlap": 2})
+    push.fn(key, "news", 1, 2)
+    return store

@@ -1,0 +1,64 @@
+"""Two documents, approaches over them, and an LLM whose answers are given: for tests of LLM linking."""
+
+from __future__ import annotations
+
+from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.domain import find_domain
+from abcdlink.linking.linkers import linker_for
+from abcdlink.linking.records import Approach, ApproachKind, Scoring, Setup
+from abcdlink.llm import LLM, Answer, Outcome
+from abcdlink.settings import get_settings
+from tests.helpers.fake_llm import FakeLLM, Request, error
+
+DOMAIN = find_domain("news")
+SETUPS = tuple(Setup)
+TOO_LONG = error(400, "This model's maximum context length is 10 tokens", code="context_length_exceeded")
+
+
+def document(name, count):
+    return Document(id=name, sentences=tuple(Sentence(id=f"{name}{i}", text=f"{name} says {i}.") for i in range(count)))
+
+
+def corpus_of(a, b):
+    return Corpus(name="c", documents={"a": a, "b": b}, pairs=[PAIR])
+
+
+PAIR = Pair(id="p", source="a", target="b")
+A, B = document("a", 12), document("b", 20)
+CORPUS = corpus_of(A, B)
+
+
+def approach(setup=Setup.LISTWISE, mode=4, scoring=Scoring.ANSWER, **more):
+    place = {} if setup is Setup.ALONE else {"retriever": "bm25", "cutoff": 3}
+    return Approach(kind=ApproachKind.LLM, setup=setup, prompt_mode=mode, scoring=scoring, **place, **more)
+
+
+def decide(home, of, offered, *script, corpus=CORPUS):
+    """Return the decisions on the pair and the requests that the server got."""
+    with FakeLLM(*script) as server:
+        llm = LLM(server.settings(home, llm_concurrency=1), sleep=lambda _: None)
+        return linker_for(DOMAIN, llm, of).decide(PAIR, corpus, offered), server.questions
+
+
+class GivenLLM:
+    """Answers each question by a function of it and the number of the sample; remembers the questions."""
+
+    def __init__(self, answer):
+        self.settings, self._answer, self.asked = get_settings(), answer, []
+
+    def ask_samples(self, questions, n, progress=None):  # noqa: ARG002 - as LLM has it
+        self.asked += questions
+        return [[self._answer(question, sample) for sample in range(n)] for question in questions]
+
+    def decide(self, of, offered, corpus=CORPUS):
+        return linker_for(DOMAIN, self, of).decide(PAIR, corpus, offered)
+
+
+def said(value=None, outcome=Outcome.OK, probabilities=None, detail=""):
+    return Answer(outcome=outcome, value=value, probabilities=probabilities, detail=detail)
+
+
+def shown(request: Request, of: Document) -> list[str]:
+    """Return the ids of the sentences of a document that a prompt shows in full within the documents' part."""
+    documents = request.prompt.split("Source sentence: [a")[0]
+    return [s.id for s in of.sentences if f"[{s.id}] {s.text}\n" in documents]

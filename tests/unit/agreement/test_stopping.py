@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from abcdlink.agreement import agreement, details, pairs_needed
+from abcdlink.cli.app import make_app
+from abcdlink.errors import InputError
+from abcdlink.judgments import Judgment
+from tests.helpers.agreement_examples import many, task
+
+GOOD, BAD = ("LLNN", "LLNN"), ("LLNN", "LNLN")
+
+
+def chancy(pairs: int, seed: int = 1) -> list[Judgment]:
+    """Pairs of five tasks whose candidates are links with a chance of their pair."""
+    generator = np.random.default_rng(seed)
+    judgments = []
+    for pair in range(pairs):
+        chance = generator.uniform(0.2, 0.8)
+        for source in range(5):
+            first = "".join("NL"[int(generator.random() < chance)] for _ in range(3))
+            second = "".join(c if generator.random() < 0.85 else "LN"[c == "L"] for c in first)
+            judgments += task((first, second), str(source), pair=f"p{pair}")
+    return judgments
+
+
+def test_width_falls_with_the_root_of_the_pairs():
+    found = pairs_needed(chancy(30), 0.05)
+    assert found.interval_width is not None
+    assert found.more is not None
+    total = found.pairs + found.more
+    assert found.interval_width * sqrt(30 / total) <= 0.05
+    assert found.interval_width * sqrt(30 / (total - 1)) > 0.05
+    half = pairs_needed(chancy(30), 0.1)
+    assert total == pytest.approx(4 * (30 + (half.more or 0)), abs=4)
+
+
+@pytest.mark.parametrize("measure", ["kappa", "llm"])
+def test_estimate_comes_true_when_so_many_more_are_judged(measure: str):
+    found = pairs_needed(chancy(60), 0.05, measure)
+    assert found.more
+    after = pairs_needed(chancy(60 + found.more, seed=2), 0.05, measure)
+    assert after.interval_width == pytest.approx(0.05, rel=0.15)
+
+
+def test_acceptance_is_that_of_the_summary_and_its_interval_is_over_pairs():
+    judgments = chancy(40)
+    found = pairs_needed(judgments, 0.1, "llm")
+    result = agreement(judgments).acceptance["llm"]
+    assert (found.value, found.judged, found.pairs) == (pytest.approx(result.rate), result.candidates, 40)
+    assert found.interval is not None
+    # Candidates of one pair are alike, so that the interval over pairs is wider than one over candidates.
+    assert found.interval[1] - found.interval[0] > result.interval[1] - result.interval[0]
+
+
+def test_enough_is_said_and_never_negative():
+    found = pairs_needed(chancy(40), 1.5)
+    assert found.more == 0
+    assert "is enough" in found.words
+
+
+@pytest.mark.parametrize(
+    ("judgments", "measure", "reason"),
+    [
+        ([], "kappa", "5 or more judged pairs"),
+        (many(4, [GOOD, BAD]), "kappa", "5 or more judged pairs"),
+        (many(9, [("LL", "LL")]), "kappa", "one label only"),
+        (many(9, [("LL", "LL")]), "llm", "their spread is not known"),
+        (many(9, [GOOD]), "kappa", "their spread is not known"),
+        (many(9, [("LN",)]), "kappa", "two annotators"),
+        (many(9, [GOOD, BAD]), "no-such-method", "5 or more judged pairs"),
+    ],
+)
+def test_what_cannot_be_estimated_has_a_reason(judgments: list[Judgment], measure: str, reason: str):
+    found = pairs_needed(judgments, 0.1, measure)
+    assert found.more is None
+    assert reason in found.note
+    assert reason in found.words
+
+
+@pytest.mark.parametrize("width", [0, -0.1, 2.5, float("nan")])
+def test_impossible_width_is_refused(width: float):
+    with pytest.raises(InputError, match="width"):
+        pairs_needed(chancy(6), width)
+
+
+@pytest.mark.parametrize("judgments", [[], task(("LN",)), task(("LL", "LL")), task(("L ", " L"))])
+def test_details_of_too_little(judgments: list[Judgment]):
+    found = details(judgments)
+    assert all(one.more is None for one in found.needed)
+    assert type(found).model_validate_json(found.model_dump_json()) == found
+
+
+def test_command_says_it_all_and_gives_it_as_json(tmp_path: Path):
+    judgments = chancy(6) + [j.model_copy(update={"batch": 2, "pair": f"x{j.pair}"}) for j in chancy(6, seed=3)]
+    path = tmp_path / "judgments.jsonl"
+    path.write_text("".join(j.model_copy(update={"seconds": 30.0}).model_dump_json() + "\n" for j in judgments))
+    told = CliRunner().invoke(make_app(), ["agreement", str(path), "--width", "0.05", "--all"])
+    assert told.exit_code == 0
+    for words in ("batch 2 minus batch 1: kappa", "15 minutes in the paper", "links per hour", "more pairs are needed"):
+        assert words in told.stdout
+    for title in ("By pair", "Learning curve", "Parts of each batch"):
+        assert title in told.stdout
+    found = json.loads(CliRunner().invoke(make_app(), ["agreement", str(path), "--json", "--width", "0.05"]).stdout)
+    expected = pairs_needed(judgments, 0.05)
+    assert found["details"]["needed"][0]["more"] == expected.more
+    assert found["judged"] == 180
+
+
+def test_command_on_three_annotators_and_on_a_bad_width(tmp_path: Path):
+    path = tmp_path / "judgments.jsonl"
+    path.write_text("".join(j.model_dump_json() + "\n" for j in many(5, [("LLNN", "LNNN", "LLLN")])))
+    told = CliRunner().invoke(make_app(), ["agreement", str(path)])
+    assert "Fleiss' kappa: " in told.stdout
+    assert "Krippendorff's alpha: " in told.stdout
+    assert "annotator-2 and annotator-3" in told.stdout
+    assert CliRunner().invoke(make_app(), ["agreement", str(path), "--width", "0"]).exit_code != 0

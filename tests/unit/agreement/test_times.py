@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from abcdlink.agreement import times_of
+from abcdlink.judgments import Judgment
+from tests.helpers.agreement_examples import task
+
+YES = ("L", "L")
+
+
+def tasks(seconds: list[float | None], annotator: int = 1) -> list[Judgment]:
+    """Tasks of one annotator, all in one pair."""
+    column = [" "] * (annotator - 1) + ["L"]
+    return [
+        judgment
+        for number, value in enumerate(seconds)
+        for judgment in task(column, str(number), seconds=None if value is None else {annotator: value})
+    ]
+
+
+def test_time_of_a_task_counts_once_however_many_candidates_it_has():
+    times = times_of(task(("LLN", "LLL"), seconds={1: 90, 2: 270}))
+    assert [one.task for one in times.annotators] == [90, 270]
+    assert [one.pair for one in times.annotators] == [90, 270]
+    assert (times.tasks, times.links, times.hours) == (1, 2, pytest.approx(0.1))
+    assert times.links_per_hour == pytest.approx(20)
+
+
+def test_outliers_are_set_to_the_median_and_named():
+    # Quartiles of the ten: 42.25 and 47.75, so that the fence lies at 47.75 + 3 * 5.5 = 64.25.
+    seconds: list[float | None] = [40, 41, 42, 43, 45, 46, 47, 48, 49, 500]
+    (one,) = times_of(tasks(seconds)).annotators
+    assert one.limit == pytest.approx(64.25)
+    assert [(far.source, far.seconds) for far in one.outliers] == [("9", 500)]
+    assert one.pair == 40 + 41 + 42 + 43 + 45 + 46 + 47 + 48 + 49 + 45
+    assert one.tasks == 10
+
+
+def test_few_times_have_only_the_cap():
+    (one,) = times_of(tasks([10, 10, 10, 1_000])).annotators
+    assert (one.outliers, one.limit) == ((), 1_800)
+    (one,) = times_of(tasks([10, 10, 10, 7_200])).annotators
+    assert [far.seconds for far in one.outliers] == [7_200]
+    assert one.pair == 40
+
+
+def test_nearly_equal_times_are_no_outliers():
+    (one,) = times_of(tasks([10.0] * 20 + [11.0])).annotators
+    assert one.outliers == ()
+
+
+def test_only_an_outlier_is_known():
+    (one,) = times_of(tasks([9_000])).annotators
+    assert (one.task, len(one.outliers)) == (1_800, 1)
+
+
+def test_links_per_hour_leave_tasks_out_whose_time_is_not_known():
+    judgments = task(YES, "1", seconds=60) + task(YES, "2", seconds={1: 60}) + task(("L", "N"), "3", seconds=60)
+    times = times_of(judgments)
+    assert (times.tasks, times.links) == (2, 1)
+    assert times.hours == pytest.approx(4 / 60)
+    assert [(one.tasks, one.untimed, one.pairs) for one in times.annotators] == [(3, 0, 1), (2, 1, 0)]
+
+
+def test_pair_that_an_annotator_has_not_finished_has_no_time():
+    judgments = task(YES, "1", seconds=60) + task(("L", " "), "2", seconds=60)
+    assert [one.pair for one in times_of(judgments).annotators] == [120, None]
+
+
+def test_words_compare_with_the_paper():
+    words = times_of(task(("LLLLL", "LLLLL"), seconds={1: 450, 2: 900})).words
+    assert words[0] == "annotator-1 takes 7.5 minutes for a pair (median of 1), 50% of the 15 minutes in the paper."
+    assert "about as long as the 15 minutes in the paper" in words[1]
+    assert words[2].startswith("13 links per hour of work: 5 accepted links in 0.4 hours")
+
+
+@pytest.mark.parametrize("judgments", [[], task(YES), tasks([None])])
+def test_without_times_it_says_so(judgments: list[Judgment]):
+    times = times_of(judgments)
+    assert times.words == ["No times are known."]
+    assert times.links_per_hour is None
+
+
+def test_impossible_times_are_not_known():
+    times = times_of(tasks([-3, float("nan"), float("inf"), 12]))
+    assert [(one.tasks, one.untimed) for one in times.annotators] == [(1, 3)]
+
+
+def test_no_time_at_all_gives_no_rate():
+    assert times_of(task(YES, seconds=0)).links_per_hour is None

@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abcdlink.candidates import (
+    NO_BATCH,
+    PoolMode,
+    PoolResult,
+    PoolRules,
+    Proposals,
+    build_pools,
+    sampled,
+    split_batches,
+    task_key,
+)
+from abcdlink.candidates import given as given_distractors
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.domain import PoolSizes, SourceFilter
+from abcdlink.errors import InputError
+from abcdlink.linking.records import Decision
+from tests import ROOT
+
+LABELS = ("retriever", "llm")
+SOURCES = {"s0": "A long enough first sentence.", "s1": "Too short.", "s2": "As shown in Figure 2 of that paper."}
+
+
+def rules(
+    first: int = 2, second: int = 2, mode: PoolMode = PoolMode.COMPARISON, min_words: int = 4, **of_sources: Any
+) -> PoolRules:
+    sources = SourceFilter(min_words=min_words, **of_sources)
+    return PoolRules(mode=mode, sizes=PoolSizes(first=first, second=second), sources=sources)
+
+
+def corpus(targets: list[str] | None = None) -> Corpus:
+    texts = targets if targets is not None else [f"Target sentence number {n}." for n in range(10)]
+    source = Document(id="a", sentences=tuple(Sentence(id=i, text=t) for i, t in SOURCES.items()))
+    target = Document(id="b", sentences=tuple(Sentence(id=f"t{n}", text=t) for n, t in enumerate(texts)))
+    return Corpus(name="c", documents={"a": source, "b": target}, pairs=[Pair(id="p", source="a", target="b")])
+
+
+def decision(targets: tuple[str, ...], source: str = "s0", pair: str = "p", approach: str = "x@2") -> Decision:
+    return Decision(approach=approach, pair=pair, source=source, targets=targets)
+
+
+def build(first: list[Decision], second: list[Decision] | None, labels=LABELS, **changes: Any) -> PoolResult:
+    lists = [first] if second is None else [first, second]
+    arguments: dict[str, Any] = {
+        "corpus": corpus(),
+        "proposals": [Proposals(label, one) for label, one in zip(labels, lists, strict=False)],
+        "rules": rules(),
+        "distractors": sampled(1, 1),
+        "run_key": "run",
+        "batch_of": {"p": 1},
+    }
+    return build_pools(**{**arguments, **changes})
+
+
+def shown(result: PoolResult, place: int = 0) -> dict[str, str]:
+    return {c.target: c.method for c in result.pools[place].candidates}
+
+
+def test_pool_is_the_union_of_both_top_lists_in_document_order_with_distractors():
+    result = build([decision(("t7", "t3", "t1"))], [decision(("t3", "t5", "t9"))])
+    (pool,) = result.pools
+    methods = {c.target: c.method for c in pool.candidates}
+    assert {t: m for t, m in methods.items() if m != "random"} == {"t7": "retriever", "t3": "both", "t5": "llm"}
+    assert list(methods) == sorted(methods)
+    distractors = {t for t, m in methods.items() if m == "random"}
+    assert len(distractors) == 1
+    assert not distractors & {"t7", "t3", "t1", "t5", "t9"}  # also not what was decided below the cut
+    assert result.methods == {"retriever": 1, "both": 1, "llm": 1, "random": 1}
+
+
+def test_source_that_no_approach_links_has_no_pool_and_is_counted():
+    result = build([decision(())], [])
+    assert result.pools == ()
+    # s0 and s2 have no candidate.
+    assert result.filtered == {"nothing proposed by either approach": 2, "fewer than 4 words": 1}
+
+
+def test_filters_are_counted_by_reason():
+    everything = [decision(("t1",), source) for source in SOURCES]
+    result = build(everything, [], rules=rules(exclude=(r"\bFigure \d",)))
+    assert [pool.source for pool in result.pools] == ["s0"]
+    assert result.filtered == {"fewer than 4 words": 1, r"matches the excluded pattern \bFigure \d": 1}
+
+
+def test_pair_in_no_batch_is_counted():
+    assert build([decision(("t1",))], [], batch_of={}).filtered == {NO_BATCH: 3}
+
+
+def test_foreign_ids_are_refused_and_the_rest_is_kept():
+    first = [decision(("nowhere", "t1")), decision(("t1",), source="s9"), decision(("t1",), pair="q")]
+    result = build(first, [])
+    assert len(result.refused) == 3
+    assert "nowhere" in result.refused[0].reason
+    assert "t1" in {c.target for c in result.pools[0].candidates}
+
+
+def test_a_repetition_of_a_decided_sentence_is_no_distractor():
+    result = build([decision(("t0",))], [], corpus=corpus(["Same words.", " Same words. ", "Other words."]))
+    assert [(c.target, c.method) for c in result.pools[0].candidates] == [("t0", "retriever"), ("t2", "random")]
+
+
+def test_short_target_document_gives_as_many_distractors_as_it_has():
+    result = build([decision(("t0",))], [], corpus=corpus(["Only one."]), distractors=sampled(5, 1))
+    assert len(result.pools[0].candidates) == 1
+
+
+def test_keys_are_opaque_and_differ_by_run_pair_and_source():
+    keys = {task_key(r, p, s) for r in "ab" for p in "cd" for s in "ef"}
+    assert len(keys) == 8
+    assert all(len(key) == 16 and int(key, 16) >= 0 for key in keys)
+
+
+def test_pools_are_the_same_in_another_process(tmp_path: Path):
+    here = build([decision(("t1",))], [decision(("t2",))], distractors=sampled(4, 1))
+    code = (
+        "from tests.unit.candidates.test_candidates import *;"
+        "print(build([decision(('t1',))],[decision(('t2',))],distractors=sampled(4, 1)).model_dump_json())"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": str(ROOT)}
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment)
+    assert answer.stdout.strip() == here.model_dump_json()
+
+
+def test_another_seed_gives_other_distractors():
+    pools = {build([decision(("t1",))], [], distractors=sampled(1, seed)).pools[0].candidates for seed in range(20)}
+    assert len(pools) > 1
+
+
+@settings(deadline=None)
+@given(
+    first=st.lists(st.integers(0, 9), unique=True),
+    second=st.lists(st.integers(0, 9), unique=True),
+    sizes=st.tuples(*[st.integers(0, 4)] * 3),
+    seed=st.integers(0, 1000),
+)
+def test_every_pool_is_well_formed(first: list[int], second: list[int], sizes: tuple[int, int, int], seed: int):
+    lists = [tuple(f"t{n}" for n in numbers) for numbers in (first, second)]
+    result = build(
+        [decision(lists[0])], [decision(lists[1])], rules=rules(*sizes[:2]), distractors=sampled(sizes[2], seed)
+    )
+    top = [set(lists[0][: sizes[0]]), set(lists[1][: sizes[1]])]
+    assert bool(result.pools) == bool(top[0] | top[1])
+    for pool in result.pools:
+        targets = [c.target for c in pool.candidates]
+        assert targets == sorted(set(targets))
+        for c in pool.candidates:
+            expected = {
+                (True, True): "both",
+                (True, False): "retriever",
+                (False, True): "llm",
+                (False, False): "random",
+            }
+            assert c.method == expected[c.target in top[0], c.target in top[1]]
+
+
+@settings(deadline=None)
+@given(count=st.integers(0, 40), batches=st.integers(1, 5))
+def test_batches_are_even_and_in_order(count: int, batches: int):
+    pairs = [Pair(id=str(n), source="a", target="b") for n in range(count)]
+    assigned = list(split_batches(pairs, batches).values())
+    assert assigned == sorted(assigned)
+    sizes = [assigned.count(batch) for batch in range(1, batches + 1)]
+    assert sum(sizes) == count
+    assert max(sizes) - min(sizes) <= 1
+
+
+FIRST, SECOND = ("t7", "t3", "t1", "t8"), ("t3", "t5", "t9", "t1")
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (PoolMode.COMPARISON, {"t3": "both", "t5": "llm", "t7": "retriever"}),
+        (PoolMode.SINGLE, {"t1": "retriever", "t3": "retriever", "t7": "retriever", "t8": "retriever"}),
+        (PoolMode.INTERSECTION, {"t1": "both", "t3": "both"}),
+        (
+            PoolMode.UNION,
+            {"t1": "both", "t3": "both", "t5": "llm", "t7": "retriever", "t8": "retriever", "t9": "llm"},
+        ),
+    ],
+)
+def test_only_a_comparison_is_cut_to_the_sizes_of_the_domain(mode: PoolMode, expected: dict[str, str]):
+    second = None if mode is PoolMode.SINGLE else [decision(SECOND)]
+    result = build([decision(FIRST)], second, rules=rules(mode=mode), distractors=sampled(0, 1))
+    assert list(shown(result).items()) == list(expected.items())
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        (PoolMode.COMPARISON, "nothing proposed by either approach"),
+        (PoolMode.SINGLE, "nothing proposed by the approach"),
+        (PoolMode.INTERSECTION, "nothing proposed by both approaches"),
+        (PoolMode.UNION, "nothing proposed by either approach"),
+    ],
+)
+def test_each_mode_says_why_a_source_has_no_pool(mode: PoolMode, reason: str):
+    """The first approach proposes for s0 and the second for s2: together they propose nothing."""
+    second = None if mode is PoolMode.SINGLE else [decision(("t2",), "s2")]
+    result = build([decision(("t1",))], second, rules=rules(mode=mode))
+    pools = {PoolMode.SINGLE: 1, PoolMode.INTERSECTION: 0}.get(mode, 2)
+    assert len(result.pools) == pools
+    assert result.filtered.get(reason, 0) == 2 - pools
+
+
+@pytest.mark.parametrize("mode", [PoolMode.INTERSECTION, PoolMode.UNION, PoolMode.COMPARISON])
+def test_distractors_are_never_what_an_approach_decided_though_it_is_not_shown(mode: PoolMode):
+    result = build([decision(FIRST)], [decision(SECOND)], rules=rules(1, 1, mode), distractors=sampled(10, 1))
+    assert {t for t, m in shown(result).items() if m == "random"} == {"t0", "t2", "t4", "t6"}
+
+
+@pytest.mark.parametrize("mode", PoolMode)
+def test_a_mode_wants_as_many_approaches_as_it_says(mode: PoolMode):
+    second = [decision(("t1",))] if mode is PoolMode.SINGLE else None
+    with pytest.raises(InputError, match=f"the mode '{mode.value}' needs {mode.approaches} approach"):
+        build([decision(("t1",))], second, rules=rules(mode=mode))
+
+
+def test_two_retrievers_are_told_apart_by_their_own_labels():
+    result = build([decision(("t7", "t3"))], [decision(("t3", "t5"))], labels=("bm25@3", "hybrid@3"))
+    assert {t: m for t, m in shown(result).items() if m != "random"} == {"t3": "both", "t5": "hybrid@3", "t7": "bm25@3"}
+
+
+@pytest.mark.parametrize("labels", [("llm", "llm"), ("both", "llm"), ("llm", "random")])
+def test_labels_that_would_mix_methods_are_refused(labels: tuple[str, str]):
+    with pytest.raises(InputError, match="no distinct names of methods"):
+        build([decision(("t1",))], [decision(("t2",))], labels=labels)
+
+
+def test_a_target_that_one_approach_names_twice_is_not_proposed_by_both():
+    assert shown(build([decision(("t1", "t1", "t2"))], []))["t1"] == "retriever"
+
+
+def test_given_distractors_are_taken_and_foreign_ones_refused():
+    picks = {("p", "s0"): ("t9", "t1", "nowhere"), ("p", "s1"): ("t2",)}
+    result = build([decision(("t1",))], [], distractors=given_distractors(picks))
+    assert shown(result) == {"t1": "retriever", "t9": "random"}
+    assert len(result.pools) == 1
+    (refusal,) = result.refused
+    assert "distractor on pair 'p', source 's0'" in refusal.where
+    assert "'nowhere'" in refusal.reason
+
+
+def test_sources_without_proposals_are_shown_with_distractors_alone_where_the_domain_wants_it():
+    first = [decision(("t1",))]
+    result = build(first, [], rules=rules(unproposed=True))
+    assert [pool.source for pool in result.pools] == ["s0", "s2"]
+    assert list(shown(result, 1).values()) == ["random"]
+    silent = build(first, [], rules=rules(unproposed=True), distractors=sampled(0, 1))
+    assert [pool.source for pool in silent.pools] == ["s0"]
+
+
+def test_other_pairs_and_filters_do_not_change_the_distractors_of_a_source():
+    first = [decision(("t1",)), decision(("t1",), "s2")]
+    both, one = build(first, []), build(first, [], rules=rules(exclude=("Figure",)))
+    assert one.pools == both.pools[:1]

@@ -1,0 +1,260 @@
+"""From a benchmark to pools: the commands ``shortlist`` and ``candidates``, the form, the modes of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from abcdlink.agreement import agreement, read_judgments
+from abcdlink.candidates import PoolMode
+from abcdlink.cli.app import main
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.evaluation.shortlist import ShortlistRule
+from abcdlink.export import ExportFormat, export_dataset
+from abcdlink.generation import Strategy
+from abcdlink.judgments import Judgment, Label, Pool
+from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
+from abcdlink.linking.records import Setup
+from abcdlink.report.content import gather
+from abcdlink.report.page import render
+from abcdlink.settings import get_settings
+from abcdlink.stages.benchmark import run_benchmark
+from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
+from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+from abcdlink.stages.rank import read_rankings
+from abcdlink.stages.shortlist import run_shortlist
+from abcdlink.store import Store, open_run
+from flows.parameters import AnnotationParameters, ShortlistParameters
+from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+
+LLM = "bm25@3+llm-listwise-4"
+PLAN = BenchmarkPlan(
+    retrievers=("bm25", "jaccard"),
+    learned=(),
+    cutoffs=(1, 3),
+    rules=(),
+    llm=LLMPlan(retrievers=("bm25",), cutoffs=(3,), setups=(Setup.LISTWISE,), prompt_modes=(1, 4)),
+)
+Run = Callable[..., str]
+Shown = dict[tuple[str, str], dict[str, str]]
+
+
+def answer(request: Request) -> Response:
+    """Write a sentence, or judge candidates by a fixed rule."""
+    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
+    properties = request.schema["properties"]
+    if all(kind.get("type") == "boolean" for kind in properties.values()):
+        return says(json.dumps({name: digest[place] > "8" for place, name in enumerate(properties)}))
+    return says(json.dumps({next(iter(properties)): f"Officials said on day {digest[:6]} that the road stays shut."}))
+
+
+@pytest.fixture(scope="module")
+def llm() -> Iterator[FakeLLM]:
+    with FakeLLM(answer) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def benchmarked(tmp_path_factory: pytest.TempPathFactory, llm: FakeLLM) -> Path:
+    """A home folder with the benchmarked run ``r``."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABCDLINK_HOME", str(folder))
+        patch.setenv("ABCDLINK_LLM_BASE_URL", llm.base_url)
+        patch.setenv("ABCDLINK_LLM_MODEL", MODEL)
+        get_settings.cache_clear()
+        domain, store = find_domain("news"), open_run("r")
+        take_corpus(store, "sample", domain, first_pairs=4)
+        run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
+        run_benchmark(store, domain, PLAN)
+    get_settings.cache_clear()
+    return folder
+
+
+@pytest.fixture
+def store(benchmarked: Path, isolated_home: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The benchmarked run, a copy for each test."""
+    shutil.copytree(benchmarked, isolated_home, dirs_exist_ok=True)
+    monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", llm.base_url)
+    monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
+    get_settings.cache_clear()
+    return open_run("r")
+
+
+@pytest.fixture
+def run(store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Call a command as the shell does; returns stdout, or stderr when it is to fail."""
+
+    def call(*arguments: object, fails: bool = False) -> str:
+        monkeypatch.setattr(sys, "argv", ["abcdlink", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capfd.readouterr()
+        assert bool(stop.value.code) == fails, err
+        return err if fails else out
+
+    return call
+
+
+def shown(store: Store) -> Shown:
+    """(pair, source) -> target -> method, in the order in which it is shown."""
+    return {
+        (pool.pair, pool.source): {c.target: c.method for c in pool.candidates}
+        for pool in store.read_records(POOLS, Pool)
+    }
+
+
+def make(store: Store, rule: ShortlistRule, plan: PoolPlan) -> Shown:
+    run_shortlist(store, rule)
+    run_candidates(store, find_domain("news"), plan)
+    return shown(store)
+
+
+def top(store: Store, retriever: str, k: int) -> dict[Any, set[str]]:
+    """Return (pair, source) -> the first targets of a retriever."""
+    table = read_rankings(store, NATURAL, retriever).table
+    best = table[table["rank"] <= k]
+    return {at: set(map(str, group["target"])) for at, group in best.groupby(["pair", "source"], observed=True)}
+
+
+def test_two_retrievers_make_pools_whose_methods_are_their_names(store: Store) -> None:
+    pools = make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan())
+    first, second = top(store, "bm25", 2), top(store, "jaccard", 2)
+    assert {m for of_one in pools.values() for m in of_one.values()} == {"bm25@3", "jaccard@3", "both", "random"}
+    for at, methods in pools.items():
+        assert {t for t, m in methods.items() if m in ("bm25@3", "both")} == first[at]
+        assert {t for t, m in methods.items() if m in ("jaccard@3", "both")} == second[at]
+        # The news domain shows 2 + 2 + 1.
+        assert sum(m == "random" for m in methods.values()) == 1
+    page = render(gather(store))
+    for name in ("bm25@3", "jaccard@3"):
+        assert f"<b>{name}</b> (labelled <i>{name}</i>)" in page
+
+
+def test_what_comes_after_annotation_knows_two_approaches_of_one_kind(store: Store) -> None:
+    pools = make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan())
+    judgments = [
+        Judgment(
+            batch=1,
+            pair=pair,
+            source=source,
+            target=target,
+            method=method,
+            annotator=f"annotator-{n}",
+            label=Label.LINK,
+        )
+        for (pair, source), methods in pools.items()
+        for target, method in methods.items()
+        for n in (1, 2)
+    ]
+    store.write_records(JUDGMENTS, judgments)
+    methods = list(agreement(judgments).acceptance)
+    assert (set(methods[:2]), methods[2:]) == ({"bm25@3", "jaccard@3"}, ["both", "random"])
+    card = store.read_text(next(f for f in export_dataset(store, ExportFormat.HUGGINGFACE).files if f.endswith(".md")))
+    assert "| bm25@3 | bm25@3 |" in card
+    (table,) = export_dataset(store, ExportFormat.CSV).files
+    assert {j.method for j in read_judgments(store.where(table))} == set(methods)
+
+
+def test_a_single_approach_asks_nothing_of_the_other(store: Store, llm: FakeLLM) -> None:
+    asked = len(llm.questions)
+    pools = make(store, ShortlistRule(approaches=("bm25@3", LLM)), PoolPlan(mode=PoolMode.SINGLE))
+    assert len(llm.questions) == asked
+    # The whole list of its cutoff, though the domain compares two of each approach; no distractors.
+    best = top(store, "bm25", 3)
+    assert {at: set(methods) for at, methods in pools.items()} == {at: best[at] for at in pools}
+    assert {m for methods in pools.values() for m in methods.values()} == {"retriever"}
+
+
+def test_intersection_and_union_are_those_of_the_lists(store: Store, isolated_home: Path) -> None:
+    rule = ShortlistRule(approaches=("bm25@3", "jaccard@3"))
+    shutil.copytree(isolated_home / "runs" / "r", isolated_home / "runs" / "u")
+    both = make(store, rule, PoolPlan(mode=PoolMode.INTERSECTION))
+    either = make(open_run("u"), rule, PoolPlan(mode=PoolMode.UNION, distractors=1))
+    first, second = top(store, "bm25", 3), top(store, "jaccard", 3)
+    assert {at: set(methods) for at, methods in both.items()} == {
+        at: first[at] & second[at] for at in either if first[at] & second[at]
+    }
+    for at, methods in either.items():
+        assert {t for t, m in methods.items() if m != "random"} == first[at] | second[at]
+        assert sum(m == "random" for m in methods.values()) == 1
+
+
+def test_one_shortlisted_approach_is_enough_for_a_single_and_for_nothing_else(store: Store) -> None:
+    run_shortlist(store, ShortlistRule(approaches=("jaccard@1",)))
+    with pytest.raises(InputError, match="needs two approaches, and the shortlist has only jaccard@1"):
+        run_candidates(store, find_domain("news"), PoolPlan())
+    counts = run_candidates(store, find_domain("news"), PoolPlan(mode=PoolMode.SINGLE))
+    assert (counts.mode, set(counts.methods)) == ("single", {"retriever"})
+
+
+def test_a_run_keeps_its_mode(store: Store) -> None:
+    make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan(mode=PoolMode.UNION))
+    before = store.folder.read(POOLS)
+    with pytest.raises(InputError, match="mode='union' \\(now 'comparison'\\)"):
+        run_candidates(store, find_domain("news"), PoolPlan())
+    assert store.folder.read(POOLS) == before
+
+
+def test_a_choice_that_fails_does_not_bind_the_run(store: Store) -> None:
+    with pytest.raises(InputError, match="holds no approach 'bm25@4'"):
+        run_shortlist(store, ShortlistRule(approaches=("bm25@4",)))
+    run_shortlist(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")))
+    with pytest.raises(NothingToAnnotateError, match="4 pairs for 20 batches"):
+        run_candidates(store, find_domain("news"), PoolPlan(batches=20))
+    assert run_candidates(store, find_domain("news"), PoolPlan(batches=4)).pools
+
+
+def test_the_commands_choose_two_of_one_kind_and_count_what_was_left_out(run: Run, store: Store) -> None:
+    said = run("shortlist", "r", "--kinds", "retriever,retriever")
+    names = [line.split(" (method ")[0] for line in said.splitlines()]
+    assert [name.split("@")[0] for name in sorted(names)] == ["bm25", "jaccard"]
+    counts: dict[str, Any] = json.loads(run("candidates", "r", "--mode", "union", "--distractors", 2, "--json"))
+    assert counts["mode"] == "union"
+    assert set(counts["methods"]) <= {*names, "both", "random"}
+    assert counts["methods"]["random"] == 2 * counts["pools"]
+    assert counts["candidates"] == sum(len(methods) for methods in shown(store).values())
+    table = run("candidates", "r", "--mode", "union", "--distractors", 2)
+    assert f"{counts['candidates']} candidates in {counts['pools']} pools (union)" in " ".join(table.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--approaches", "bm25@3,bm25@4"), "the benchmark holds no approach 'bm25@4'"),
+        (("--approaches", "bm25@1,bm25@3"), "cut one and the same ranking"),
+        (("--kinds", "retriever,oracle"), "'oracle' is no kind of approach"),
+        (("--by", "day"), "there is no unit 'day'"),
+        (("--kinds", "learned"), "the benchmark holds no learned linker approach"),
+    ],
+)
+def test_what_the_benchmark_does_not_hold_is_one_clear_error(run: Run, options: tuple[str, ...], problem: str) -> None:
+    assert problem in " ".join(run("shortlist", "r", *options, fails=True).split())
+
+
+def test_the_form_makes_the_records_of_the_library() -> None:
+    assert ShortlistParameters().rule() == ShortlistRule()
+    named = ShortlistParameters.model_validate({"approaches": ["bm25@3", "hybrid@7+llm-listwise-4"]})
+    assert named.rule() == ShortlistRule(approaches=("bm25@3", "hybrid@7+llm-listwise-4"))
+    assert AnnotationParameters().pools() == PoolPlan()
+    changed = AnnotationParameters.model_validate({"mode": "single", "distractors": 0, "batches": 3, "seed": 5})
+    assert changed.pools() == PoolPlan(mode=PoolMode.SINGLE, distractors=0, batches=3, seed=5)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"approaches": ["a", "a"]}, {"approaches": ["a"], "kinds": ["llm"]}, {"kinds": ["llm"] * 3}]
+)
+def test_the_form_refuses_what_the_library_would_refuse(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        ShortlistParameters.model_validate(fields)

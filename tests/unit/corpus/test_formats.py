@@ -1,0 +1,257 @@
+"""Importing outside data: what the formats mean, and every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from abcdlink.corpus import write_corpus
+from abcdlink.corpus.formats import FORMATS
+from abcdlink.errors import InputError
+from tests.helpers.outside_files import A, B, files, lines, load, reasons, released
+
+# any format
+
+
+def test_unknown_formats_and_missing_sources_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"no format 'pdf'.*jsonl, abcd-link, text"):
+        load("pdf", tmp_path)
+    for name in FORMATS:
+        with pytest.raises(InputError, match="nowhere is not there"):
+            load(name, tmp_path / "nowhere")
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        with pytest.raises(InputError, match="empty"):
+            load(name, tmp_path / "empty")
+
+
+# abcd-link
+
+
+def test_abcd_link_flat_layout(tmp_path):
+    links = {"p": {"doc1": "a", "doc2": "b b:é", "links": {"1": [10, "2"], "0": []}}}
+    corpus = load("abcd-link", released(tmp_path, {"a": A, "b b:é": B, "unused": {"0": " \ufffd\n*"}}, links))
+    assert [s.id for s in corpus.documents["b b:é"].sentences] == ["0", "10", "2"]
+    assert corpus.documents["unused"].texts == [" \ufffd\n*"]
+    assert [(p.id, p.source, p.target, p.links) for p in corpus.pairs] == [
+        ("p", "a", "b b:é", {"1": ("10", "2"), "0": ()})
+    ]
+    assert (corpus.name, corpus.refused) == (tmp_path.name, [])
+
+
+def test_abcd_link_nested_layout_needs_no_links(tmp_path):
+    corpus = load("abcd-link", released(tmp_path, {"p": {"doc1": A, "doc2": B}}))
+    assert corpus.documents["p_doc1"].texts == list(A.values())
+    assert [(p.id, p.source, p.target, p.links) for p in corpus.pairs] == [("p", "p_doc1", "p_doc2", None)]
+
+
+def test_abcd_link_nested_layout_takes_links_of_its_pairs(tmp_path):
+    docs = {"p": {"doc1": A, "doc2": B}, "q": {"doc1": A, "doc2": B}}
+    corpus = load("abcd-link", released(tmp_path, docs, {"q": {"links": {"0": ["0"]}}}))
+    assert {p.id: p.links for p in corpus.pairs} == {"q": {"0": ("0",)}, "p": None}
+
+
+def test_abcd_link_refuses_what_does_not_fit_and_keeps_the_rest(tmp_path):
+    docs = {"a": A, "b": B, "empty": {}, "list": ["x"], "null": {"0": None}, "blank": {"0": " "}}
+    links = {
+        "good": {"doc1": "a", "doc2": "b", "links": {"0": ["0", "77"]}},
+        "lost": {"doc1": "a", "doc2": "gone", "links": {}},
+        "bare": {"doc1": "a", "doc2": "b"},
+        "word": {"doc1": "a", "doc2": "b", "links": {"0": "0"}},
+        "nodoc": {"doc1": "a", "links": {}},
+        "typo": {"doc1": "a", "doc2": "b", "links": {}, "lins": 1},
+    }
+    corpus = load("abcd-link", released(tmp_path, docs, links))
+    assert list(corpus.documents) == ["a", "b"]
+    assert [(p.id, p.links) for p in corpus.pairs] == [("good", {"0": ("0",)})]
+    assert reasons(corpus) == [
+        "document 'empty' has no sentences",
+        "document 'list' is a list, not an object of sentence ids and texts",
+        "text: Input should be a valid string",
+        "document 'blank' has no text",
+        "pair 'bare' has no object 'links'",
+        "pair 'word': the targets '0' are not a list of sentence ids",
+        "target: Input should be a valid string",
+        "pair 'typo' has the unknown field 'lins'",
+        "pair 'good': link '0' to '77': sentence '77' of 'b' is not there",
+        "pair 'lost' names the document 'gone', which is not there",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'{"a": {"0": "caf\xe9"}}', r"docs\.json is not UTF-8: byte 16 \(line 1\) is 0xe9"),
+        (b'{"a": {"0": "x"', r"docs\.json is not JSON: .*line 1 column 16"),
+        (b"[1]", "holds a list"),
+        (b"", "is not JSON"),
+        (b'{"a": {"0": "x", "0": "y"}}', "the id '0' occurs twice"),
+        (b'{"a": {"0": "x"}, "a": {"0": "y"}}', "the id 'a' occurs twice"),
+        (b"[" * 100_000, "is not JSON"),
+    ],
+)
+def test_abcd_link_file_errors_are_one_clear_error(tmp_path, content, problem):
+    (tmp_path / "docs.json").write_bytes(content)
+    with pytest.raises(InputError, match=problem):
+        load("abcd-link", tmp_path)
+
+
+def test_abcd_link_reads_a_byte_order_mark(tmp_path):
+    (tmp_path / "docs.json").write_bytes(b"\xef\xbb\xbf" + json.dumps({"a": A}).encode())
+    assert list(load("abcd-link", tmp_path).documents) == ["a"]
+
+
+def test_a_source_of_nothing_but_refusals_is_an_error_that_says_why(tmp_path):
+    with pytest.raises(InputError, match=r"no document that can be used \(1 items refused, the first because document"):
+        load("abcd-link", released(tmp_path, {"empty": {}}))
+
+
+# text
+
+
+def test_text_pairs_by_file_name(tmp_path):
+    files(tmp_path, {"x.source.txt": "One. Two.", "x.target.txt": "\ufeffThree.\nFour.", "alone.target.txt": "Five."})
+    corpus = load("text", tmp_path)
+    assert corpus.documents["x.target"].texts == ["Three.", "Four."]
+    assert [(p.id, p.source, p.target, p.links) for p in corpus.pairs] == [("x", "x.source", "x.target", None)]
+    assert reasons(corpus) == ["there is no alone.source.txt to pair it with"]
+
+
+def test_text_source_without_target_is_refused(tmp_path):
+    corpus = load("text", files(tmp_path, {"x.source.txt": "One."}))
+    assert corpus.pairs == []
+    assert reasons(corpus) == ["pair 'x' names the document 'x.target', which is not there"]
+
+
+def test_text_pairs_by_table(tmp_path):
+    table = "\ufeffTarget , source,id\r\nsub/b.txt,a,first\r\na,sub/b,\r\n,a,\r\nzzz,a,\r\na\r\n"
+    files(tmp_path, {"a.txt": "One.", "sub/b.txt": "Two.", "pairs.csv": table})
+    corpus = load("text", tmp_path)
+    assert [(p.id, p.source, p.target) for p in corpus.pairs] == [("first", "a", "sub/b"), ("sub/b__a", "sub/b", "a")]
+    assert [(r.where.rpartition(", ")[2], r.reason) for r in corpus.refused] == [
+        ("line 4", "the source or the target is blank"),
+        ("line 6", "the source or the target is blank"),
+        ("line 5", "pair 'a__zzz' names the document 'zzz', which is not there"),
+    ]
+
+
+def test_text_refuses_empty_and_undecodable_files_and_keeps_the_rest(tmp_path):
+    files(tmp_path, {"a.txt": "One.", "b.txt": " \n ", "c.txt": b"ok\nno\xff", "d.txt": "x".encode("utf-16")})
+    corpus = load("text", tmp_path)
+    assert list(corpus.documents) == ["a"]
+    assert [(Path(r.where).name, r.reason.removeprefix(str(tmp_path))) for r in corpus.refused] == [
+        ("b.txt", "document 'b' has no sentences"),
+        ("c.txt", "/c.txt is not UTF-8: byte 5 (line 2) is 0xff"),
+        ("d.txt", "/d.txt holds NUL bytes: it is in UTF-16, or it is not text"),
+    ]
+
+
+@pytest.mark.parametrize("table", ["", "from,to\na,b\n"])
+def test_text_table_without_its_columns_is_an_error(tmp_path, table):
+    with pytest.raises(InputError, match=r"pairs\.csv has the columns"):
+        load("text", files(tmp_path, {"a.txt": "One.", "pairs.csv": table}))
+
+
+# jsonl
+
+
+def test_jsonl_folder_takes_texts_and_sentences(tmp_path):
+    lines(
+        tmp_path / "documents.jsonl",
+        {"id": "a", "text": "One. Two."},
+        {"id": 7, "sentences": ["Three.", "Four."]},
+        {"id": "c", "sentences": [{"id": 5, "text": "Five."}]},
+    )
+    lines(
+        tmp_path / "pairs.jsonl",
+        {"source": "a", "target": 7, "links": {"0": [1]}},
+        {"id": "p", "source": "c", "target": "a"},
+    )
+    corpus = load("jsonl", tmp_path)
+    assert [document.texts for document in corpus.documents.values()] == [
+        ["One.", "Two."],
+        ["Three.", "Four."],
+        ["Five."],
+    ]
+    assert [(p.id, p.links) for p in corpus.pairs] == [("a__7", {"0": ("1",)}), ("p", None)]
+    assert corpus.documents["c"].position == {"5": 0}
+
+
+def test_jsonl_folder_may_have_no_pairs(tmp_path):
+    lines(tmp_path / "documents.jsonl", {"id": "a", "text": "One."})
+    assert load("jsonl", tmp_path).pairs == []
+
+
+def test_jsonl_refuses_lines_that_do_not_fit_and_keeps_the_rest(tmp_path):
+    documents = lines(
+        tmp_path / "documents.jsonl",
+        {"id": "a", "text": "One."},
+        {"id": "a", "text": "Another."},
+        {"id": "b"},
+        {"id": "", "text": "x"},
+        {"id": "c", "text": "x", "title": "y"},
+        {"id": "d", "text": ""},
+        {"id": "e", "sentences": [{"id": 1, "text": "x"}, {"id": "1", "text": "y"}]},
+    )
+    with documents.open("a", encoding="utf-8") as file:
+        file.write('{"id": \n\n{"id": "z", "text": "Last."}')
+    lines(tmp_path / "pairs.jsonl", {"source": "z", "target": "z", "links": {"0": [9]}}, {"source": "a"}, ["a", "z"])
+    corpus = load("jsonl", tmp_path)
+    assert list(corpus.documents) == ["a", "z"]
+    assert [(p.id, p.links) for p in corpus.pairs] == [("z__z", None)]
+    places = [r.where.rpartition("/")[2] for r in corpus.refused]
+    assert places == [
+        *(f"documents.jsonl, line {n}" for n in (2, 3, 4, 5, 6, 7, 8)),
+        *(f"pairs.jsonl, line {n}" for n in (2, 3, 1)),
+    ]
+    assert reasons(corpus)[1] == "document 'b' needs either 'text' or 'sentences'"
+
+
+def test_jsonl_documents_with_one_id_and_other_texts_stay_with_their_pairs(tmp_path):
+    path = lines(
+        tmp_path / "p.jsonl",
+        *(
+            {
+                "pair": pair,
+                "source": {"id": "a", "sentences": [source]},
+                "target": {"id": "b", "sentences": [target]},
+                "links": {"0": ["0"]},
+            }
+            for pair, source, target in (
+                ("p1", "The bridge reopened.", "Bridge open again."),
+                ("p2", "The mayor resigned.", "Mayor quits."),
+                ("p3", "The mayor resigned.", "Bridge open again."),
+            )
+        ),
+    )
+    corpus = load("jsonl", path)
+    assert [(p.id, corpus.source_of(p).texts[0], corpus.target_of(p).texts[0]) for p in corpus.pairs] == [
+        ("p1", "The bridge reopened.", "Bridge open again."),
+        ("p2", "The mayor resigned.", "Mayor quits."),
+        ("p3", "The mayor resigned.", "Bridge open again."),
+    ]
+    assert list(corpus.documents) == ["a", "b", "a@2", "b@2"]
+    assert (corpus.refused, [(note.count, note.examples) for note in corpus.notes]) == ([], [(2, ("a@2", "b@2"))])
+
+
+def test_jsonl_single_file_holds_whole_pairs(tmp_path):
+    target = {"id": "t", "text": "Three. Four."}
+    path = lines(
+        tmp_path / "pairs of mine.jsonl",
+        {"pair": "p", "source": {"id": "s1", "text": "One."}, "target": target, "links": {"0": ["1"]}},
+        {"pair": "q", "source": {"id": "s2", "sentences": ["Two."]}, "target": target},
+        {"pair": "r", "source": {"id": "s3", "text": " "}, "target": target},
+    )
+    corpus = load("jsonl", path)
+    assert corpus.name == "pairs of mine"
+    assert list(corpus.documents) == ["s1", "t", "s2"]
+    assert [(p.id, p.links) for p in corpus.pairs] == [("p", {"0": ("1",)}), ("q", None)]
+    assert reasons(corpus) == ["document 's3' has no sentences"]
+
+
+def test_jsonl_reads_our_own_layout_back(tmp_path):
+    corpus = load("abcd-link", released(tmp_path, {"p": {"doc1": A, "doc2": B}}, {"p": {"links": {"0": ["10"]}}}))
+    write_corpus(corpus, tmp_path / "own")
+    back = load("jsonl", tmp_path / "own")
+    assert (back.documents, back.pairs) == (corpus.documents, corpus.pairs)

@@ -1,0 +1,169 @@
+"""Error analysis: what was wrong, what stands around it, and which pattern's rule holds."""
+
+import pytest
+from hypothesis import given, settings
+
+from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.errors import InputError
+from abcdlink.evaluation.errors import (
+    FAR,
+    FEW_WORDS,
+    MANY,
+    NEIGHBOURS,
+    UNLIKE,
+    ErrorKind,
+    Pattern,
+    Traits,
+    analyse_errors,
+)
+from abcdlink.linking.records import Decision
+from abcdlink.llm import Outcome
+from tests.helpers.scripted import scripted_corpora
+
+FALSE, MISSED = ErrorKind.FALSE_LINK, ErrorKind.MISSED_LINK
+PLAIN = Traits(gap=1, content_words=9, alikeness=0.5, distractors=0)
+
+
+def document(name, *texts):
+    return Document(id=name, sentences=tuple(Sentence(id=f"{name}{i}", text=text) for i, text in enumerate(texts)))
+
+
+def corpus_of(a, b, links):
+    return Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b", links=links)])
+
+
+def decision(source, *targets, outcome=Outcome.OK, approach="x@3"):
+    return Decision(approach=approach, pair="p", source=source, targets=targets, outcome=outcome)
+
+
+@pytest.mark.parametrize(
+    ("changed", "patterns"),
+    [
+        ({}, (Pattern.OTHER,)),
+        ({"gap": FAR}, (Pattern.OTHER,)),
+        ({"gap": FAR + 1}, (Pattern.SCATTERED,)),
+        ({"content_words": FEW_WORDS}, (Pattern.OTHER,)),
+        ({"content_words": FEW_WORDS - 1}, (Pattern.AMBIGUOUS,)),
+        ({"alikeness": UNLIKE}, (Pattern.OTHER,)),
+        ({"alikeness": UNLIKE / 2}, (Pattern.AMBIGUOUS,)),
+        ({"alikeness": None}, (Pattern.OTHER,)),
+        ({"distractors": MANY - 1}, (Pattern.OTHER,)),
+        ({"distractors": MANY}, (Pattern.DISTRACTORS,)),
+        (
+            {"gap": 99, "content_words": 0, "distractors": 99},
+            (Pattern.SCATTERED, Pattern.AMBIGUOUS, Pattern.DISTRACTORS),
+        ),
+    ],
+)
+def test_each_pattern_follows_from_its_rule(changed, patterns):
+    assert PLAIN.model_copy(update=changed).patterns == patterns
+
+
+SOURCE = "The harbour bridge collapsed after a gravel barge struck its granite pier."
+WORDS = {"harbour", "bridge", "collapsed", "gravel", "barge", "struck", "granite", "pier"}
+
+
+def test_the_numbers_of_a_source_sentence_are_counted_by_hand():
+    a = document("a", SOURCE)
+    b = document(
+        "b",
+        "A barge struck the bridge.",  # gold: 3 of 8 words
+        "Nothing else happened.",
+        "The bridge collapsed.",  # gold: 2 of 8 words
+        "The granite bridge is old.",  # 2 of 9 words: less than the weakest gold link
+        "A gravel barge struck the pier.",  # 4 of 8 words: a distractor
+        *["Nothing."] * 7,
+        "It was rebuilt in May.",
+        "The barge struck granite.",  # 3 of 8 words: a distractor
+    )
+    corpus = corpus_of(a, b, {"a0": ("b2", "b0")})
+    analysis = analyse_errors(corpus, [decision("a0", "b4")])
+    traits = analysis.errors[0].traits
+    assert traits.content_words == len(WORDS)
+    assert traits.gap == 2
+    assert traits.alikeness == pytest.approx(1 / 4)  # bridge; of barge, struck, bridge, collapsed
+    assert traits.distractors == 2
+    assert {error.traits for error in analysis.errors} == {traits}
+    assert analyse_errors(corpus, [decision("a0", "b4")]) == analysis
+
+
+def test_a_word_in_common_is_needed_for_a_distractor():
+    a = document("a", SOURCE)
+    b = document("b", "Nobody knows why.", "Rain fell.", "The barge.")
+    analysis = analyse_errors(corpus_of(a, b, {"a0": ("b0",)}), [decision("a0")])
+    assert analysis.errors[0].traits.distractors == 1  # the gold link has similarity 0, and so has b1
+
+
+def test_false_and_missed_links_come_with_both_neighbourhoods_in_the_order_of_the_documents():
+    a, b = document("a", *(f"Alpha {i}." for i in range(9))), document("b", *(f"Beta {i}." for i in range(9)))
+    corpus = corpus_of(a, b, {"a0": ("b8", "b1"), "a4": ("b4",)})
+    decisions = [decision("a0", "b5", "b1"), decision("a4", "b4"), decision("a8", "b0")]
+    analysis = analyse_errors(corpus, decisions)
+    assert [(e.kind, e.source, e.target) for e in analysis.errors] == [
+        (FALSE, "a0", "b5"),
+        (MISSED, "a0", "b8"),
+        (FALSE, "a8", "b0"),
+    ]
+    first = analysis.errors[0]
+    assert first.gold == ("b1", "b8")
+    assert first.around_source == a.sentences[: NEIGHBOURS + 1]
+    assert first.around_target == b.sentences[5 - NEIGHBOURS : 5 + NEIGHBOURS + 1]
+    assert analysis.errors[1].around_target == b.sentences[8 - NEIGHBOURS :]
+    assert analysis.errors[2].gold == ()
+    assert Pattern.SCATTERED in first.patterns
+    assert (analysis.approach, analysis.sources, analysis.unanswered) == ("x@3", 3, 6)
+
+
+def test_what_was_not_answered_is_counted_and_is_no_error():
+    a, b = document("a", "One.", "Two.", "Three."), document("b", "One.", "Two.")
+    corpus = corpus_of(a, b, {"a0": ("b0",), "a1": ("b1",)})
+    decisions = [decision("a0", outcome=Outcome.REFUSED), decision("a1", outcome=Outcome.MISSING_IDS)]
+    analysis = analyse_errors(corpus, decisions)
+    assert (analysis.errors, analysis.sources, analysis.unanswered) == ((), 0, 3)
+    repaired = [decision("a0", outcome=Outcome.REPAIRED)]
+    assert [error.kind for error in analyse_errors(corpus, repaired).errors] == [MISSED]
+
+
+def test_an_error_counts_for_every_pattern_it_shows():
+    a, b = document("a", "It was so.", SOURCE), document("b", *(f"Beta {i}." for i in range(9)))
+    corpus = corpus_of(a, b, {"a0": ("b0", "b8")})
+    counts = analyse_errors(corpus, [decision("a0", "b3"), decision("a1", "b1")]).counts()
+    ambiguous_and_scattered = {
+        Pattern.SCATTERED: 2,
+        Pattern.AMBIGUOUS: 2,
+        Pattern.DISTRACTORS: 0,
+        Pattern.OTHER: 0,
+    }
+    assert counts[MISSED] == ambiguous_and_scattered
+    assert counts[FALSE] == {Pattern.SCATTERED: 1, Pattern.AMBIGUOUS: 1, Pattern.DISTRACTORS: 0, Pattern.OTHER: 1}
+
+
+def test_pairs_that_nobody_annotated_are_left_out():
+    a, b = document("a", "One."), document("b", "Two.")
+    assert analyse_errors(corpus_of(a, b, None), [decision("a0", "b0")]).errors == ()
+    assert [e.kind for e in analyse_errors(corpus_of(a, b, {}), [decision("a0", "b0")]).errors] == [FALSE]
+
+
+def test_several_approaches_at_once_are_refused():
+    corpus = corpus_of(document("a", "One."), document("b", "Two."), {})
+    with pytest.raises(InputError, match="2 approaches: x@3, y@3"):
+        analyse_errors(corpus, [decision("a0"), decision("a0", approach="y@3")])
+
+
+@settings(max_examples=8, deadline=None)  # each one loads a tokenizer
+@given(scripted_corpora())
+def test_errors_are_what_differs_between_decided_and_gold_links(drawn):
+    corpus, scores = drawn
+    decisions, expected = [], set()
+    for pair in corpus.pairs:
+        for row, source in zip(scores[pair.source, pair.target], corpus.source_of(pair).sentences, strict=True):
+            targets = [s.id for s, score in zip(corpus.target_of(pair).sentences, row, strict=True) if score > 0]
+            decisions.append(Decision(approach="x", pair=pair.id, source=source.id, targets=tuple(targets)))
+            gold = set((pair.links or {}).get(source.id, ())) & set(corpus.target_of(pair).position)
+            expected |= {(FALSE, pair.id, source.id, t) for t in set(targets) - gold}
+            expected |= {(MISSED, pair.id, source.id, t) for t in gold - set(targets)}
+    analysis = analyse_errors(corpus, decisions)
+    found = [(e.kind, e.pair, e.source, e.target) for e in analysis.errors]
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+    assert all(error.patterns for error in analysis.errors)

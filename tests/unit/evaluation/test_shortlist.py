@@ -1,0 +1,286 @@
+"""The shortlist: two kinds, the best of each unless a cheaper one is as good, and reasons that give the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.errors import InputError
+from abcdlink.evaluation import (
+    ApproachResult,
+    Lengths,
+    Shortlist,
+    ShortlistRule,
+    choose_cutoff,
+    mean_target_sentences,
+    shortlist,
+)
+from abcdlink.linking.records import Approach, ApproachKind
+from tests.helpers.scripted import document
+
+SOURCES = 100
+NOISE = np.random.default_rng(8).normal(0, 0.05, SOURCES)
+ALL_SOURCES = {"precision": 0.5, "recall": 0.5, "f1": 0.5, "false_link_rate": 0.5, "sources": 300, "answered": 300}
+SAME = Lengths(benchmark=20, annotated=20)
+
+
+def result(kind, cutoff, f1, retriever="bm25", answered=SOURCES, cost=1.0, recall=0.5, **more):
+    approach = Approach(kind=kind, retriever=retriever, cutoff=cutoff, prompt_mode=4 if kind == "llm" else None)
+    scores = {"precision": f1, "recall": recall, "f1": f1, "sources": SOURCES, "answered": answered}
+    # 50 pairs: the seconds per 1,000 pairs are the given cost.
+    return ApproachResult(approach=approach, **scores, all_sources=ALL_SOURCES, seconds=cost / 20, pairs=50, **more)
+
+
+def table(results):
+    """Return per-source scores with the means of the results; every second approach is noisy."""
+    frames = []
+    for place, r in enumerate(results):
+        answered = np.arange(SOURCES) < r.answered
+        noise = NOISE * (place % 2)
+        f1 = np.full(SOURCES, r.f1) + noise - noise.mean()
+        frame = {"approach": r.approach.name, "pair": [f"p{n // 4}" for n in range(SOURCES)], "f1": f1}
+        frames.append(pd.DataFrame({**frame, "source": [str(n) for n in range(SOURCES)], "answered": answered}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def choose(*results, rule=None, lengths=SAME):
+    return shortlist(results, table(results), rule or ShortlistRule(), lengths)
+
+
+LLM = result("llm", 7, 0.8, cost=9000)
+
+
+def test_the_best_of_each_kind_is_taken_also_when_one_kind_is_better_throughout():
+    chosen = choose(LLM, result("llm", 5, 0.7), result("retriever", 1, 0.4), result("retriever", 3, 0.5))
+    assert (chosen.first.name, chosen.second.name) == ("bm25@3", "bm25@7+llm-listwise-4")
+    text = " ".join(chosen.reasons)
+    assert "bm25@3 has the highest mean F1 of 2 retriever approaches: 50.0%" in text
+    assert "clearly better than the others" in text
+    assert "bm25@1, 10.0 points lower (" in text
+    assert Shortlist.model_validate_json(chosen.model_dump_json()) == chosen
+
+
+def test_a_cheaper_approach_that_cannot_be_told_from_the_best_is_taken():
+    best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.495, cost=2)
+    chosen = choose(best, cheap, LLM)
+    assert chosen.first.name == "bm25@3"
+    text = " ".join(chosen.reasons)
+    assert (
+        "1 other(s) cannot be told from hybrid@3 (95 % interval of the difference in F1, resampled by source)" in text
+    )
+    assert "bm25@3, 0.5 points lower (-0." in text
+    assert "bm25@3 is taken instead, as it costs less: 2 seconds per 1,000 pairs, hybrid@3 120 seconds" in text
+
+
+def test_a_cheaper_approach_that_is_clearly_worse_is_not_taken():
+    best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.4, cost=2)
+    assert choose(best, cheap, LLM).first.name == "hybrid@3"
+
+
+def test_costs_that_differ_by_less_than_a_tenth_are_equal_and_then_the_better_one_is_taken():
+    best, other = result("retriever", 3, 0.5, "hybrid", cost=105), result("retriever", 3, 0.495, cost=100)
+    chosen = choose(best, other, LLM)
+    assert chosen.first.name == "hybrid@3"
+    assert any("None of these costs clearly less than hybrid@3: 105 seconds" in reason for reason in chosen.reasons)
+    cheap = result("retriever", 3, 0.495, "jaccard", cost=90)
+    assert choose(best, cheap, LLM).first.name == "jaccard@3"
+
+
+def test_the_unit_of_the_bootstrap_is_that_of_the_rule():
+    """Sources of one pair move together: by source the difference is told apart, by pair it is not."""
+    best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.47, cost=2)
+    scores = table([best, cheap, LLM])
+    swing = np.repeat(np.where(np.arange(SOURCES // 4) % 2, 0.1, -0.1), 4)
+    scores.loc[scores["approach"] == "bm25@3", "f1"] = 0.47 + swing + 0.1 / 25
+    names = {
+        by: shortlist([best, cheap, LLM], scores, ShortlistRule(by=by), SAME).first.name for by in ("source", "pair")
+    }
+    assert names == {"source": "hybrid@3", "pair": "bm25@3"}
+
+
+def test_an_approach_does_not_win_by_answering_only_the_easy_sources():
+    chosen = choose(result("retriever", 3, 0.5), result("llm", 7, 0.9, answered=10), result("llm", 5, 0.6))
+    assert chosen.second.cutoff == 5
+
+
+def test_sources_that_were_not_answered_are_said():
+    chosen = choose(result("retriever", 3, 0.5), result("llm", 7, 0.9, answered=98))
+    assert any("did not answer 2 source(s)" in reason for reason in chosen.reasons)
+
+
+def test_among_equals_the_smaller_cutoff_then_the_first_name_is_taken():
+    equals = [result("retriever", 5, 0.5), result("retriever", 3, 0.5, "hybrid"), result("retriever", 3, 0.5)]
+    for results in (equals, equals[::-1]):
+        assert choose(*results, LLM).first.name == "bm25@3"
+
+
+def test_the_rule_names_the_kinds_and_their_order():
+    results = [LLM, result("retriever", 3, 0.5), result("learned", 3, 0.6, "learned-logistic", fitted="fitted on x")]
+    rule = ShortlistRule(kinds=(ApproachKind.LLM, ApproachKind.LEARNED))
+    chosen = choose(*results, rule=rule)
+    assert (chosen.first.kind, chosen.second.name, chosen.rule) == ("llm", "learned-logistic@3", rule)
+    assert "learned-logistic@3 was fitted on x." in chosen.reasons
+    assert chosen.labels == {"llm": chosen.first, "learned": chosen.second}
+
+
+RETRIEVERS = [
+    result("retriever", 3, 0.5),
+    result("retriever", 5, 0.49),
+    result("retriever", 3, 0.4, "hybrid"),
+    result("retriever", 5, 0.45, "hybrid"),
+]
+TWO_RETRIEVERS = ShortlistRule(kinds=(ApproachKind.RETRIEVER, ApproachKind.RETRIEVER))
+
+
+def test_of_two_retrievers_the_second_is_no_other_cut_of_the_first():
+    chosen = choose(*RETRIEVERS, LLM, rule=TWO_RETRIEVERS)
+    assert [a.name for a in chosen.approaches] == ["bm25@3", "hybrid@5"]
+    assert list(chosen.labels) == ["bm25@3", "hybrid@5"]
+    text = " ".join(chosen.reasons)
+    assert "hybrid@5 has the highest mean F1 of 2 retriever approaches" in text
+    assert "2 approach(es) that only cut otherwise what bm25@3 cuts were left out beside it." in text
+    assert Shortlist.model_validate_json(chosen.model_dump_json()) == chosen
+
+
+def test_a_recall_target_does_not_make_the_two_the_same():
+    lengths = Lengths(benchmark=20, annotated=40)
+    rule = TWO_RETRIEVERS.model_copy(update={"recall_target": 0.4})
+    chosen = choose(*RETRIEVERS, rule=rule, lengths=lengths)
+    assert [a.name for a in chosen.approaches] == ["bm25@6", "hybrid@6"]
+
+
+def test_two_set_ups_of_an_llm_and_two_learned_linkers_can_be_compared():
+    votes = result("llm", 7, 0.6)
+    votes = votes.model_copy(update={"approach": votes.approach.model_copy(update={"prompt_mode": 1})})
+    deeper = result("llm", 9, 0.79, cost=9000)
+    chosen = choose(LLM, deeper, votes, rule=ShortlistRule(kinds=(ApproachKind.LLM, ApproachKind.LLM)))
+    assert list(chosen.labels) == ["bm25@7+llm-listwise-4", "bm25@7+llm-listwise-1"]
+    learned = [result("learned", 3, f1, name) for name, f1 in (("learned-logistic", 0.6), ("learned-boosting", 0.5))]
+    chosen = choose(*learned, rule=ShortlistRule(kinds=(ApproachKind.LEARNED, ApproachKind.LEARNED)))
+    assert list(chosen.labels) == ["learned-logistic@3", "learned-boosting@3"]
+
+
+def test_one_retriever_at_several_cutoffs_makes_no_two():
+    with pytest.raises(InputError, match="no second retriever approach beside bm25@3"):
+        choose(*RETRIEVERS[:2], LLM, rule=TWO_RETRIEVERS)
+
+
+def test_one_kind_makes_a_shortlist_of_one():
+    chosen = choose(*RETRIEVERS, LLM, rule=ShortlistRule(kinds=(ApproachKind.LLM,)))
+    assert (chosen.approaches, chosen.second) == ((LLM.approach,), None)
+    assert chosen.labels == {"llm": LLM.approach}
+
+
+def test_named_approaches_are_taken_as_they_are_and_in_this_order():
+    fitted = result("learned", "expected-f1", 0.6, "learned-logistic", fitted="fitted on the other folds")
+    rule = ShortlistRule(approaches=("learned-logistic@expected-f1", "hybrid@3"))
+    chosen = choose(*RETRIEVERS, LLM, fitted, rule=rule, lengths=Lengths(benchmark=20, annotated=400))
+    assert tuple(a.name for a in chosen.approaches) == rule.approaches
+    assert list(chosen.labels) == ["learned", "retriever"]
+    assert "hybrid@3 was named. Its mean F1 is 40.0% (" in " ".join(chosen.reasons)
+    assert "learned-logistic@expected-f1 was fitted on the other folds." in chosen.reasons
+
+
+def test_a_name_that_the_benchmark_does_not_hold_is_an_error_that_suggests_others():
+    with pytest.raises(InputError, match="the benchmark holds no approach 'hybrid@4'") as refused:
+        choose(*RETRIEVERS, LLM, rule=ShortlistRule(approaches=("bm25@3", "hybrid@4")))
+    assert "hybrid@3" in refused.value.mend
+
+
+def test_two_names_that_cut_one_ranking_are_refused():
+    with pytest.raises(InputError, match="bm25@3 and bm25@5 cut one and the same ranking"):
+        choose(*RETRIEVERS, rule=ShortlistRule(approaches=("bm25@3", "bm25@5")))
+    deeper = result("llm", 9, 0.79)
+    chosen = choose(LLM, deeper, rule=ShortlistRule(approaches=(LLM.approach.name, deeper.approach.name)))
+    assert len(chosen.labels) == 2  # an LLM that is offered more decides anew
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"approaches": ("bm25@3", "bm25@3")}, "names bm25@3 twice"),
+        ({"approaches": ("a", "b", "c")}, "3 approaches are named"),
+        ({"kinds": ()}, "0 kinds are named"),
+        ({"approaches": ("bm25@3",), "kinds": (ApproachKind.LLM,)}, "kinds or a recall target as well"),
+        ({"approaches": ("bm25@3",), "recall_target": 0.9}, "kinds or a recall target as well"),
+    ],
+)
+def test_rules_that_contradict_themselves_are_refused(fields, problem):
+    with pytest.raises(InputError, match=problem):
+        ShortlistRule(**fields)
+
+
+@pytest.mark.parametrize("kind", ["retriever", "llm"])
+def test_one_kind_alone_is_an_error(kind):
+    with pytest.raises(InputError, match="holds no"):
+        choose(result(kind, 3, 0.5))
+
+
+def test_fitted_cutoffs_are_taken_only_where_the_rule_allows_it():
+    fixed, fitted = result("retriever", 3, 0.5), result("retriever", "expected-f1", 0.6)
+    chosen = choose(fixed, fitted, LLM)
+    assert chosen.first.name == "bm25@3"
+    assert any("1 approach(es) with a fitted cutoff were left out" in reason for reason in chosen.reasons)
+    allowed = ShortlistRule(fitted_cutoffs=True, recall_target=0.9)
+    assert choose(fixed, fitted, LLM, rule=allowed).first.name == "bm25@expected-f1"
+    with pytest.raises(InputError, match="every retriever approach of the benchmark has a fitted cutoff"):
+        choose(fitted, LLM)
+
+
+RECALLS = [result("retriever", k, 0.5, recall=recall) for k, recall in ((1, 0.3), (3, 0.62), (5, 0.81), (7, 0.93))]
+BM25 = RECALLS[1].approach
+
+
+def cutoff(target, annotated=20, approach=BM25, results=RECALLS):
+    found, reasons = choose_cutoff(approach, results, target, Lengths(benchmark=20, annotated=annotated))
+    return found.cutoff, " ".join(reasons)
+
+
+@pytest.mark.parametrize(("target", "expected"), [(0, 3), (0.25, 1), (0.62, 3), (0.63, 5), (0.9, 7), (0.95, 7)])
+def test_the_cutoff_is_the_smallest_that_reaches_the_recall_target(target, expected):
+    assert cutoff(target)[0] == expected
+
+
+@pytest.mark.parametrize(("annotated", "expected"), [(10, 5), (20, 5), (21, 6), (30, 8), (40, 10), (400, 10)])
+def test_longer_documents_raise_the_cutoff_up_to_twice_itself(annotated, expected):
+    assert cutoff(0.8, annotated)[0] == expected
+
+
+def test_without_a_recall_target_longer_documents_change_nothing():
+    assert cutoff(0, annotated=400)[0] == 3
+
+
+def test_the_cutoff_is_explained():
+    _, said = cutoff(0.8, annotated=30)
+    for words in ("recall target of 80.0%", "bm25 at 5 is 81.0%", "30.0 target sentences", "20.0", "becomes 8"):
+        assert words in said
+    assert "none reaches the recall target of 95.0%: recall of bm25 at 7 is 93.0%" in cutoff(0.95)[1]
+
+
+def test_an_llm_gets_as_many_candidates_as_the_recall_of_its_retriever_wants():
+    assert cutoff(0.8, approach=LLM.approach)[0] == 5
+    other = Approach(kind="llm", retriever="hybrid", cutoff=7, prompt_mode=4)
+    found, said = cutoff(0.8, approach=other)
+    assert found == 7
+    assert "the recall of hybrid was not benchmarked" in said
+    alone = Approach(kind="llm", prompt_mode=4, setup="alone")
+    assert cutoff(0.8, approach=alone) == (
+        None,
+        "llm-alone-4 has no fixed cutoff, so that a recall target does not apply.",
+    )
+
+
+def test_the_shortlist_takes_the_cutoff_of_the_recall_target():
+    chosen = choose(*RECALLS, LLM, rule=ShortlistRule(recall_target=0.8), lengths=Lengths(benchmark=20, annotated=30))
+    assert (chosen.first.cutoff, chosen.second.cutoff) == (8, 8)
+
+
+def test_the_length_of_documents_is_that_of_the_targets_of_pairs():
+    documents = {"a": document("a", "x" * 9), "b": document("b", "x" * 4), "c": document("c", "x" * 2)}
+    pairs = [Pair(id=str(n), source="a", target=target) for n, target in enumerate("bbc")]
+    corpus = Corpus(name="c", documents=documents, pairs=pairs)
+    assert mean_target_sentences(corpus) == pytest.approx(10 / 3)
+    with pytest.raises(InputError, match="has no pairs"):
+        mean_target_sentences(corpus.first_pairs(0))

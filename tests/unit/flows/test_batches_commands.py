@@ -1,0 +1,93 @@
+"""The commands of batches: what they print, what they say in JSON, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from abcdlink.cli.app import make_app
+from abcdlink.judgments import Pool
+from abcdlink.layout import POOLS
+from abcdlink.stages.annotate import keep_agreement
+from abcdlink.store import open_run
+from labelstudio_config.run.projects import see
+from labelstudio_config.run.pushed import read_pushed
+from tasks.annotation import pull
+from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve
+
+RUN = "harbour"
+
+
+@pytest.fixture
+def server(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
+    """A server with a batch of four tasks that nobody has answered."""
+    fake = serve(monkeypatch)
+    pushed_run(RUN, 4)
+    return fake
+
+
+@pytest.fixture
+def keys(server: FakeLabelStudio) -> tuple[str, ...]:
+    return read_pushed(open_run(RUN), "batch-1").task_keys
+
+
+def call(*words: str) -> Result:
+    result = CliRunner().invoke(make_app(), ["annotate", *words])
+    assert result.exception is None, result.output
+    return result
+
+
+def called(*words: str) -> dict[str, Any]:
+    return json.loads(call(*words, "--json").stdout)
+
+
+def test_status_names_everyone_and_the_link(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+    server.answer(keys[0], ADA)
+    server.answer(keys[0], BEN)
+    server.answer(keys[1], BEN)
+    (batch,) = called("status", RUN)["batches"]
+    assert (batch["tasks"], batch["done"], batch["pulled"]) == (4, 1, 0)
+    assert {row["account"]: (row["done"], row["open"]) for row in batch["people"]} == {
+        PEOPLE[ADA]: (1, 3),
+        PEOPLE[BEN]: (2, 2),
+    }
+    shown = call("status", RUN).stdout
+    for part in (PEOPLE[ADA], PEOPLE[BEN], "1 of 4 tasks done", batch["url"]):
+        assert part in shown
+
+
+def test_what_is_there_so_far_is_shown_and_a_whole_pull_refused(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+    for user in (ADA, BEN):
+        server.answer(keys[0], user)
+    pools = {pool.key: pool for pool in open_run(RUN).read_records(POOLS, Pool)}
+    assert called("pull", RUN, "--partial")["judged"] == len(pools[keys[0]].candidates)
+    told = CliRunner().invoke(make_app(), ["annotate", "pull", RUN, "--partial"]).stdout
+    assert "no estimate for 1 pairs: 5 or more judged pairs are needed" in told
+    refused = CliRunner().invoke(make_app(), ["annotate", "pull", RUN])
+    assert "not complete" in str(refused.exception)
+
+
+def test_changes_are_told_and_pulled_once(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+    answers = [server.answer(key, user) for key in keys for user in (ADA, BEN)]
+    see(open_run(RUN), "batch-1")
+    pull.fn(RUN, 1)
+    keep_agreement(open_run(RUN), 1, 2)
+    assert called("check", RUN)["changes"] == {"1": []}
+    server.change(answers[0], "No Link")
+    change = f"annotator-1 changed the answer to the task {keys[0]}"
+    assert called("check", RUN)["changes"] == {"1": [change]}
+    assert change in call("check", RUN).stdout
+    assert called("pull", RUN) == {"version": 2, "changes": [change]}
+    assert "Nothing had changed" in call("pull", RUN).stdout
+
+
+def test_work_is_handed_on_and_skips_are_offered_again(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+    server.answer(keys[0], ADA, skipped=True)
+    assert any("not waited for" in line for line in called("reassign", RUN, "--from", PEOPLE[ADA])["said"])
+    assert len(called("requeue", RUN)["said"]) == 1
+    assert "No task of this batch is skipped" in call("requeue", RUN).stdout
+    assert server.task(keys[0])["annotations"] == []

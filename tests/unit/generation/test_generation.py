@@ -1,0 +1,244 @@
+"""Generated pairs: links that hold, sentences that are usable, and reasons where there is no pair."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abcdlink.corpus import Document, PairKind, Sentence
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.generation import Strategy, generate_pair
+from abcdlink.generation.by_document import read_answer
+from abcdlink.generation.checks import fault_of
+from abcdlink.llm import LLM
+from tests.helpers.fake_llm import FakeLLM, says
+
+DOMAIN = find_domain("news")
+TARGET = Document(
+    id="town: fire",
+    sentences=tuple(
+        Sentence(id=f"t{i}", text=text)
+        for i, text in enumerate(
+            [
+                "A fire destroyed the old theatre on Sunday night.",
+                "Fire.",
+                "Nobody was injured, the police said.",
+                "The mayor promised that it would be rebuilt.",
+            ]
+        )
+    ),
+)
+GOOD = [
+    "Flames have levelled the playhouse.",
+    "All spectators got out in time.",
+    "It will rise again, she vowed.",
+    "Rain had fallen for a week.",
+    "Every May there is a market here.",
+]
+
+
+def sentence(text):
+    return says(json.dumps({"sentence": text}))
+
+
+def generate(home, strategy, *script, seed=1, target=TARGET):
+    with FakeLLM(*script) as server:
+        llm = LLM(server.settings(home, llm_concurrency=1), sleep=lambda _: None)
+        return generate_pair(target, DOMAIN, llm, strategy, seed), server.questions
+
+
+def test_by_sentence_knows_its_links_by_construction(isolated_home):
+    asked_for = {}
+
+    def write(request):
+        text = GOOD[len(asked_for)]
+        asked_for[text] = request.body["messages"][-1]["content"]
+        return sentence(text)
+
+    result, questions = generate(isolated_home, Strategy.SENTENCE, write)
+    assert len(questions) == 5
+    assert (result.refusal, result.dropped) == (None, ())
+    assert (result.pair.id, result.source.id) == ("town: fire__synthetic", "town: fire__synthetic-source")
+    assert (result.pair.source, result.pair.target, result.pair.kind) == (
+        result.source.id,
+        TARGET.id,
+        PairKind.SYNTHETIC,
+    )
+    assert sorted(result.source.texts) == sorted(GOOD)
+    told = {source: [TARGET.text_of(i) for i in found] for source, found in result.pair.links.items()}
+    assert told == {s.id: [asked_for[s.text]] for s in result.source.sentences if asked_for[s.text] in TARGET.texts}
+    assert len(told) == 3  # "Fire." is too short to be told in other words
+    assert result.usage.calls == 5
+
+
+def test_the_same_seed_asks_the_same_questions(isolated_home):
+    runs = []
+    for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
+        steps = [sentence(text) for text in GOOD]
+        _, questions = generate(isolated_home / folder, Strategy.SENTENCE, *steps, seed=seed)
+        runs.append([(request.prompt, request.body["seed"]) for request in questions])
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+    assert len({seed for _, seed in runs[0]}) == 5
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("NOBODY was injured - the police said!", "copies sentence 2"),
+        ("On Monday: nobody was injured, the police said, and all is well.", "copies sentence 2"),
+        ("   ", "empty"),
+        ("Too short.", "2 words"),
+        ("And so on and on it went " * 9 + "today.", "more than 40"),
+        ("It stops in the middle of", "end like a sentence"),
+        ("The mayor, [name], was there too.", "does not match"),
+        ("The <name> was there too.", "placeholder"),
+        ("Ten days and ten days and ten days and ten days.", "its own words"),
+        ("The minister said she would not resign.", "example"),
+    ],
+)
+def test_a_sentence_that_is_never_usable_is_asked_three_times_and_dropped(isolated_home, bad, reason):
+    good = iter(GOOD)
+
+    def write(request):
+        return sentence(bad if "police" in request.body["messages"][-1]["content"] else next(good))
+
+    result, questions = generate(isolated_home, Strategy.SENTENCE, write)
+    repeated = [request.body["seed"] for request in questions if "police" in request.body["messages"][-1]["content"]]
+    assert len(repeated) == len(set(repeated)) == 3
+    assert len(result.source.sentences) == 4
+    assert [refusal.where for refusal in result.dropped] == ["town: fire, link to t2"]
+    assert reason in result.dropped[0].reason
+    assert "t2" not in {i for found in result.pair.links.values() for i in found}
+
+
+def test_no_sentence_comes_twice(isolated_home):
+    result, questions = generate(isolated_home, Strategy.SENTENCE, sentence(GOOD[0]))
+    assert result.source.texts == [GOOD[0]]
+    assert len(result.dropped) == 4
+    assert all("repeats an earlier sentence" in refusal.reason for refusal in result.dropped)
+    assert len(questions) == 5 + 4 + 4
+
+
+def test_an_unlinked_sentence_does_not_tell_of_the_target(isolated_home):
+    def write(request):
+        asked = request.body["messages"][-1]["content"]
+        return sentence(
+            GOOD[TARGET.texts.index(asked) - (asked != TARGET.texts[0])]
+            if asked in TARGET.texts
+            else "The old theatre burned on Sunday night in a fire."
+        )
+
+    result, _ = generate(isolated_home, Strategy.SENTENCE, write)
+    assert len(result.source.sentences) == len(result.pair.links) == 3
+    assert all("tells of sentence 0" in refusal.reason for refusal in result.dropped)
+
+
+@pytest.mark.parametrize(
+    "answer", [says("no JSON"), says(None, finish="content_filter"), says('{"sentence": "cut', finish="length")]
+)
+def test_without_a_linked_sentence_the_pair_is_refused_with_its_reason(isolated_home, answer):
+    result, _ = generate(isolated_home, Strategy.SENTENCE, answer)
+    assert (result.source, result.pair) == (None, None)
+    assert result.refusal.where == "town: fire__synthetic"
+    assert "refused 3 times, last because" in result.refusal.reason
+
+
+def test_a_target_without_a_usable_sentence_is_refused_without_a_question(isolated_home):
+    short = Document(id="short", sentences=(Sentence(id="0", text="*"),))
+    result, questions = generate(isolated_home, Strategy.SENTENCE, target=short)
+    assert questions == []
+    assert "4 words or more" in result.refusal.reason
+
+
+def whole(sentences, links):
+    return says(json.dumps({"sentences": sentences, "links": links}))
+
+
+def test_by_document_takes_the_models_links(isolated_home):
+    links = [{"source": 1, "targets": [2]}, {"source": 0, "targets": [3, 0]}, {"source": 0, "targets": [0]}]
+    result, questions = generate(isolated_home, Strategy.DOCUMENT, whole(GOOD[:3], links))
+    assert len(questions) == 1
+    assert result.source.texts == GOOD[:3]
+    assert result.pair.links == {"0": ("t0", "t3"), "1": ("t2",)}
+    assert all(text in questions[0].prompt for text in TARGET.texts)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "links", "reason"),
+    [
+        (GOOD[:2], [], "there is no link"),
+        (GOOD[:2], [{"source": 0, "targets": []}], "there is no link"),
+        (GOOD[:2], [{"source": 2, "targets": [0]}], "sentence 2 of the source document"),
+        (GOOD[:2], [{"source": 0, "targets": [4]}], "sentence 4 of the target document"),
+        (GOOD[:2], [{"source": 0, "targets": [-1]}], "sentence -1 of the target document"),
+        (GOOD[:2], [{"source": "0", "targets": [1]}], "'0' is not of type 'integer'"),
+        ([GOOD[0], GOOD[0]], [{"source": 0, "targets": [1]}], "repeats an earlier sentence"),
+        ([TARGET.texts[0]], [{"source": 0, "targets": [0]}], "copies sentence 0"),
+        (["", GOOD[0]], [{"source": 1, "targets": [0]}], "empty"),
+        ([], [{"source": 0, "targets": [0]}], "sentence 0 of the source document, which has 0"),
+    ],
+)
+def test_a_wrong_mapping_is_asked_again_and_refused_with_its_reason(isolated_home, sentences, links, reason):
+    result, questions = generate(isolated_home, Strategy.DOCUMENT, whole(sentences, links))
+    assert len({request.body["seed"] for request in questions}) == 3
+    assert result.pair is None
+    assert reason in result.refusal.reason
+
+
+def test_by_document_recovers_with_another_seed(isolated_home):
+    script = whole(GOOD[:1], []), whole(GOOD[:1], [{"source": 0, "targets": [0]}])
+    result, _ = generate(isolated_home, Strategy.DOCUMENT, *script)
+    assert result.pair.links == {"0": ("t0",)}
+    assert result.usage.calls == 2
+
+
+TEXTS = st.sampled_from([*GOOD, *TARGET.texts, "", "no"])
+LINKS = st.lists(st.fixed_dictionaries({"source": st.integers(-2, 6), "targets": st.lists(st.integers(-2, 6))}))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.fixed_dictionaries({"sentences": st.lists(TEXTS, max_size=5), "links": LINKS}))
+def test_what_is_taken_of_any_answer_is_sound(value):
+    try:
+        sentences, links = read_answer(value, TARGET, DOMAIN)
+    except InputError:
+        return
+    assert len(set(sentences)) == len(sentences)
+    assert not set(sentences) & {*TARGET.texts, ""}
+    assert links
+    for source, found in links:
+        assert 0 <= source < len(sentences)
+        assert found
+        assert list(found) == sorted(set(found))
+        assert all(0 <= i < len(TARGET.sentences) for i in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["It cost 1.9 million crowns.", "\u201cI will not,\u201d she said.", "Who was it, then?\u201d"]
+)
+def test_good_sentences_have_no_fault(text):
+    assert fault_of(text, DOMAIN, TARGET.texts, set()) == ""
+
+
+def test_prompts_show_the_answers_form_that_the_schema_asks_for(isolated_home):
+    _, questions = generate(isolated_home, Strategy.SENTENCE, *[sentence(text) for text in GOOD])
+    for request in questions:
+        shown = [json.loads(m["content"]) for m in request.body["messages"] if m["role"] == "assistant"]
+        assert shown
+        assert all(list(answer) == request.schema["required"] for answer in shown)
+        pattern = request.schema["properties"]["sentence"]["pattern"]
+        assert all(re.search(pattern, answer["sentence"]) for answer in shown)
+
+
+def test_the_pattern_of_a_sentence_allows_all_lengths_up_to_the_limit_and_repeats_nothing_too_often(isolated_home):
+    _, questions = generate(isolated_home, Strategy.SENTENCE, *[sentence(text) for text in GOOD])
+    pattern = questions[0].schema["properties"]["sentence"]["pattern"]
+    longest = 8 * DOMAIN.settings.generation.max_words
+    fits = [length for length in range(longest + 200) if re.search(pattern, "a" * length)]
+    assert fits == list(range(1, longest + 1))
+    assert max(int(number) for repeat in re.findall(r"{(\d+),(\d+)}", pattern) for number in repeat) <= 128
+    assert not re.search(pattern, "One line.\nAnother.")

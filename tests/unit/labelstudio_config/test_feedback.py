@@ -1,0 +1,161 @@
+"""Tasks of a feedback round tell neither methods nor names; what is answered is read and nothing is lost unsaid."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from abcdlink.domain import find_domain
+from abcdlink.feedback import Case, choose_cases
+from abcdlink.judgments import Annotator, Judgment, Label
+from labelstudio_config.feedback import (
+    FeedbackPull,
+    feedback_project,
+    feedback_tasks,
+    feedback_title,
+    notice_key,
+    pull_feedback,
+)
+from labelstudio_config.feedback.pull import ASKS, UNDERSTOOD
+from tests.helpers.annotation import METHODS, SECRETS, make_run
+
+RUN = make_run(tasks=2)
+ACCOUNTS = {7: "ada@example.org", 8: "ben@example.org"}
+KNOWN = [
+    Annotator(annotator=f"annotator-{n}", account=account, simulated=False)
+    for n, account in enumerate(ACCOUNTS.values(), start=1)
+]
+
+
+def cases(method: str = METHODS[0]) -> list[Case]:
+    judgments = [
+        Judgment(
+            batch=1,
+            pair=pool.pair,
+            source=pool.source,
+            target=pool.candidates[0].target,
+            method=method,
+            annotator=f"annotator-{who}",
+            label=label,
+            comment="<i>why</i>" if who == 1 else "",
+        )
+        for pool in RUN.pools
+        for who, label in ((1, Label.LINK), (2, Label.NO_LINK))
+    ]
+    return choose_cases(RUN.key, judgments, RUN.corpus)
+
+
+def tasks_of(some: list[Case]) -> dict[str, dict[str, Any]]:
+    return feedback_tasks(RUN.key, 1, some, RUN.corpus, RUN.domain, "**A rule.**", "# Guide\n\n<script>x</script>")
+
+
+def answer(user: int, result: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
+    at = f"2026-01-01T00:{number:02d}:00Z"
+    return {
+        "id": number,
+        "completed_by": user,
+        "updated_by": user,
+        "updated_at": at,
+        "was_cancelled": False,
+        "result": result,
+    }
+
+
+def chose(name: str, choice: str) -> dict[str, Any]:
+    return {"from_name": name, "value": {"choices": [choice]}}
+
+
+def wrote(name: str, text: str) -> dict[str, Any]:
+    return {"from_name": name, "value": {"text": [text]}}
+
+
+class Server:
+    """Stands for a Label Studio with one project."""
+
+    url = "http://label-studio"
+
+    def __init__(self, tasks: list[dict[str, Any]]) -> None:
+        self._tasks = tasks
+
+    def projects_titled(self, title: str) -> dict[int, int]:
+        return {1: len(self._tasks)} if title == feedback_title(RUN.key, 1) else {}
+
+    def tasks(self, _project: int) -> list[dict[str, Any]]:
+        return self._tasks
+
+    def accounts(self) -> dict[int, str]:
+        return ACCOUNTS
+
+
+def pulled(answers: dict[str, list[dict[str, Any]]], some: list[Case]) -> FeedbackPull:
+    exported = [
+        {"id": n, "data": {**data, "task_key": key}, "annotations": answers.get(key, []), "drafts": []}
+        for n, (key, data) in enumerate(tasks_of(some).items())
+    ]
+    return pull_feedback(Server(exported), RUN.key, 1, some, KNOWN)
+
+
+def test_tasks_hold_texts_and_opaque_ids_only() -> None:
+    told = json.dumps(tasks_of(cases()))
+    for word in (*SECRETS, "annotator-1", "annotator-2"):
+        assert word not in told
+    assert tasks_of(cases(METHODS[0])) == tasks_of(cases(METHODS[1]))
+    assert "<script>" not in told
+    assert "<i>" not in told
+
+
+def test_the_guidelines_are_the_last_task_and_every_task_has_all_fields() -> None:
+    tasks = tasks_of(cases())
+    assert list(tasks)[-1] == notice_key(RUN.key, 1)
+    assert len({tuple(data) for data in tasks.values()}) == 1
+    assert [(len(data["cases"]), len(data["notices"])) for data in tasks.values()] == [(1, 0), (1, 0), (0, 1)]
+    assert list(tasks_of([])) == [notice_key(RUN.key, 1)]
+
+
+def test_how_many_said_what_is_told_without_names() -> None:
+    (shown,) = next(iter(tasks_of(cases()).values()))["cases"]
+    assert shown["said_html"] == (
+        "<p>One annotator: <b>Link</b></p><p>One annotator: <b>No Link</b></p>"
+        "<p>With Link: “&lt;i&gt;why&lt;/i&gt;”</p>"
+    )
+
+
+def test_answers_and_acknowledgements_are_read() -> None:
+    some = cases()
+    notice = notice_key(RUN.key, 1)
+    result = pulled(
+        {
+            some[0].key: [answer(7, [chose("link_0", "No Link"), wrote("comment_0", "Now I see.")])],
+            some[1].key: [answer(7, [chose("link_0", "Link")]), answer(8, [chose("link_0", "Link")], 2)],
+            notice: [answer(7, [chose("read_0", UNDERSTOOD)]), answer(8, [chose("read_0", ASKS)], 2)],
+        },
+        some,
+    )
+    assert [(one.annotator, one.label, one.comment) for one in result.answers] == [
+        ("annotator-1", Label.NO_LINK, "Now I see."),
+        ("annotator-1", Label.LINK, ""),
+        ("annotator-2", Label.LINK, ""),
+    ]
+    assert [(one.annotator, one.question) for one in result.acknowledgements] == [
+        ("annotator-1", False),
+        ("annotator-2", True),
+    ]
+    assert result.anomalies == []
+
+
+@pytest.mark.parametrize("result", [[], [chose("link_0", "Perhaps")], [wrote("comment_0", "?")]])
+def test_what_cannot_be_read_is_said(result: list[dict[str, Any]]) -> None:
+    some = cases()
+    read = pulled({key: [answer(7, result)] for key in (some[0].key, notice_key(RUN.key, 1))}, some)
+    assert (read.answers, read.acknowledgements) == ([], [])
+    assert len(read.anomalies) == 2
+
+
+def test_choices_of_the_page_are_those_that_are_read() -> None:
+    project = feedback_project(RUN.key, 1, find_domain("news"), "# Guide", 2)
+    for choice in (UNDERSTOOD, ASKS, *Label):
+        assert f'value="{choice}"' in project.label_config
+    assert project.title == feedback_title(RUN.key, 1)
+    assert "Guide" in project.instruction

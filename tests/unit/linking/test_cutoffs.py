@@ -1,0 +1,276 @@
+"""Cutoffs by rule: the formulas against plain loops, the best parameters, and no pair decided by itself."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.errors import InputError
+from abcdlink.evaluation.scores import macro, score_chosen
+from abcdlink.linking.cutoffs import FittedCutoff, FittedOn, chosen, cross_fitted, fit_cutoff
+from abcdlink.linking.folds import make_folds
+from abcdlink.linking.records import CutoffRule
+from abcdlink.retrieval import rank_corpus
+from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora
+
+NOTHING = FittedOn(corpus="other", sources=1, pairs=())
+PARAMETERS = {
+    CutoffRule.THRESHOLD: {"threshold": 0.05},
+    CutoffRule.SHARE: {"share": 0.6},
+    CutoffRule.GAP: {"first": 3.0},
+    CutoffRule.SOFTMAX: {"temperature": 0.7, "weight": 0.5, "threshold": 0.2},
+    CutoffRule.EXPECTED_F1: {},
+}
+
+
+def by_hand(rule, matrix):
+    """Return the chosen (row, column) of a score matrix without ties, by the formulas in words."""
+    links = set()
+    rows, columns = range(len(matrix)), range(len(matrix[0]))
+    low = min(map(min, matrix))
+    for i in rows:
+        order = sorted(columns, key=lambda j: -matrix[i][j])
+        scores = [matrix[i][j] for j in order]
+        if rule is CutoffRule.THRESHOLD:
+            k = sum(score >= 0.05 for score in scores)
+        elif rule is CutoffRule.SHARE:
+            k = sum(score - low >= 0.6 * (scores[0] - low) for score in scores)
+        elif rule is CutoffRule.GAP:
+            gaps = [scores[n] - scores[n + 1] for n in range(min(3, len(scores) - 1))]
+            k = 1 + gaps.index(max(gaps)) if gaps else 1
+        elif rule is CutoffRule.EXPECTED_F1:
+            p = [min(max(score, 0), 1) for score in scores]
+            expected = [2 * sum(p[:n]) / (n + max(1, sum(p))) for n in range(1, len(p) + 1)]
+            k = next(n for n, value in enumerate(expected, start=1) if value > max(expected) - 1e-9)
+        else:
+            over_targets = [math.exp(s / 0.7) / sum(math.exp(matrix[i][j] / 0.7) for j in columns) for s in scores]
+            over_sources = [
+                math.exp(matrix[i][j] / 0.7) / sum(math.exp(matrix[n][j] / 0.7) for n in rows) for j in order
+            ]
+            p = [a * b**0.5 for a, b in zip(over_targets, over_sources, strict=True)]
+            links |= {(i, j) for j, value in zip(order, p, strict=True) if value >= 0.2}
+            k = 1
+        links |= {(i, j) for j in order[:k]}
+    return links
+
+
+@st.composite
+def matrices(draw):
+    """Draw the scores of a pair, no two alike."""
+    rows, columns = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    numbers = st.lists(st.integers(-300, 300), min_size=rows * columns, max_size=rows * columns, unique=True)
+    return (np.array(draw(numbers)).reshape(rows, columns) / 200).tolist()
+
+
+@PROPERTY
+@given(st.lists(matrices(), min_size=1, max_size=3), st.sampled_from(list(CutoffRule)))
+def test_rules_choose_what_their_formulas_say(scores, rule):
+    documents = {}
+    for n, matrix in enumerate(scores):
+        documents[f"a{n}"], documents[f"b{n}"] = (
+            document(f"{side}{n}", [f"{side}{n} {i}" for i in range(size)])
+            for side, size in (("a", len(matrix)), ("b", len(matrix[0])))
+        )
+    pairs = [Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}") for n in range(len(scores))]
+    corpus = Corpus(name="random", documents=documents, pairs=pairs)
+    table = rank_corpus(corpus, Scripted({(f"a{n}", f"b{n}"): matrix for n, matrix in enumerate(scores)}))
+    table = table.sample(frac=1, random_state=0)
+    cutoff = FittedCutoff(rule=rule, parameters=PARAMETERS[rule], fitted_on=NOTHING)
+    links = table[chosen(table, cutoff, corpus)]
+    found = {
+        (pair, int(source[1:]), int(target[1:]))
+        for pair, source, target in zip(links["pair"], links["source"], links["target"], strict=True)
+    }
+    assert found == {(f"p{n}", *link) for n, matrix in enumerate(scores) for link in by_hand(rule, matrix)}
+
+
+@PROPERTY
+@given(scripted_corpora(), st.sampled_from(list(CutoffRule)))
+def test_every_rule_but_the_threshold_decides_a_link_for_every_source(example, rule):
+    corpus, scores = example
+    table = rank_corpus(corpus, Scripted(scores))
+    if rule is CutoffRule.THRESHOLD:
+        none = FittedCutoff(rule=rule, parameters={"threshold": 99.0}, fitted_on=NOTHING)
+        assert not chosen(table, none, corpus).any()
+        return
+    mask = chosen(table, FittedCutoff(rule=rule, parameters=PARAMETERS[rule], fitted_on=NOTHING), corpus)
+    assert mask[(table["rank"] == 1).to_numpy()].all()
+
+
+def test_expected_f1_sums_are_right_far_down_a_long_table():
+    """Two targets at one half are both taken, whatever stands before them."""
+    size = 2000
+    documents = {"a": document("a", map(str, range(size))), "b": document("b", ["x", "y", "z"])}
+    corpus = Corpus(name="long", documents=documents, pairs=[Pair(id="p", source="a", target="b")])
+    table = rank_corpus(corpus, Scripted({("a", "b"): [[0.9, 0.1 + n / size / 10, 0.0] for n in range(size)]}))
+    cutoff = FittedCutoff(rule=CutoffRule.EXPECTED_F1, parameters={}, fitted_on=NOTHING)
+    counts = np.bincount(table["source"].cat.codes[chosen(table, cutoff, corpus)])
+    # 2 * 0.9 / (1 + 1) = 0.9 against 2 * (0.9 + p) / (2 + max(1, 0.9 + p)): one link is better for all p <= 0.2.
+    assert counts.tolist() == [1] * size
+
+
+def made_corpus(seed=0, pairs=12):
+    """Return a corpus and rankings in which links have higher scores, and how many a source has varies."""
+    random = np.random.default_rng(seed)
+    documents, rows, scores = {}, [], {}
+    for n in range(pairs):
+        for side, size in (("a", 5), ("b", 8)):
+            documents[f"{side}{n}"] = document(f"{side}{n}", [f"{side}{n} {seed} {i}" for i in range(size)])
+        gold = random.random((5, 8)) < random.choice([0.05, 0.3], size=(5, 1))
+        links = {f"s{i}": tuple(f"s{j}" for j in np.flatnonzero(gold[i])) for i in range(5)}
+        rows.append(Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}", links=links))
+        scores[f"a{n}", f"b{n}"] = (gold + random.normal(0, 0.4, gold.shape)).tolist()
+    corpus = Corpus(name="made", documents=documents, pairs=rows)
+    return corpus, rank_corpus(corpus, Scripted(scores))
+
+
+def f1(corpus, table, mask):
+    return macro(score_chosen(corpus, table, mask)).f1
+
+
+@pytest.mark.parametrize("rule", list(CutoffRule))
+def test_fitted_parameters_are_better_than_any_fixed_cutoff_on_other_pairs(rule):
+    corpus, table = made_corpus()
+    other, other_table = made_corpus(seed=1, pairs=30)
+    cutoff = fit_cutoff(rule, table, corpus)
+    by_rule = f1(other, other_table, chosen(other_table, cutoff, other))
+    fixed = max(f1(other, other_table, chosen(other_table, k, other)) for k in range(1, 9))
+    # Where the number of links varies, a rule that looks at scores wins; the widest gap is often the first.
+    assert by_rule > fixed - (0.1 if rule is CutoffRule.GAP else 0)
+    assert cutoff.fitted_on.words == f"fitted on made (12 pairs, {corpus.source_count} sources with links)"
+    assert FittedCutoff.model_validate_json(cutoff.model_dump_json()) == cutoff
+    assert fit_cutoff(rule, table.sample(frac=1, random_state=1), corpus).parameters == pytest.approx(cutoff.parameters)
+
+
+@pytest.mark.parametrize(("rule", "name"), [(CutoffRule.THRESHOLD, "threshold"), (CutoffRule.SHARE, "share")])
+def test_a_fitted_threshold_is_the_best_that_could_be_chosen(rule, name):
+    corpus, table = made_corpus()
+    fitted = fit_cutoff(rule, table, corpus)
+    copy = corpus.model_copy(update={"documents": {k: changed(d) for k, d in corpus.documents.items()}})
+
+    def at(value):
+        cutoff = fitted.model_copy(update={"parameters": {name: value}})
+        return f1(copy, table, chosen(table, cutoff, copy))
+
+    tried = np.quantile(table["score"], np.linspace(0, 1, 60)) if name == "threshold" else np.linspace(0, 1, 60)
+    assert at(fitted.parameters[name]) >= max(map(at, tried)) - 0.02
+
+
+def changed(one):
+    return document(one.id, [f"{text}!" for text in one.texts])
+
+
+@pytest.mark.parametrize("rule", list(CutoffRule))
+def test_links_of_a_fold_do_not_change_what_is_decided_there(rule):
+    corpus, table = made_corpus()
+    folds = make_folds(corpus, 3)
+    mask, fits = cross_fitted(rule, table, corpus, folds)
+    turned = corpus.model_copy(
+        update={
+            "pairs": [
+                pair if folds[pair.id] else pair.model_copy(update={"links": {"s0": ("s7",), "s1": ("s0", "s1")}})
+                for pair in corpus.pairs
+            ]
+        }
+    )
+    other, other_fits = cross_fitted(rule, table, turned, folds)
+    here = table["pair"].map(folds).to_numpy() == 0
+    assert (mask[here] == other[here]).all()
+    assert fits[0].parameters == other_fits[0].parameters
+    assert fits[1].parameters != other_fits[1].parameters
+
+
+def test_cross_fitting_says_in_words_what_was_fitted_where():
+    corpus, table = made_corpus()
+    result = cross_fitted(CutoffRule.SHARE, table, corpus, make_folds(corpus, 4))
+    assert result.words == "fitted on made by cross-validation, each of 4 folds decided by a fit on the other 3"
+    assert [len(fit.fitted_on.pairs) for fit in result.fits] == [9, 9, 9, 9]
+
+
+def test_a_cutoff_refuses_the_pairs_that_it_was_fitted_on_under_any_id():
+    corpus, table = made_corpus()
+    cutoff = fit_cutoff(CutoffRule.SHARE, table, corpus)
+    with pytest.raises(InputError, match=r"'p0' of 'made'.*cross-validation"):
+        chosen(table, cutoff, corpus)
+    documents = {f"new {n}": d.model_copy(update={"id": f"new {n}"}) for n, d in corpus.documents.items()}
+    pairs = [
+        Pair(id=f"new {pair.id}", source=f"new {pair.source}", target=f"new {pair.target}") for pair in corpus.pairs
+    ]
+    renamed = Corpus(name="renamed", documents=documents, pairs=pairs)
+    table = table.assign(pair=table["pair"].cat.rename_categories(lambda name: f"new {name}"))
+    with pytest.raises(InputError, match="'new p0' of 'renamed'"):
+        chosen(table, cutoff, renamed)
+
+
+def test_two_folds_with_the_same_texts_are_refused():
+    corpus, table = made_corpus()
+    again = [pair.model_copy(update={"id": f"again {pair.id}"}) for pair in corpus.pairs]
+    doubled = corpus.model_copy(update={"pairs": [*corpus.pairs, *again]})
+    table_again = table.assign(pair=table["pair"].astype(str).radd("again "))
+    import pandas as pd
+
+    both = pd.concat([table.assign(pair=table["pair"].astype(str)), table_again], ignore_index=True)
+    folds = {pair.id: int(pair.id.startswith("again")) for pair in doubled.pairs}
+    with pytest.raises(InputError, match="was fitted on the texts"):
+        cross_fitted(CutoffRule.SHARE, both, doubled, folds)
+
+
+def test_probabilities_are_taken_as_they_are():
+    corpus, table = made_corpus()
+    assert fit_cutoff(CutoffRule.EXPECTED_F1, table, corpus, probabilities=True).parameters == {}
+    assert fit_cutoff(CutoffRule.SHARE, table, corpus, probabilities=True) == fit_cutoff(
+        CutoffRule.SHARE, table, corpus
+    )
+
+
+def test_pairs_that_nobody_annotated_are_decided_and_not_fitted_on():
+    corpus, table = made_corpus()
+    pairs = [pair.model_copy(update={"links": None}) if pair.id == "p0" else pair for pair in corpus.pairs]
+    partly = corpus.model_copy(update={"pairs": pairs})
+    cutoff = fit_cutoff(CutoffRule.SHARE, table, partly)
+    assert len(cutoff.fitted_on.pairs) == len(pairs) - 1
+    one = table[(table["pair"] == "p0").to_numpy()]
+    assert chosen(one, cutoff, partly).any()
+
+
+def test_what_cannot_be_fitted_is_refused_with_a_mend():
+    corpus, table = made_corpus()
+    bare = corpus.model_copy(update={"pairs": [p.model_copy(update={"links": {}}) for p in corpus.pairs]})
+    with pytest.raises(InputError, match="no source with links"):
+        fit_cutoff(CutoffRule.GAP, table, bare)
+    foreign = table.assign(target=table["target"].cat.rename_categories(lambda name: f"x{name}"))
+    with pytest.raises(InputError, match="no gold link of 'made'"):
+        fit_cutoff(CutoffRule.GAP, foreign, corpus)
+    with pytest.raises(InputError, match="'p0' is not in the corpus 'made'"):
+        chosen(table, fit_cutoff(CutoffRule.GAP, table, corpus), corpus.model_copy(update={"pairs": corpus.pairs[1:]}))
+    with pytest.raises(InputError, match="'p0' is in no fold"):
+        cross_fitted(CutoffRule.GAP, table, corpus, {"p1": 0})
+
+
+@pytest.mark.parametrize("rule", list(CutoffRule))
+def test_scores_that_are_all_alike_are_survived(rule):
+    corpus, table = made_corpus()
+    table["score"] = 0.5
+    cutoff = fit_cutoff(rule, table, corpus)
+    assert all(map(math.isfinite, cutoff.parameters.values()))
+    other, other_table = made_corpus(seed=1)
+    assert chosen(other_table, cutoff, other).dtype == bool
+
+
+@pytest.mark.parametrize("cutoff", [1, 3, 99])
+def test_a_number_takes_the_top_of_every_source(cutoff):
+    corpus, table = made_corpus()
+    assert (chosen(table, cutoff, corpus) == (table["rank"] <= cutoff)).all()
+
+
+@pytest.mark.parametrize("module", ["linking.cutoffs", "linking.learned", "evaluation"])
+def test_modules_that_use_each_other_can_be_imported_first_and_load_no_heavy_library(module):
+    code = f"import sys, abcdlink.{module}; assert not {{'pandas', 'sklearn', 'skops', 'spacy'}} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

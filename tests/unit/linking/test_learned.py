@@ -1,0 +1,323 @@
+"""Learned linkers on a small made corpus: better than their parts, no leakage, safe files."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.errors import InputError
+from abcdlink.evaluation.scores import macro, score_ranking
+from abcdlink.linking.folds import make_folds
+from abcdlink.linking.learned import LEARNERS, base_retrievers, from_bytes, learn, out_of_fold, saving, to_bytes
+from abcdlink.linking.learned.features import Features
+from abcdlink.retrieval import get_retriever, rank_corpus
+from tests.helpers.scripted import Scripted, document
+
+BASE = ("jaccard", "bm25-stemmed", "all-minilm-l6-v2")
+WORDS = [
+    *("river", "storm", "court", "vote", "fire", "train", "market", "school"),
+    *("doctor", "bridge", "tower", "garden", "engine", "letter", "island", "harbour"),
+]
+
+
+def made_corpus(seed=0, pairs=9, name="made"):
+    """Return a corpus and its base rankings: linked sentences have words in common, and the dense scores have noise."""
+    random = np.random.default_rng(seed)
+    documents, rows, dense = {}, [], {}
+    for n in range(pairs):
+        topics = random.permutation(WORDS)[:6]
+        noise = [" ".join(random.choice(WORDS, 3)) for _ in range(12)]
+        sources = [f"The {topics[i]} of {topics[i].title()} in {n} {noise[i]}." for i in range(5)]
+        order = random.permutation(7)
+        targets = [
+            f"A {topics[i]} at {topics[i].title()} {noise[5 + i]}." if i < 5 else f"And {noise[5 + i]}." for i in order
+        ]
+        gold = {f"s{i}": (f"s{int(np.flatnonzero(order == i)[0])}",) for i in range(4)}
+        documents |= {f"a{n}": document(f"a{n}", sources), f"b{n}": document(f"b{n}", targets)}
+        rows.append(Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}", links=gold))
+        linked = np.array([[j in {int(t[1:]) for t in gold.get(f"s{i}", ())} for j in range(7)] for i in range(5)])
+        dense[f"a{n}", f"b{n}"] = (0.5 * linked + random.normal(0, 0.4, linked.shape)).tolist()
+    corpus = Corpus(name=name, documents=documents, pairs=rows)
+    rankings = {retriever: rank_corpus(corpus, get_retriever(retriever)) for retriever in BASE[:2]}
+    return corpus, rankings | {BASE[2]: rank_corpus(corpus, Scripted(dense))}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    patch = pytest.MonkeyPatch()
+    patch.setenv("ABCDLINK_HOME", str(tmp_path_factory.mktemp("home")))
+    yield made_corpus(), made_corpus(seed=1, name="other")
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def linker(made):
+    (corpus, rankings), _ = made
+    return learn("learned-logistic", rankings, corpus)
+
+
+def f1(corpus, table):
+    return macro(score_ranking(corpus, table, [1])).f1
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learned_linker_ranks_unseen_pairs_better_than_its_parts(made, name):
+    (corpus, rankings), (other, other_rankings) = made
+    parts = max(f1(corpus, table) for table in rankings.values())
+    assert f1(corpus, out_of_fold(name, rankings, corpus, make_folds(corpus, 3))) >= parts
+    table = learn(name, rankings, corpus).rank(other_rankings, other)
+    assert f1(other, table) >= max(f1(other, one) for one in other_rankings.values())
+    # Probabilities of sources with links: their sum is about the number of links, here one in each.
+    linked = table[table["source"].isin(["s0", "s1", "s2", "s3"]).to_numpy()]
+    assert table["score"].between(0, 1).all()
+    assert linked["score"].sum() == pytest.approx(4 * len(other.pairs), rel=0.25)
+
+
+def test_a_table_is_that_of_a_retriever_and_ties_keep_document_order(made, linker):
+    _, (other, rankings) = made
+    table = linker.rank(rankings, other)
+    like = rankings["jaccard"]
+    assert table.dtypes.astype(str).to_dict() == like.dtypes.astype(str).to_dict()
+    for column in ("pair", "source", "rank"):
+        assert table[column].tolist() == like[column].tolist()
+    rounded = table.assign(score=table["score"].round(6)).groupby(["pair", "source"], observed=True)["score"]
+    assert rounded.is_monotonic_decreasing.all()
+    texts = ["Fire in Rome.", "Fire in Rome.", "A vote."]
+    twins = Corpus(
+        name="twins",
+        documents={"a": document("a", ["Fire in Rome."]), "b": document("b", [*texts, *texts])},
+        pairs=[Pair(id="p", source="a", target="b")],
+    )
+    flat = rank_corpus(twins, Scripted({("a", "b"): [[0.5] * 6]}))
+    again = linker.rank(dict.fromkeys(BASE, flat), twins)
+    order = [int(target[1:]) for target in again["target"]]
+    scores = again["score"].round(6).tolist()
+    assert all(a < b for (a, b, x, y) in zip(order, order[1:], scores, scores[1:], strict=False) if x == y)
+
+
+def test_links_of_a_fold_do_not_change_its_ranking(made):
+    (corpus, rankings), _ = made
+    folds = make_folds(corpus, 3)
+    turned = corpus.model_copy(
+        update={
+            "pairs": [
+                pair if folds[pair.id] else pair.model_copy(update={"links": {"s4": ("s0", "s6"), "s0": ("s1",)}})
+                for pair in corpus.pairs
+            ]
+        }
+    )
+    one, two = (out_of_fold("learned-logistic", rankings, c, folds) for c in (corpus, turned))
+    here = (one["pair"].map(folds) == 0).to_numpy()
+    pd.testing.assert_frame_equal(one[here], two[here])
+    assert not one[~here].equals(two[~here])
+
+
+def test_it_refuses_pairs_that_it_has_learned_from_under_any_id(made, linker):
+    (corpus, rankings), _ = made
+    with pytest.raises(InputError, match=r"'learned-logistic' was fitted on the texts of the pair 'p0'.*cross-valid"):
+        linker.rank(rankings, corpus)
+    pairs = [pair.model_copy(update={"id": f"new {pair.id}"}) for pair in corpus.pairs]
+    renamed = {
+        name: table.assign(pair=table["pair"].cat.rename_categories(lambda pair: f"new {pair}"))
+        for name, table in rankings.items()
+    }
+    with pytest.raises(InputError, match="'new p8'"):
+        linker.rank(renamed, corpus.model_copy(update={"pairs": pairs}), pairs[-1:])
+
+
+def test_two_folds_with_the_same_texts_are_refused(made):
+    (corpus, rankings), _ = made
+    pairs = [*corpus.pairs, corpus.pairs[0].model_copy(update={"id": "again"})]
+    folds = {pair.id: n % 3 for n, pair in enumerate(corpus.pairs)} | {"again": 1}
+    again = {name: _with_again(table) for name, table in rankings.items()}
+    with pytest.raises(InputError, match="of another fold was fitted on the texts of the pair"):
+        out_of_fold("learned-logistic", again, corpus.model_copy(update={"pairs": pairs}), folds)
+
+
+def _with_again(table):
+    table = table.assign(pair=table["pair"].astype(str))
+    return pd.concat([table, table[table["pair"] == "p0"].assign(pair="again")], ignore_index=True)
+
+
+def test_some_pairs_are_ranked_as_among_all_and_whatever_the_order_of_rows(made, linker):
+    _, (other, rankings) = made
+    whole = linker.rank(rankings, other)
+    part = linker.rank(
+        {name: table.sample(frac=1, random_state=0) for name, table in rankings.items()}, other, other.pairs[2:4]
+    )
+    expected = whole[whole["pair"].isin(["p2", "p3"]).to_numpy()]
+    for column in ("pair", "source", "target", "rank"):
+        assert part[column].tolist() == expected[column].tolist()
+    assert part["score"].to_numpy() == pytest.approx(expected["score"].to_numpy())
+
+
+def test_missing_and_incomplete_rankings_are_named(made, linker):
+    (corpus, rankings), (other, other_rankings) = made
+    with pytest.raises(InputError, match=r"by bm25-stemmed and all-minilm-l6-v2\. rank the corpus with jaccard, "):
+        learn("learned-logistic", {"jaccard": rankings["jaccard"]}, corpus)
+    for broken in (other_rankings["jaccard"][:-1], other_rankings["jaccard"][lambda t: (t["pair"] != "p1").to_numpy()]):
+        with pytest.raises(InputError, match=r"by jaccard do not hold every two sentences of the pair 'p[81]' once"):
+            linker.rank(other_rankings | {"jaccard": broken}, other)
+    foreign = other_rankings["jaccard"].assign(target="s0")
+    with pytest.raises(InputError, match="'p0' once"):
+        linker.rank(other_rankings | {"jaccard": foreign}, other)
+
+
+def test_too_little_to_learn_from_is_refused_with_a_mend(made):
+    (corpus, rankings), _ = made
+    with pytest.raises(InputError, match="fewer folds"):
+        learn("learned-logistic", rankings, corpus.first_pairs(2))
+    bare = corpus.model_copy(update={"pairs": [p.model_copy(update={"links": {}}) for p in corpus.pairs]})
+    with pytest.raises(InputError, match="no source with links"):
+        learn("learned-logistic", rankings, bare)
+    everything = {"s0": tuple(f"s{j}" for j in range(7))}
+    full = corpus.model_copy(update={"pairs": [p.model_copy(update={"links": everything}) for p in corpus.pairs]})
+    with pytest.raises(InputError, match="links every target"):
+        learn("learned-logistic", rankings, full)
+    with pytest.raises(InputError, match="3 folds or more"):
+        out_of_fold("learned-logistic", rankings, corpus, make_folds(corpus, 2))
+    with pytest.raises(InputError, match="'p0' is in no fold"):
+        out_of_fold("learned-logistic", rankings, corpus, {"p1": 0})
+
+
+def test_pairs_that_nobody_annotated_are_ranked_and_not_learned_from(made):
+    (corpus, rankings), _ = made
+    pairs = [p.model_copy(update={"links": None}) if p.id == "p0" else p for p in corpus.pairs]
+    partly = corpus.model_copy(update={"pairs": pairs})
+    linker = learn("learned-logistic", rankings, partly)
+    assert set(linker.rank(rankings, partly, pairs[:1])["pair"]) == {"p0"}
+    assert len(out_of_fold("learned-logistic", rankings, partly, make_folds(partly, 3))) == len(rankings["jaccard"])
+
+
+def test_places_of_sentences_count_only_when_asked_for(made):
+    (corpus, rankings), (other, other_rankings) = made
+    values = [
+        Features("learned-logistic", rankings, corpus, position=position).of(corpus.pairs[0])
+        for position in (False, True)
+    ]
+    assert values[1].shape == (values[0].shape[0], values[0].shape[1] + 3)
+    assert all(np.isfinite(one).all() for one in values)
+    assert not learn("learned-logistic", rankings, corpus).position
+    looking = learn("learned-logistic", rankings, corpus, position=True)
+    assert from_bytes(to_bytes(looking), "file").rank(other_rankings, other).equals(looking.rank(other_rankings, other))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_same_seed_gives_the_same_linker_and_a_saved_one_ranks_as_before(made, name):
+    (corpus, rankings), (other, other_rankings) = made
+    one, two = (learn(name, rankings, corpus, seed=3) for _ in range(2))
+    table = one.rank(other_rankings, other)
+    pd.testing.assert_frame_equal(two.rank(other_rankings, other), table)
+    read = from_bytes(to_bytes(one), "file")
+    assert read.model[-1].cv is None  # it would hold a number for each row
+    pd.testing.assert_frame_equal(read.rank(other_rankings, other), table)
+    assert read.fitted_on == one.fitted_on
+    with pytest.raises(InputError, match="was fitted on"):
+        read.rank(rankings, corpus)
+
+
+class Stranger:
+    """Something that no linker holds, and that says so when it is made."""
+
+    made = 0
+
+    def __init__(self):
+        Stranger.made += 1
+
+
+def _foreign():
+    from skops.io import dumps
+
+    return dumps({"about": "{}", "model": Stranger()})
+
+
+def _no_model():
+    from skops.io import dumps
+
+    return dumps({"about": "{}", "model": [1, 2]})
+
+
+def _function():
+    """Return a file whose model is made of trusted parts, one of which calls a function when it is used."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+    from skops.io import dumps
+
+    return dumps({"about": "{}", "model": make_pipeline(FunctionTransformer(np.abs))})
+
+
+def _no_container():
+    from skops.io import dumps
+
+    return dumps([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (lambda: b"", "cannot be read"),
+        (lambda: b"not a zip file", "cannot be read"),
+        (lambda: pickle.dumps({"model": 1}), "cannot be read"),
+        (_foreign, r"it holds .*Stranger"),
+        (_no_model, "no model of ours"),
+        (_function, "no model of ours"),
+        (_no_container, "no model of ours"),
+    ],
+)
+def test_files_that_are_not_ours_are_refused_unread(data, problem):
+    content = data()
+    before = Stranger.made
+    with pytest.raises(InputError, match=rf"models/x is no learned linker .*{problem}.*learn it again"):
+        from_bytes(content, "models/x")
+    assert Stranger.made == before
+
+
+def test_a_changed_file_is_refused(linker):
+    good = to_bytes(linker)
+    with pytest.raises(InputError, match="cannot be read"):
+        from_bytes(good[: len(good) // 2], "file")
+    for old, new in (
+        (b"sklearn.calibration", b"os.path"),
+        (b"_CalibratedClassifier", b"system"),
+        (b'\\"position\\": false', b'\\"position\\": 7.5'),
+        (b'\\"position\\":false', b'\\"position\\":7.5'),
+        (b"learned-logistic", b"learned-by-heart"),
+    ):
+        changed = _rewritten(good, old, new)
+        if changed is not None:
+            with pytest.raises(InputError, match="file is no learned linker"):
+                from_bytes(changed, "file")
+
+
+def _rewritten(data, old, new):
+    """Return a zip file with bytes replaced in its schema, ``None`` when they are not there."""
+    source, target = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
+    found = False
+    with zipfile.ZipFile(target, "w") as out:
+        for name in source.namelist():
+            content = source.read(name)
+            found |= old in content
+            out.writestr(name, content.replace(old, new))
+    return target.getvalue() if found else None
+
+
+def test_a_file_of_another_version_of_scikit_learn_is_refused(linker, monkeypatch):
+    good = to_bytes(linker)
+    monkeypatch.setattr(saving, "version", lambda _: "0.1")
+    with pytest.raises(InputError, match=r"made with scikit-learn .* and this is 0\.1"):
+        from_bytes(good, "file")
+
+
+def test_names_say_what_is_needed():
+    assert base_retrievers("learned-logistic") == BASE
+    assert base_retrievers("learned-boosting:bge-m3") == ("jaccard", "bm25-stemmed", "bge-m3")
+    assert base_retrievers("learned-boosting:st:some/model") == ("jaccard", "bm25-stemmed", "st:some/model")
+    for wrong in ("learned", "learned-by-heart", "learned-logistic:", "learned-logistic:jaccard", "bm25"):
+        with pytest.raises(InputError, match="choose learned-logistic or learned-boosting"):
+            base_retrievers(wrong)

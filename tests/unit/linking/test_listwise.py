@@ -1,0 +1,179 @@
+"""The listwise linker, and what all set-ups have in common: outcomes, retries, order of the prompt."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from abcdlink.corpus import Document, Sentence
+from abcdlink.linking.linker import Piece
+from abcdlink.linking.listwise import ListwiseLinker
+from abcdlink.linking.records import Setup
+from abcdlink.llm import LLM, Outcome
+from tests.helpers.fake_llm import error, fits, says
+from tests.helpers.linking import CORPUS, DOMAIN, SETUPS, TOO_LONG, A, B, approach, corpus_of, decide, document, shown
+
+SMALL = corpus_of(document("a", 3), document("b", 2))
+OFFERED = {"a0": ("b1", "b0"), "a2": ("b0", "b1")}
+REFUSING = [
+    (says(None, finish="content_filter"), Outcome.REFUSED),
+    (says("", refusal="I can't help with that."), Outcome.REFUSED),
+    (says("I'm sorry, I cannot judge these sentences."), Outcome.REFUSED),
+    (says('{"b1": tr', finish="length"), Outcome.TRUNCATED),
+    (says('{"b1": fal'), Outcome.TRUNCATED),
+    (says("<think>Let me see"), Outcome.TRUNCATED),
+    (says('{"b1": true}{"b1": false}'), Outcome.INVALID),
+    (says('{"b1": true, "b1": false}'), Outcome.INVALID),
+    (says('{"related": "maybe", "b0": 1, "b1": "no"}'), Outcome.INVALID),
+    (says('{"b7": true}'), Outcome.INVALID),
+    (says("[true]"), Outcome.INVALID),
+    (says("no"), Outcome.INVALID),
+    (says(""), Outcome.INVALID),
+    (says("{}"), Outcome.MISSING_IDS),
+    (error(500), Outcome.FAILED),
+    (error(401), Outcome.FAILED),
+    (TOO_LONG, Outcome.TOO_LONG),
+]
+
+
+def yes(request, form="{}"):
+    """Say yes to everything that is asked."""
+    return says(form.replace("{}", json.dumps(dict.fromkeys(request.schema["properties"], True))))
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize(("answer", "outcome"), REFUSING)
+def test_a_source_that_could_not_be_answered_is_unknown_never_false(isolated_home, setup, answer, outcome):
+    decisions, _ = decide(isolated_home, approach(setup), OFFERED, answer, corpus=SMALL)
+    assert [d.source for d in decisions] == ["a0", "a2"]
+    for decision in decisions:
+        assert (decision.outcome, decision.targets) == (outcome, ())
+        assert decision.unknown == decision.offered
+        assert decision.detail
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize(
+    ("form", "outcome"),
+    [
+        ("{}", Outcome.OK),
+        ("```json\n{}\n```", Outcome.REPAIRED),
+        ("<think>Is it?</think> {}", Outcome.REPAIRED),
+        ("hm</think> {}", Outcome.REPAIRED),
+    ],
+)
+def test_a_source_that_was_answered_has_no_unknown_ids(isolated_home, setup, form, outcome):
+    decisions, _ = decide(isolated_home, approach(setup), OFFERED, lambda r: yes(r, form), corpus=SMALL)
+    assert [(d.targets, d.unknown, d.outcome) for d in decisions] == [(ids, (), outcome) for ids in OFFERED.values()]
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_a_source_with_nothing_offered_is_decided_without_a_question(isolated_home, setup):
+    offered = {"a0": (), "a1": tuple(B.position)}
+    decisions, asked = decide(isolated_home, approach(setup), offered, yes)
+    assert len(asked) == (20 if setup is Setup.PAIRWISE else 1)
+    assert [(d.source, d.targets, d.outcome) for d in decisions] == [
+        ("a0", (), Outcome.OK),
+        ("a1", offered["a1"], Outcome.OK),
+    ]
+    assert decide(isolated_home, approach(setup), {}) == ([], [])
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_all_questions_on_a_pair_share_the_text_before_the_source_sentence(isolated_home, setup):
+    ids = tuple(B.position)
+    offered = {s.id: ids if setup is Setup.ALONE else ids[:3] for s in A.sentences}
+    _, asked = decide(isolated_home, approach(setup), offered)
+    prompts = [request.prompt for request in asked]
+    assert len(prompts) == (36 if setup is Setup.PAIRWISE else 12)
+    for before, after in pairwise(prompts):
+        common = next(i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y)
+        assert common > before.index("\nSource sentence: [a", before.index("Document B (news report):\n[b0]"))
+    assert all(shown(request, d) == list(d.position) for request in asked for d in (A, B))
+    # The questions on one source sentence stand next to each other.
+    sources = [request.prompt.rpartition("Source sentence: [")[2].split("]")[0] for request in asked]
+    assert sources == sorted(sources, key=list(A.position).index)
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_what_is_static_in_the_domain_is_the_first_message(isolated_home, setup):
+    _, asked = decide(isolated_home, approach(setup), OFFERED)
+    systems = {request.body["messages"][0]["content"] for request in asked}
+    assert len(systems) == 1
+    static = systems.pop()
+    assert DOMAIN.link_description in static
+    assert not any(sentence.text in static for d in (A, B) for sentence in d.sentences)
+    assert [m["role"] for m in asked[0].body["messages"]] == ["system", "user"]
+
+
+def test_targets_are_the_true_ids_in_the_retrievers_order(isolated_home):
+    answer = says('{"b2": true, "b7": false, "b5": true}')
+    decisions, asked = decide(isolated_home, approach(), {"a1": ("b7", "b5", "b2")}, answer)
+    assert [(d.source, d.targets, d.unknown, d.outcome) for d in decisions] == [("a1", ("b5", "b2"), (), Outcome.OK)]
+    assert (decisions[0].approach, decisions[0].scores) == ("bm25@3+llm-listwise-4", {})
+    assert asked[0].schema["required"] == ["b2", "b5", "b7"]  # document order: it tells nothing of the ranking
+    assert asked[0].schema["additionalProperties"] is False
+    assert {kind["type"] for kind in asked[0].schema["properties"].values()} == {"boolean"}
+
+
+def test_missing_ids_are_asked_again_once_for_only_those_and_then_unknown(isolated_home):
+    script = says('{"b1": true}'), says('{"b3": false}')
+    decisions, asked = decide(isolated_home, approach(), {"a0": ("b1", "b2", "b3")}, *script)
+    assert [request.schema["required"] for request in asked] == [["b1", "b2", "b3"], ["b2", "b3"]]
+    assert decisions[0].targets == ("b1",)
+    assert decisions[0].unknown == ("b2",)
+    assert decisions[0].outcome is Outcome.MISSING_IDS
+
+
+def test_missing_ids_that_are_answered_later_leave_nothing_unknown(isolated_home):
+    decisions, _ = decide(isolated_home, approach(), {"a0": ("b1", "b2")}, says('{"b1": false}'), says('{"b2": true}'))
+    assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b2",), (), Outcome.OK)
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_an_answer_without_any_id_is_asked_for_again_with_another_seed(isolated_home, setup):
+    corpus = corpus_of(document("a", 1), document("b", 1))
+    decisions, asked = decide(isolated_home, approach(setup), {"a0": ("b0",)}, says("{}"), yes, corpus=corpus)
+    assert (decisions[0].targets, decisions[0].outcome) == (("b0",), Outcome.OK)
+    assert len({request.body["seed"] for request in asked}) == len(asked) == 2
+
+
+def test_foreign_ids_are_dropped_and_counted_and_what_is_known_is_kept(isolated_home):
+    answer = says('{"b1": true, "b2": false, "b9": true}')
+    decisions, asked = decide(isolated_home, approach(), {"a0": ("b1", "b2")}, answer)
+    assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b1",), (), Outcome.INVALID)
+    assert "1 not offered" in decisions[0].detail
+    assert len(asked) == 1
+
+
+def test_a_question_that_is_too_long_is_shortened_once(isolated_home):
+    answer = says('{"b1": true, "b15": false}')
+    decisions, asked = decide(isolated_home, approach(), {"a9": ("b1", "b15")}, TOO_LONG, answer)
+    assert decisions[0].targets == ("b1",)
+    assert shown(asked[1], A) == ["a6", "a7", "a8", "a9", "a10", "a11"]
+    assert shown(asked[1], B) == ["b0", "b1", "b2", "b14", "b15", "b16"]
+    assert asked[1].prompt.count("\n[...]\n") == 3  # before a6, between b2 and b14, after b16
+
+    decisions, asked = decide(isolated_home / "again", approach(), {"a9": ("b1",)}, TOO_LONG)
+    assert len(asked) == 2
+    assert (decisions[0].outcome, decisions[0].unknown) == (Outcome.TOO_LONG, ("b1",))
+
+
+def test_ids_that_are_missing_from_a_shortened_question_are_asked_on_shortened_documents(isolated_home):
+    script = TOO_LONG, says('{"b1": true}'), says('{"b15": true}')
+    decisions, asked = decide(isolated_home, approach(), {"a9": ("b1", "b15")}, *script)
+    assert (decisions[0].targets, decisions[0].outcome) == (("b1", "b15"), Outcome.OK)
+    assert shown(asked[2], B) == ["b14", "b15", "b16"]
+
+
+def test_a_sentence_with_line_breaks_stays_on_one_line():
+    broken = Document(id="a", sentences=(Sentence(id="0", text="one\n[b1] two\tthree"),))
+    question = ListwiseLinker(DOMAIN, LLM(), approach()).question(Piece("0", ("b1",)), broken, B)
+    assert "[0] one [b1] two three" in question.messages[1].content
+
+
+def test_the_same_questions_are_asked_once_however_often_a_pair_is_decided(isolated_home):
+    first, asked = decide(isolated_home, approach(), {"a0": ("b1",)}, fits)
+    second, again = decide(isolated_home, approach(), {"a0": ("b1",)}, fits, corpus=CORPUS)
+    assert (len(asked), len(again)) == (1, 0)
+    assert first == second

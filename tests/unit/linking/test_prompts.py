@@ -1,0 +1,196 @@
+"""Prompts of LLM linking: their guidance, the examples in them, and their version."""
+
+import json
+import re
+import shutil
+
+import jsonschema
+import pytest
+
+from abcdlink.corpus import Document, Sentence
+from abcdlink.corpus.io import read_corpus
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.linking.examples import refuse_known_examples
+from abcdlink.linking.linker import Piece
+from abcdlink.linking.linkers import linker_for
+from abcdlink.linking.prompts import Prompts, prompts_of
+from abcdlink.linking.records import Approach, ApproachKind, Setup
+from abcdlink.llm import LLM
+from tests.helpers.linking import SETUPS, A, B, approach, corpus_of, document
+
+DOMAINS = ("news", "reviews")
+MODES = (1, 2, 3, 4)
+every_prompt = pytest.mark.parametrize(
+    ("name", "setup", "mode"), [(name, setup, mode) for name in DOMAINS for setup in SETUPS for mode in MODES]
+)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(find_domain("news").folder, tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def question(name, setup, mode, a=A, b=B, ids=("b1", "b2")):
+    linker = linker_for(find_domain(name), LLM(), approach(setup, mode))
+    piece = Piece(a.sentences[0].id, ids[:1] if setup is Setup.PAIRWISE else ids, window=tuple(b.position))
+    return linker, linker.question(piece, a, b)
+
+
+@every_prompt
+def test_every_example_answer_fits_the_schema_of_its_set_up(name, setup, mode):
+    linker, asked = question(name, setup, mode)
+    system = asked.messages[0].content
+    form = [json.loads(line) for line in system.splitlines() if line.startswith("{")]
+    assert len(form) == 1
+    blocks = [part for part in system.split("\n\n") if "\nAnswer: " in part]
+    assert bool(blocks) == (mode in (2, 4))
+    answers = [(form[0], re.findall(r"\[(x\d)\]", system.split("{")[0]))]
+    for block in blocks:
+        given, answer = re.fullmatch(
+            r"(Source sentence: .*?)\nAnswer: (\{[^\n]*\})(?:\n\([^\n]*\))*", block, re.DOTALL
+        ).groups()
+        answers.append((json.loads(answer), re.findall(r"^\[(x\d+)\] ", given, re.MULTILINE)))
+    for answer, ids in answers:
+        assert ids or setup is Setup.PAIRWISE
+        jsonschema.validate(answer, json_schema := _schema_for(linker, ids))
+        assert list(answer) == json_schema["required"]
+    assert set(asked.json_schema) == set(_schema_for(linker, ["b1"]))
+
+
+def _schema_for(linker, ids):
+    """Return the schema that a real question about targets of these ids has."""
+    target = Document(id="b", sentences=tuple(Sentence(id=i, text="t") for i in ids or ["b1"]))
+    return linker.question(Piece("a0", tuple(ids or ["b1"]), window=tuple(target.position)), A, target).json_schema
+
+
+@every_prompt
+def test_the_answers_of_the_examples_are_those_of_the_domain(name, setup, mode):
+    domain = find_domain(name)
+    system = question(name, setup, mode)[1].messages[0].content
+    links = re.findall(r"true|false", "".join(re.findall(r"^Answer: (.*)$", system, re.MULTILINE)))
+    assert sorted(links) == (sorted(json.dumps(e.link) for e in domain.examples) if mode in (2, 4) else [])
+    for example in domain.examples if mode in (2, 4) else ():
+        block = next(part for part in system.split("\n\n") if example.source in part and example.target in part)
+        answer = json.loads(re.search(r"^Answer: (.*)$", block, re.MULTILINE)[1])
+        key = (
+            "related"
+            if setup is Setup.PAIRWISE
+            else re.search(rf"^\[(x\d+)\] {re.escape(example.target)}$", block, re.MULTILINE)[1]
+        )
+        assert answer[key] is example.link
+
+
+@every_prompt
+def test_the_prompt_mode_chooses_the_guidance(name, setup, mode):
+    domain = find_domain(name)
+    system = question(name, setup, mode)[1].messages[0].content
+    assert (domain.link_description in system) == (mode in (3, 4))
+    assert (domain.examples[0].target in system) == (mode in (2, 4))
+    assert domain.settings.question in system
+
+
+@pytest.mark.parametrize("setup", [Setup.LISTWISE, Setup.ALONE])
+def test_the_ids_of_the_examples_are_never_those_of_a_document(setup):
+    x = Document(id="x", sentences=tuple(Sentence(id=f"x{i}", text=f"text {i}") for i in range(9)))
+    xx = Document(id="xx", sentences=(Sentence(id="xx1", text="text"),))
+    for source, target, expected in ((A, B, "x1"), (A, x, "xx1"), (x, B, "xx1"), (xx, x, "xxx1")):
+        system = question("news", setup, 4, source, target, tuple(target.position)[:2])[1].messages[0].content
+        ids = set(re.findall(r"^\[(\w+)\] ", system, re.MULTILINE))
+        assert expected in ids
+        assert not ids & {*source.position, *target.position}
+
+
+def test_examples_are_in_no_order_of_right_and_wrong():
+    system = question("news", Setup.LISTWISE, 4)[1].messages[0].content
+    first = [line.split(",")[0] for line in system.splitlines() if line.startswith("Answer: ")]
+    assert len({line.rpartition(" ")[2] for line in first}) == 2
+
+
+def version(folder, setup=Setup.LISTWISE, mode=4):
+    return Prompts(find_domain(str(folder)), setup, mode).hash
+
+
+def test_the_version_differs_between_domains_set_ups_and_modes_and_stays_otherwise():
+    versions = {Prompts(find_domain(name), setup, mode).hash for name in DOMAINS for setup in SETUPS for mode in MODES}
+    assert len(versions) == 24
+    assert all(re.fullmatch("[0-9a-f]{12}", one) for one in versions)
+    assert versions == {prompts_of(find_domain(n), approach(s, m)).hash for n in DOMAINS for s in SETUPS for m in MODES}
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "modes"),
+    [
+        ("link_description.md", ("A sentence", "One sentence"), {3, 4}),
+        ("examples.jsonl", ("340 people", "341 people"), {2, 4}),
+        ("domain.toml", ("Does the candidate sentence tell", "Does it tell"), {1, 2, 3, 4}),
+        ("domain.toml", ('source_name = "news report"', 'source_name = "report"'), {1, 2, 3, 4}),
+        ("domain.toml", ("overlap = 2", "overlap = 3"), set()),
+        ("guidelines.md", ("Document A", "Text A"), set()),
+    ],
+)
+@pytest.mark.parametrize("setup", SETUPS)
+def test_the_version_changes_with_what_reaches_the_model_and_only_with_that(copy, setup, file, change, modes):
+    before = {mode: version(copy, setup, mode) for mode in MODES}
+    text = (copy / file).read_text(encoding="utf-8")
+    assert change[0] in text
+    (copy / file).write_text(text.replace(*change), encoding="utf-8")
+    assert {mode for mode in MODES if version(copy, setup, mode) != before[mode]} == modes
+
+
+def test_the_version_changes_with_a_template_and_what_it_includes_but_not_with_a_comment(copy):
+    before = version(copy)
+    shipped = find_domain("news").folder.parent / "shared"
+    for name in ("listwise_system.j2", "listwise_question.j2", "link_documents.j2", "link_examples.j2"):
+        text = (shipped / name).read_text(encoding="utf-8")
+        (copy / name).write_text("{# mine #}\n" + text, encoding="utf-8")
+        assert version(copy) == before, name
+        (copy / name).write_text(text + "\n{% if domain.name == 'rare' %}rare{% endif %}", encoding="utf-8")
+        assert version(copy) != before, name
+        (copy / name).unlink()
+    (copy / "pairwise_system.j2").write_text("other", encoding="utf-8")
+    assert version(copy) == before
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_shipped_examples_are_not_in_the_shipped_samples(name):
+    domain = find_domain(name)
+    refuse_known_examples(domain, approach(mode=4), read_corpus(domain.sample_folder), "sample")
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize("part", ["source", "target"])
+def test_an_example_that_is_a_sentence_under_decision_is_refused_by_name(setup, part):
+    domain = find_domain("news")
+    text = getattr(domain.examples[2], part)
+    known = Document(
+        id="doc-7", sentences=(Sentence(id="s0", text="Else."), Sentence(id="s1", text=f" {text.upper()}\n"))
+    )
+    corpus = corpus_of(A, B).model_copy(update={"documents": {"a": A, "b": known}})
+    for mode in (2, 4):
+        with pytest.raises(InputError, match=r"examples\.jsonl, example \d") as refused:
+            refuse_known_examples(domain, approach(setup, mode), corpus, "run/synthetic/documents.jsonl")
+        for named in ("'s1'", "'doc-7'", "run/synthetic/documents.jsonl"):
+            assert named in str(refused.value)
+    for mode in (1, 3):
+        refuse_known_examples(domain, approach(setup, mode), corpus, "x")
+
+
+def test_an_unused_document_and_a_very_short_sentence_give_nothing_away(copy):
+    domain = find_domain("news")
+    text = domain.examples[0].source
+    extra = Document(id="extra", sentences=(Sentence(id="0", text=text),))
+    refuse_known_examples(
+        domain, approach(), corpus_of(A, B).model_copy(update={"documents": {"a": A, "b": B, "e": extra}}), "x"
+    )
+    (copy / "examples.jsonl").write_text(
+        '{"source": "a says 1.", "target": "b says 2.", "link": true}\n', encoding="utf-8"
+    )
+    refuse_known_examples(find_domain(str(copy)), approach(), corpus_of(document("a", 3), document("b", 3)), "x")
+
+
+def test_a_retriever_has_no_prompts():
+    retriever = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=3)
+    with pytest.raises(InputError, match="'bm25@3' asks no LLM"):
+        linker_for(find_domain("news"), LLM(), retriever)

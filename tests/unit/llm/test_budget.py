@@ -1,0 +1,181 @@
+"""A run never spends more than it may, whoever spends: threads, stages, other processes."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from abcdlink.errors import BudgetError, InputError
+from abcdlink.llm import LLM
+from abcdlink.llm.purse import Purse, Sum
+from abcdlink.llm.records import Usage
+from abcdlink.settings import Settings
+from tests.helpers.asking import YES_NO, question
+from tests.helpers.fake_llm import FakeLLM, Response, hangs_up, says
+
+PRICES = {"llm_price_prompt": 10.0, "llm_price_completion": 100.0}
+USED = 110
+"""Tokens of one answer of the fake server: 100 + 10."""
+
+
+def ask_until_stopped(llm: LLM, count: int = 30) -> str:
+    with pytest.raises(BudgetError) as stopped:
+        llm.ask_many([question(str(number), max_tokens=20) for number in range(count)])
+    return str(stopped.value)
+
+
+def used_by(server: FakeLLM) -> int:
+    """What the server counted: real questions 110 tokens each, small ones too."""
+    return USED * (len(server.questions) + len(server.probes))
+
+
+def purse(home, account="run", **limits) -> Purse:
+    return Purse(Settings(_env_file=None, home=home, **limits), account)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_run_stops_before_its_tokens_are_exceeded_and_goes_on_with_more(isolated_home, concurrency):
+    with FakeLLM(says(YES_NO)) as server:
+        settings = server.settings(isolated_home, llm_concurrency=concurrency, llm_budget_tokens=2000)
+        said = ask_until_stopped(LLM(settings, account="run"))
+        most = LLM(settings).endpoint.most(LLM(settings).content(question(max_tokens=20))).tokens
+        assert 2000 - most - 2 * USED < used_by(server) <= 2000, "all that the limit allows is used"
+        first = len(server.questions)
+        more = LLM(server.settings(isolated_home, llm_budget_tokens=30_000), account="run")
+        answers = more.ask_many([question(str(number), max_tokens=20) for number in range(30)])
+    assert all(answer.outcome.answered for answer in answers)
+    assert sum(answer.from_cache for answer in answers) == first
+    assert len(server.questions) == 30
+    assert "of 2000 tokens used" in said
+    assert "ABCDLINK_LLM_BUDGET_TOKENS" in said
+
+
+def test_a_run_stops_before_its_money_is_exceeded(isolated_home):
+    limit = 0.04
+    with FakeLLM(says(YES_NO)) as server:
+        llm = LLM(server.settings(isolated_home, llm_budget=limit, **PRICES))
+        said = ask_until_stopped(llm)
+    cost = (100 * 10 + 10 * 100) / 1e6
+    spent = sum(llm.spent.values(), Usage())
+    assert spent.calls == len(server.questions) + len(server.probes)
+    assert spent.cost == pytest.approx(cost * spent.calls)
+    assert 0.85 * limit < spent.cost <= limit
+    assert f"of {limit} spent" in said
+    assert "ABCDLINK_LLM_BUDGET" in said
+
+
+def test_what_was_answered_before_costs_nothing(isolated_home):
+    with FakeLLM(says(YES_NO)) as server:
+        LLM(server.settings(isolated_home)).ask_many([question(text) for text in "abc"])
+        poor = LLM(server.settings(isolated_home, llm_budget_tokens=1))
+        assert all(answer.from_cache for answer in poor.ask_many([question(text) for text in "abc"]))
+        with pytest.raises(BudgetError):
+            poor.ask(question("d"))
+    assert len(server.questions) == 3
+
+
+def test_the_stages_of_a_run_share_its_budget_and_other_runs_have_their_own(isolated_home):
+    with FakeLLM(says(YES_NO)) as server:
+        settings = server.settings(isolated_home, llm_budget_tokens=1500)
+        ask_until_stopped(LLM(settings, account="run"))
+        for account, is_left in (("run", False), ("other", True), ("", True)):
+            llm = LLM(settings, account=account)
+            if is_left:
+                llm.ask(question(f"for {account}", max_tokens=20))
+            else:
+                with pytest.raises(BudgetError):
+                    llm.ask(question(f"for {account}", max_tokens=20))
+
+
+def test_what_was_spent_before_there_was_a_limit_counts(isolated_home):
+    with FakeLLM(says(YES_NO)) as server:
+        LLM(server.settings(isolated_home), account="run").ask_many([question(text) for text in "abcde"])
+        with pytest.raises(BudgetError):
+            LLM(server.settings(isolated_home, llm_budget_tokens=600), account="run").ask(question("f"))
+
+
+def test_a_limit_in_money_needs_prices(isolated_home):
+    with pytest.raises(InputError) as wrong:
+        LLM(Settings(_env_file=None, home=isolated_home, llm_budget=1.0))
+    assert "ABCDLINK_LLM_PRICE_PROMPT" in wrong.value.mend
+
+
+@pytest.mark.parametrize(
+    ("script", "timeout", "charged"),
+    [
+        ((says(YES_NO),), 10, "used"),
+        ((hangs_up(), says(YES_NO)), 10, "used"),
+        ((Response(500), says(YES_NO)), 10, "used"),
+        ((says(YES_NO, delay=1.5), says(YES_NO)), 0.7, "most and used"),
+        ((Response(200, json.dumps({**json.loads(says(YES_NO).body), "usage": None}).encode()),), 10, "most"),
+    ],
+)
+def test_what_nobody_counted_is_charged_as_if_it_were_the_most(isolated_home, script, timeout, charged):
+    with FakeLLM(*script) as server:
+        llm = LLM(server.settings(isolated_home, llm_timeout=timeout), account="run", sleep=lambda _: None)
+        llm.ask(question("first"))
+        most = llm.endpoint.most(llm.content(question("first"))).tokens
+    spent, held = llm.purse.sums()
+    assert spent.tokens - USED == {"used": USED, "most": most, "most and used": most + USED}[charged]
+    assert held == (0, 0)
+
+
+def test_what_a_killed_process_had_under_way_stays_held_back(isolated_home):
+    assert purse(isolated_home).hold("its call", Sum(900, 0.0))
+    assert not purse(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
+    purse(isolated_home).settle("its call", Sum(100, 0.0))
+    assert purse(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
+
+
+def test_what_is_settled_twice_is_booked_once(isolated_home):
+    ours = purse(isolated_home)
+    ours.hold("call", Sum(10, 1.0))
+    for _ in range(2):
+        ours.settle("call", Sum(7, 0.5))
+    assert ours.sums() == (Sum(7, 0.5), Sum(0, 0.0))
+
+
+def test_processes_that_spend_at_once_stay_below_the_limit_together(isolated_home):
+    booked, stopped = [], []
+
+    def spend():
+        own = purse(isolated_home, llm_budget_tokens=500)
+        try:
+            while True:
+                with own.call(Sum(20, 0.0)) as hold:
+                    hold.used = Sum(15, 0.0)
+                booked.append(15)
+        except BudgetError as error:
+            stopped.append(error)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(stopped) == 4
+    assert purse(isolated_home).sums()[0].tokens == sum(booked)
+    assert 500 - 4 * 20 < sum(booked) <= 500
+
+
+def test_a_call_waits_for_those_under_way_rather_than_giving_up(isolated_home):
+    own = purse(isolated_home, llm_budget_tokens=100)
+    order, first_is_in = [], threading.Event()
+
+    def first():
+        with own.call(Sum(80, 0.0)) as hold:
+            first_is_in.set()
+            waiting.wait(0.2)
+            order.append("first")
+            hold.used = Sum(10, 0.0)
+
+    waiting = threading.Event()
+    thread = threading.Thread(target=first)
+    thread.start()
+    first_is_in.wait(10)
+    with own.call(Sum(80, 0.0)):
+        order.append("second")
+    thread.join(10)
+    assert order == ["first", "second"]

@@ -1,0 +1,237 @@
+"""Nothing is paid twice, nothing half is kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from abcdlink.llm import LLM, Answer, Message, Outcome, Question
+from abcdlink.llm.cache import AnswerCache, content_key
+from tests.helpers.fake_llm import MODEL, FakeLLM, error, says
+
+SCHEMA = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
+
+ASK_MANY = """
+import sys
+from pathlib import Path
+from abcdlink.llm import LLM, Message, Question
+from abcdlink.settings import Settings
+url, model, home, count = sys.argv[1:]
+schema = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
+llm = LLM(Settings(_env_file=None, llm_base_url=url, llm_model=model, home=Path(home), llm_concurrency=2))
+questions = [
+    Question(messages=(Message(role="user", content=str(n)),), json_schema=schema, stage="s") for n in range(int(count))
+]
+answers = llm.ask_many(questions)
+sys.stdout.write(f"{sum(a.from_cache for a in answers)} {sum(a.value is not None for a in answers)}")
+"""
+
+WRITE_FOR_EVER = """
+import sys
+from pathlib import Path
+from abcdlink.llm.cache import AnswerCache, content_key
+from abcdlink.llm import Answer, Outcome
+cache = AnswerCache(Path(sys.argv[1]))
+for number in range(10**9):
+    cache.put(content_key({"n": number % 5}), Answer(outcome=Outcome.OK, raw="x" * 3_000_000))
+"""
+
+
+def question(text="Are they?", **changed) -> Question:
+    values = {"messages": (Message(role="user", content=text),), "json_schema": SCHEMA, "stage": "link"}
+    return Question(**{**values, **changed})
+
+
+def cached_files(home: Path) -> list[Path]:
+    return sorted((home / "cache" / "llm").glob("??/*.json"))
+
+
+def run(server: FakeLLM, home: Path, count: int) -> subprocess.Popen:
+    command = [sys.executable, "-c", ASK_MANY, server.base_url, MODEL, str(home), str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+ASK_IN_PAIRS = """
+import sys
+from pathlib import Path
+from abcdlink.llm import LLM, Message, Question
+from abcdlink.settings import Settings
+url, model, home, stop = sys.argv[1:]
+schema = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
+llm = LLM(Settings(_env_file=None, llm_base_url=url, llm_model=model, home=Path(home), llm_concurrency=2))
+for pair in range(5):
+    texts = [f"{pair}-{n}" for n in range(4)]
+    questions = [Question(messages=(Message(role="user", content=t),), json_schema=schema, stage="s") for t in texts]
+    print([(answer.outcome.value, answer.value) for answer in llm.ask_many(questions)], flush=True)
+    if pair == int(stop):
+        sys.stdin.readline()
+"""
+
+
+def ask_in_pairs(server: FakeLLM, home: Path, stop: int = -1) -> subprocess.Popen:
+    command = [sys.executable, "-c", ASK_IN_PAIRS, server.base_url, MODEL, str(home), str(stop)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_stage_killed_in_its_middle_asks_nothing_twice_and_ends_as_an_undisturbed_one(tmp_path):
+    def respond(request):
+        return says('{"related": true}' if request.prompt.endswith(("1", "2")) else '{"related": false,}')
+
+    with FakeLLM(respond) as server:
+        process = ask_in_pairs(server, tmp_path / "killed", stop=2)
+        before = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert len(server.questions) == 12
+        resumed = ask_in_pairs(server, tmp_path / "killed").communicate()[0]
+        log = Counter(request.prompt for request in server.requests if request.method == "POST")
+        undisturbed = ask_in_pairs(server, tmp_path / "other").communicate()[0]
+    assert set(log.values()) == {1}, "some question was asked twice"
+    assert len(log) == 20 + 1, "the questions, and the small one about the server's abilities"
+    assert resumed == undisturbed
+    assert resumed.startswith("".join(before))
+
+
+def wait_until(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)
+
+
+def test_a_second_process_asks_nothing(isolated_home):
+    with FakeLLM() as server:
+        first = LLM(server.settings(isolated_home)).ask_many([question(str(n)) for n in range(4)])
+        assert run(server, isolated_home, 4).communicate()[0] == "4 4"
+        assert len(server.questions) == 4
+    assert len(cached_files(isolated_home)) == 4
+    assert not any(answer.from_cache for answer in first)
+
+
+def test_a_killed_process_pays_again_only_for_what_was_under_way(isolated_home):
+    with FakeLLM(says('{"related": true}', delay=0.03)) as server:
+        process = run(server, isolated_home, 50)
+        wait_until(lambda: len(server.questions) > 6)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert 4 <= len(cached_files(isolated_home)) < 50
+        answers = LLM(server.settings(isolated_home)).ask_many([question(str(n)) for n in range(50)])
+    assert all(answer.value for answer in answers)
+    asked = Counter(request.prompt for request in server.questions)
+    assert len(asked) == 50
+    assert sum(asked.values()) <= 50 + 2, "more was paid again than the two questions under way"
+
+
+def test_a_process_killed_while_it_writes_leaves_only_whole_files(tmp_path):
+    for seconds in (0.01, 0.08):
+        process = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path)])
+        wait_until(lambda: list(tmp_path.glob("??/*.json")))
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        files = list(tmp_path.glob("??/*.json"))
+        assert files
+        assert all(len(AnswerCache(tmp_path).get(path.stem).raw) == 3_000_000 for path in files)
+        for path in files:
+            path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("response", "outcome"),
+    [
+        (says('{"related": true}'), Outcome.OK),
+        (says('{"related": True}'), Outcome.REPAIRED),
+        (says("{}"), Outcome.MISSING_IDS),
+        (says("yes"), Outcome.INVALID),
+        (says(None, refusal="no"), Outcome.REFUSED),
+        (says("{", finish="length"), Outcome.TRUNCATED),
+        (error(400, code="context_length_exceeded"), Outcome.TOO_LONG),
+    ],
+)
+def test_every_final_outcome_is_kept_whole(isolated_home, response, outcome):
+    with FakeLLM(response) as server:
+        paid = LLM(server.settings(isolated_home)).ask(question())
+        asked = len(server.questions)
+        kept = LLM(server.settings(isolated_home)).ask(question())
+    assert paid.outcome is outcome
+    assert kept == paid.model_copy(update={"from_cache": True})
+    assert len(server.questions) == asked
+
+
+def test_a_failure_is_asked_again(isolated_home):
+    with FakeLLM(error(400), says('{"related": true}')) as server:
+        llm = LLM(server.settings(isolated_home))
+        assert llm.ask(question()).outcome is Outcome.FAILED
+        assert cached_files(isolated_home) == []
+        assert llm.ask(question()).outcome is Outcome.OK
+
+
+def test_a_truncated_answer_whose_second_try_fails_is_asked_again_but_counted(isolated_home):
+    with FakeLLM(says("{", finish="length"), error(400)) as server:
+        llm = LLM(server.settings(isolated_home))
+        assert llm.ask(question()).outcome is Outcome.FAILED
+    assert llm.spent["link"].calls == 1
+    assert cached_files(isolated_home) == []
+
+
+def test_the_server_and_the_stage_are_no_part_of_the_question(isolated_home):
+    with FakeLLM() as server:
+        LLM(server.settings(isolated_home, llm_concurrency=1)).ask(question())
+    with FakeLLM() as other:
+        assert LLM(other.settings(isolated_home, llm_api_key="x", llm_timeout=3)).ask(question(stage="b")).from_cache
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings"),
+    [
+        (question("Other?"), {}),
+        (question(seed=99), {}),
+        (question(max_tokens=9), {}),
+        (question(json_schema={**SCHEMA, "additionalProperties": False}), {}),
+        (question(messages=(Message(role="system", content="Are they?"),)), {}),
+        (question(), {"llm_temperature": 0.9}),
+        (question(), {"llm_top_p": 0.5}),
+        (question(), {"llm_seed": 1}),
+        (question(), {"llm_model": "other"}),
+        (question(), {"llm_reasoning_effort": "low"}),
+        (question(), {"llm_extra": '{"top_k": 3}'}),
+        (question(), {"llm_answers": "text"}),
+        (question(probabilities=True), {}),
+    ],
+)
+def test_whatever_reaches_the_model_makes_another_question(isolated_home, asked, settings):
+    with FakeLLM(says('{"related": true}')) as server:
+        LLM(server.settings(isolated_home)).ask(question())
+        assert not LLM(server.settings(isolated_home, **settings)).ask(asked).from_cache
+    assert len(server.questions) == 2
+
+
+def test_the_order_of_the_properties_counts_as_the_model_sees_it():
+    assert content_key({"a": 1, "b": 2}) != content_key({"b": 2, "a": 1})
+
+
+def test_a_file_that_somebody_spoiled_is_said_and_asked_again(isolated_home, caplog):
+    with FakeLLM() as server:
+        llm = LLM(server.settings(isolated_home))
+        llm.ask(question())
+        (path,) = cached_files(isolated_home)
+        path.write_text('{"outcome": "ok", "val')
+        assert not llm.ask(question()).from_cache
+        assert llm.ask(question()).from_cache
+    assert str(path) in caplog.text
+
+
+def test_answers_are_readable_by_others_as_the_umask_says(tmp_path):
+    cache = AnswerCache(tmp_path)
+    cache.put("abc", Answer(outcome=Outcome.OK))
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (tmp_path / "ab" / "abc.json").stat().st_mode & 0o777 == 0o666 & ~umask

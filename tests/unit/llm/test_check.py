@@ -1,0 +1,69 @@
+"""The look at a server before it is used, and addresses."""
+
+from __future__ import annotations
+
+import pytest
+
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.llm import LLM, Outcome
+from abcdlink.settings import Settings
+from tests.helpers.asking import KEY, YES_NO, ask, dead_port
+from tests.helpers.fake_llm import FakeLLM, says
+
+
+def test_no_proxy_comes_between_this_machine_and_itself(isolated_home, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with FakeLLM(says(YES_NO)) as server:
+        assert ask(server, isolated_home).outcome is Outcome.OK
+
+
+def test_check_passes_where_the_model_is_served(isolated_home):
+    with FakeLLM() as server:
+        LLM(server.settings(isolated_home)).check()
+    assert len(server.requests) == 1
+
+
+def test_check_of_a_dead_endpoint_names_the_address_and_the_mend(isolated_home):
+    url = f"http://127.0.0.1:{dead_port()}/v1"
+    with pytest.raises(ServiceError) as dead:
+        LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home)).check()
+    assert url in dead.value.problem
+    assert "ABCDLINK_LLM_BASE_URL" in dead.value.mend
+
+
+def test_check_of_a_dead_embedded_server_says_how_to_start_it(isolated_home):
+    port = dead_port()
+    with pytest.raises(ServiceError) as dead:
+        LLM(Settings(_env_file=None, llm_port=port, home=isolated_home)).check()
+    assert f"http://127.0.0.1:{port}/v1" in dead.value.problem
+    assert "abcdlink up" in dead.value.mend
+
+
+def test_check_of_an_unknown_model_lists_those_served(isolated_home):
+    with FakeLLM(models=("a", "b")) as server, pytest.raises(ServiceError) as unknown:
+        LLM(server.settings(isolated_home)).check()
+    assert "'fake-model'" in unknown.value.problem
+    assert "a, b" in unknown.value.mend
+
+
+def test_check_of_a_wrong_key_names_the_setting(isolated_home):
+    with FakeLLM(key="right") as server, pytest.raises(ServiceError) as refused:
+        LLM(server.settings(isolated_home, llm_api_key=KEY)).check()
+    assert "ABCDLINK_LLM_API_KEY" in refused.value.mend
+
+
+def test_check_of_an_address_without_v1_says_so(isolated_home):
+    with FakeLLM() as server, pytest.raises(ServiceError) as wrong:
+        LLM(server.settings(isolated_home, llm_base_url=server.base_url + "/elsewhere/x?")).check()
+    assert "/v1" in wrong.value.mend
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "my server", "http://", "http://[::1", "http://u:pw@h:x/v1"])
+def test_an_address_that_is_none_is_said_at_once(isolated_home, url):
+    with pytest.raises(InputError) as wrong:
+        LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home))
+    assert "ABCDLINK_LLM_BASE_URL" in wrong.value.problem
+    assert "pw" not in str(wrong.value)

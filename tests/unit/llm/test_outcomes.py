@@ -1,0 +1,138 @@
+"""Every way in which an answer can go wrong ends in its outcome, and none of them in "no link"."""
+
+from __future__ import annotations
+
+import pytest
+
+from abcdlink.llm import LLM, Outcome
+from tests.helpers.asking import SCHEMA, question
+from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
+
+GOOD = {"11": True, "4": False}
+TABLE = [
+    # valid JSON by the schema
+    (says('{"11": true, "4": false}'), Outcome.OK, GOOD),
+    (says('{"4":false,"11":true}'), Outcome.OK, GOOD),
+    (says('\n\n  {\n\t"11" : true ,\r\n "4" : false }\n'), Outcome.OK, GOOD),
+    (says('{"\\u0031\\u0031": true, "4": false}'), Outcome.OK, GOOD),
+    # a harmless way of writing
+    (says('<think>The first.</think>{"11": true, "4": false}'), Outcome.REPAIRED, GOOD),
+    (says('The first.</think>\n{"11": true, "4": false}'), Outcome.REPAIRED, GOOD),
+    (says('<think>{"11": false, "4": true}</think>{"11": true, "4": false}'), Outcome.REPAIRED, GOOD),
+    (says('<think>a</think>b</think>{"11": true, "4": false}'), Outcome.REPAIRED, GOOD),
+    (says('```json\n{"11": true, "4": false}\n```'), Outcome.REPAIRED, GOOD),
+    (says('```\n{"11": true, "4": false}```'), Outcome.REPAIRED, GOOD),
+    (says('Here it is:\n```JSON\n{"11": true, "4": false}\n```\nDone.'), Outcome.REPAIRED, GOOD),
+    (says('{"11": true, "4": false,}'), Outcome.REPAIRED, GOOD),
+    (says("{'11': True, '4': False}"), Outcome.REPAIRED, GOOD),
+    (says("{11: True, 4: False}"), Outcome.REPAIRED, GOOD),
+    (says('{"11": True, "4": False}'), Outcome.REPAIRED, GOOD),
+    (says('{"11": true, "11": true, "4": false}'), Outcome.REPAIRED, GOOD),
+    (says('Answer: {"11": true, "4": false}.'), Outcome.REPAIRED, GOOD),
+    (says('\ufeff{"11": true, "4": false}'), Outcome.REPAIRED, GOOD),
+    # cut off
+    (says('{"11": true, "4": false}', finish="length"), Outcome.TRUNCATED, None),
+    (says('{"11": true, "4": fal'), Outcome.TRUNCATED, None),
+    (says('{"11": true, "4":'), Outcome.TRUNCATED, None),
+    (says('{"11": true, '), Outcome.TRUNCATED, None),
+    (says('{"11'), Outcome.TRUNCATED, None),
+    (says("{"), Outcome.TRUNCATED, None),
+    (says('```json\n{"11": true'), Outcome.TRUNCATED, None),
+    (says("<think>The first one says"), Outcome.TRUNCATED, None),
+    (says('<think>{"11": false, "4": false}'), Outcome.TRUNCATED, None),
+    (says("", finish="length"), Outcome.TRUNCATED, None),
+    # an offered id missing
+    (says('{"11": true}'), Outcome.MISSING_IDS, {"11": True}),
+    (says('{"4": false}'), Outcome.MISSING_IDS, {"4": False}),
+    (says("{}"), Outcome.MISSING_IDS, {}),
+    (says("```{'4': False}```"), Outcome.MISSING_IDS, {"4": False}),
+    # ids that were not offered, two values, two objects, other types
+    (says('{"11": true, "4": false, "99": true}'), Outcome.INVALID, GOOD),
+    (says('{"11": true, "5": false}'), Outcome.INVALID, {"11": True}),
+    (says('{"11": true, "11": false, "4": false}'), Outcome.INVALID, None),
+    (says('{"11": true, "4": false}{"11": true, "4": false}'), Outcome.INVALID, None),
+    (says('{"11": true}\n{"4": false}'), Outcome.INVALID, None),
+    (says('[{"11": true, "4": false}]'), Outcome.INVALID, None),
+    (says('{"11": "true", "4": "false"}'), Outcome.INVALID, None),
+    (says('{"11": 1, "4": 0}'), Outcome.INVALID, None),
+    (says('{"11": null, "4": null}'), Outcome.INVALID, None),
+    (says('{"11": "yes", "4": "no"}'), Outcome.INVALID, None),
+    (says('{"11": {"related": true}, "4": {"related": false}}'), Outcome.INVALID, None),
+    (says('{"links": ["11"]}'), Outcome.INVALID, {}),
+    (says('["11"]'), Outcome.INVALID, None),
+    (says("[]"), Outcome.INVALID, None),
+    (says("11"), Outcome.INVALID, None),
+    (says("true"), Outcome.INVALID, None),
+    (says("false"), Outcome.INVALID, None),
+    (says("null"), Outcome.INVALID, None),
+    (says("None"), Outcome.INVALID, None),
+    (says("No."), Outcome.INVALID, None),
+    (says("There are no links."), Outcome.INVALID, None),
+    (says("11: true, 4: false"), Outcome.INVALID, None),
+    (says("- 11: true\n- 4: false"), Outcome.INVALID, None),
+    (says("<answer><id>11</id></answer>"), Outcome.INVALID, None),
+    (says('{"11": true; "4": false}'), Outcome.INVALID, None),
+    (says('{"11" true, "4" false}'), Outcome.INVALID, None),
+    (says("{11: true, 4: fal}"), Outcome.INVALID, None),
+    (says('{"11": yes, "4": no}'), Outcome.INVALID, None),
+    (says('{"11": true "4": false}'), Outcome.INVALID, None),
+    (says('{"11": NaN, "4": false}'), Outcome.INVALID, None),
+    (says('{"11": true, "4": false} or {"11": false, "4": false}'), Outcome.INVALID, None),
+    (says("{{}}"), Outcome.INVALID, None),
+    (says("\x00\x01"), Outcome.INVALID, None),
+    (says("<think>hm</think>"), Outcome.INVALID, None),
+    # nothing said, by a filter or by the model
+    (says(""), Outcome.INVALID, None),
+    (says(None), Outcome.INVALID, None),
+    (says(None, finish="content_filter"), Outcome.REFUSED, None),
+    (says("", finish="content_filter"), Outcome.REFUSED, None),
+    (says('{"11": false, "4": false}', finish="content_filter"), Outcome.REFUSED, None),
+    (says(None, refusal="I cannot judge this."), Outcome.REFUSED, None),
+    (says("I'm sorry, but I can't help with that."), Outcome.REFUSED, None),
+    (says("As an AI, I do not judge papers."), Outcome.REFUSED, None),
+    # the server
+    (error(429), Outcome.FAILED, None),
+    (error(429, retry_after="1"), Outcome.FAILED, None),
+    (error(429, "You exceeded your current quota", code="insufficient_quota"), Outcome.FAILED, None),
+    (error(500), Outcome.FAILED, None),
+    (error(503, "Loading model"), Outcome.FAILED, None),
+    (error(529, "Overloaded"), Outcome.FAILED, None),
+    (error(400), Outcome.FAILED, None),
+    (error(401), Outcome.FAILED, None),
+    (error(404), Outcome.FAILED, None),
+    (hangs_up(), Outcome.FAILED, None),
+    (Response(200, b"<html>", content_type="text/html"), Outcome.FAILED, None),
+    (Response(200, b"null"), Outcome.FAILED, None),
+    (Response(200, b"[]"), Outcome.FAILED, None),
+    (Response(200, b"{}"), Outcome.FAILED, None),
+    (Response(200, b'{"choices": null}'), Outcome.FAILED, None),
+    (Response(200, b'{"choices": [{}]}'), Outcome.FAILED, None),
+    (Response(200, b'{"error": {"message": "broken"}}'), Outcome.FAILED, None),
+    (error(400, "x", code="context_length_exceeded"), Outcome.TOO_LONG, None),
+    (error(400, "This model's maximum context length is 4096 tokens."), Outcome.TOO_LONG, None),
+    (error(413), Outcome.TOO_LONG, None),
+]
+
+
+@pytest.fixture(scope="module")
+def llm(tmp_path_factory):
+    """One server that answers question n with row n of the table."""
+    with FakeLLM(lambda request: TABLE[int(request.prompt)][0]) as server:
+        yield LLM(server.settings(tmp_path_factory.mktemp("home")), sleep=lambda _: None)
+
+
+@pytest.mark.parametrize("row", range(len(TABLE)))
+def test_it_ends_in_its_outcome_and_never_in_no_link(llm, row):
+    _, outcome, value = TABLE[row]
+    answer = llm.ask(question(str(row)))
+    assert (answer.outcome, answer.value) == (outcome, value)
+    assert answer.outcome.answered == (outcome in (Outcome.OK, Outcome.REPAIRED))
+    assert bool(answer.detail) != answer.outcome.answered
+    if not answer.outcome.answered and outcome is not Outcome.INVALID:
+        assert set(answer.value or {}) < set(SCHEMA["properties"]), "something was answered that nobody said"
+
+
+def test_the_table_has_every_outcome_and_enough_malformed_texts():
+    assert {outcome for _, outcome, _ in TABLE} == set(Outcome)
+    texts = [case for case in TABLE if case[1] not in (Outcome.OK, Outcome.FAILED, Outcome.TOO_LONG)]
+    assert len(texts) >= 40

@@ -1,0 +1,93 @@
+"""Patience: what is waited for, how long, and how many requests are under way meanwhile."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from abcdlink.llm import LLM, Outcome
+from tests.helpers.asking import YES_NO, Waits, ask, question
+from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
+
+
+def test_too_many_requests_waits_as_long_as_the_server_says(isolated_home):
+    waits = Waits()
+    with FakeLLM(error(429, retry_after="0.5"), error(429, retry_after="7"), says(YES_NO)) as server:
+        assert ask(server, isolated_home, waits).outcome is Outcome.OK
+    assert waits == [pytest.approx(0.5, abs=0.1), pytest.approx(7, abs=0.1)]
+
+
+def test_retry_after_may_be_a_date(isolated_home):
+    waits = Waits()
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    with FakeLLM(error(503, retry_after=date), says(YES_NO)) as server:
+        assert ask(server, isolated_home, waits).outcome is Outcome.OK
+    assert len(waits) == 1
+    assert 50 < waits[0] <= 60
+
+
+def test_a_server_that_wants_hours_of_patience_is_given_up(isolated_home):
+    waits = Waits()
+    with FakeLLM(error(429, retry_after="7200")) as server:
+        assert ask(server, isolated_home, waits).outcome is Outcome.FAILED
+    assert waits == []
+
+
+def test_an_empty_purse_is_no_reason_to_wait(isolated_home):
+    with FakeLLM(error(429, "You exceeded your quota", code="insufficient_quota")) as server:
+        assert ask(server, isolated_home).outcome is Outcome.FAILED
+    assert len(server.questions) == 1
+
+
+@pytest.mark.parametrize("trouble", [error(429), error(500), error(503, "Loading model"), error(408), hangs_up()])
+def test_passing_trouble_is_waited_out_with_longer_and_longer_waits(isolated_home, trouble):
+    waits = Waits()
+    with FakeLLM(trouble, trouble, trouble, says(YES_NO)) as server:
+        assert ask(server, isolated_home, waits).outcome is Outcome.OK
+    assert [int(seconds) for seconds in waits] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(("trouble", "attempts"), [(error(429), 20), (error(502), 6), (hangs_up(), 6)])
+def test_trouble_that_stays_ends_as_failed_after_some_attempts(isolated_home, trouble, attempts):
+    with FakeLLM(trouble) as server:
+        answer = ask(server, isolated_home)
+    assert (answer.outcome, answer.value) == (Outcome.FAILED, None)
+    assert server.base_url in answer.detail
+    assert len(server.questions) == attempts
+
+
+def test_a_server_that_is_too_slow_is_tried_again(isolated_home):
+    with FakeLLM(says(YES_NO, delay=0.6), says(YES_NO)) as server:
+        answer = ask(server, isolated_home, llm_timeout=0.3)
+    assert answer.outcome is Outcome.OK
+    assert len(server.questions) == 2
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        error(400, "unknown parameter"),
+        error(401),
+        error(404),
+        Response(200, b"<html>hello</html>", content_type="text/html"),
+        Response(200, b"{half"),
+        Response(200, b'{"choices": []}'),
+    ],
+)
+def test_what_cannot_pass_fails_at_once(isolated_home, response):
+    with FakeLLM(response) as server:
+        answer = ask(server, isolated_home)
+    assert answer.outcome is Outcome.FAILED
+    assert answer.detail
+    assert len(server.questions) == 1
+
+
+def test_a_dead_server_costs_the_full_patience_only_once(isolated_home):
+    waits = Waits()
+    with FakeLLM(*[hangs_up()] * 8, says(YES_NO)) as server:
+        llm = LLM(server.settings(isolated_home), sleep=waits)
+        outcomes = [llm.ask(question(f"number {n}")).outcome for n in range(4)]
+    assert outcomes == [Outcome.FAILED] * 3 + [Outcome.OK]
+    assert len(waits) == 5

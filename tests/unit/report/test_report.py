@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from abcdlink.agreement import agreement, details
+from abcdlink.folders import LocalFolder
+from abcdlink.judgments import Annotator, Judgment, Label
+from abcdlink.report import write_report
+from abcdlink.report.pictures import as_image
+from abcdlink.report.pictures.of_benchmark import Series, by_cutoff
+from abcdlink.store import Store
+from tests.helpers.example_benchmark import benchmark
+from tests.helpers.example_run import annotate, generate, make_pools, take_in
+
+SECTIONS = [
+    "glance",
+    "generated",
+    "benchmark",
+    "shortlist",
+    "errors",
+    "candidates",
+    "acceptance",
+    "agreement",
+    "disagreements",
+]
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags, ids, links and visible text of a page; fails on tags that do not close."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.said: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), f"an event handler: {name}"
+            if name == "id" and tag == "section":
+                self.ids.append(value or "")
+            if name in ("href", "src", "xlink:href"):
+                self.targets.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.said.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.said).split())
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Store:
+    return Store(LocalFolder(tmp_path / "run"), "run")
+
+
+def page_of(store: Store) -> Page:
+    return Page(Path(write_report(store)).read_text(encoding="utf-8"))
+
+
+def test_complete_run(finished: Store, complete: str):
+    page = Page(complete)
+    assert "Not there yet" not in page.text
+    result = agreement(finished.read_records("judgments.jsonl", Judgment))
+    assert f"{result.kappa:.2f}" in page.text
+    for one in result.acceptance.values():
+        assert f"{100 * one.rate:.1f} %" in page.text
+    for name in (
+        "hybrid@3",
+        "hybrid@7+llm-listwise-4",
+        "best F1 of all retrievers",
+        "Left out: learned-logistic: nothing could be fitted: 6 pairs are too few.",
+        "61 24,310 20,001 2,112",
+        "natural pairs 12 2,000",
+    ):
+        assert name in page.text
+
+
+def test_every_entry_of_the_contents_leads_to_its_section(complete: str):
+    page = Page(complete)
+    inner = [target[1:] for target in page.targets if target.startswith("#")]
+    assert set(SECTIONS) <= set(page.ids)
+    assert set(page.ids) <= set(inner)
+
+
+def test_page_is_one_file_without_scripts_and_texts_are_escaped(complete: str):
+    page = Page(complete)
+    assert not {"script", "img", "link", "iframe", "object"} & set(page.tags)
+    assert all(target.startswith("#") for target in page.targets)
+    assert "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*" in page.text
+
+
+def test_pictures_are_well_formed_and_have_alt_text_and_no_fixed_colours(complete: str):
+    pictures = re.findall(r"<svg.*?</svg>", complete, flags=re.DOTALL)
+    # Ours, so that there is nothing to fear from the parser.
+    labels = [ET.fromstring(picture.replace("<svg ", '<svg xmlns="x" ', 1)).get("aria-label") for picture in pictures]  # noqa: S314
+    starts = ["Acceptance rate by method", "Kappa by batch", "Learning curve", "Kappa within a batch"]
+    starts += ["Seconds within a batch", "F1 by cutoff", "Recall by cutoff", "F1 by prompt mode"]
+    assert [(label or "").split(".")[0] for label in labels] == starts
+    assert not re.search(r"(?:fill|stroke): ?#", "".join(pictures))
+
+
+def test_names_in_two_pictures_do_not_clash(complete: str):
+    clips = re.findall(r'<clipPath id="([^"]+)"', complete)
+    assert len(clips) == len(set(clips))
+
+
+def test_disagreements_show_both_sentences_and_what_each_said(finished: Store, complete: str):
+    page = Page(complete)
+    count = page.text.count("batch 1, method") + page.text.count("batch 2, method")
+    judgments = finished.read_records("judgments.jsonl", Judgment)
+    differing = sum(a.label is not b.label for a, b in zip(judgments[::2], judgments[1::2], strict=True))
+    assert count == differing
+    assert f"{differing} candidates on which annotators differ" in page.text
+
+
+def test_long_list_of_disagreements_is_cut_and_says_so(empty: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("abcdlink.report.page.MOST_LISTED", 3)
+    annotate(empty, make_pools(empty, take_in(empty)))
+    page = page_of(empty)
+    assert "The first 3 are listed" in page.text
+    assert page.text.count(", method ") == 3
+
+
+def test_simulated_annotators_and_embedded_model_are_said_plainly(complete: str):
+    page = Page(complete)
+    assert "The annotators were simulated." in page.text
+    assert "Its link decisions are at chance" in page.text
+
+
+def test_people_and_a_real_model_raise_no_banner(empty: Store):
+    corpus = take_in(empty)
+    generate(empty, model="a-real-model")
+    annotate(empty, make_pools(empty, corpus))
+    people = [Annotator(annotator=f"annotator-{n}", account=f"p{n}@example.org", simulated=False) for n in (1, 2)]
+    empty.write_records("annotators.jsonl", people)
+    text = page_of(empty).text
+    assert "simulated" not in text
+    assert "at chance" not in text
+    assert "example.org" not in text  # accounts stay apart from judgments
+
+
+def test_empty_run_says_what_is_missing(empty: Store):
+    text = page_of(empty).text
+    for stage in ("generate", "benchmark", "candidates", "annotate"):
+        assert f"the stage {stage} of this run has not ended" in text
+    assert "No documents have been taken into this run yet" in text
+
+
+def test_run_grows_stage_by_stage(empty: Store):
+    corpus = take_in(empty)
+    missing = [page_of(empty).text.count("Not there yet")]
+    generate(empty)
+    missing.append(page_of(empty).text.count("Not there yet"))
+    benchmark(empty)
+    missing.append(page_of(empty).text.count("Not there yet"))
+    judgments = make_pools(empty, corpus)
+    missing.append(page_of(empty).text.count("Not there yet"))
+    annotate(empty, judgments, batches=(1,))
+    last = page_of(empty).text
+    missing.append(last.count("Not there yet"))
+    assert missing == [8, 7, 4, 3, 0]
+    assert "batch 2 " not in last.partition("Kappa by batch")[2].partition("Disagreements")[0]
+    assert "No judgments of batch 2 were pulled yet" in last
+
+
+def agreement_part(store: Store) -> str:
+    return (
+        Path(write_report(store))
+        .read_text(encoding="utf-8")
+        .partition('<section id="agreement">')[2]
+        .partition("</section>")[0]
+    )
+
+
+def test_agreement_by_pair_of_annotators_document_time_and_early_stop(finished: Store, complete: str):
+    page = Page(complete)
+    judgments = finished.read_records("judgments.jsonl", Judgment)
+    found = details(judgments)
+    change, kappa = found.differences[0].kappa, found.needed[0]
+    assert change.value is not None
+    assert f"batch 2 minus batch 1 104 and 115 {change.value:+.2f}" in page.text
+    assert f"kappa 6 219 {kappa.value:.2f}" in page.text
+    assert f"{kappa.more:,}" in page.text
+    assert "annotator-1 and annotator-2 219" in page.text
+    for line in found.times.words:
+        assert line in page.text
+    for pair, one in found.documents.items():
+        assert f"{pair} {one.judged} {one.kappa:.2f}" in page.text
+    assert "as they appear, since times are missing" in page.text
+
+
+def test_three_annotators_who_note_when(empty: Store):
+    judgments = make_pools(empty, take_in(empty))
+    third = [
+        j.model_copy(update={"annotator": "annotator-3", "label": Label.LINK if n % 3 else j.label})
+        for n, j in enumerate(judgments[::2])
+    ]
+    start = datetime(2026, 5, 4, 9, tzinfo=UTC)
+    timed = [
+        j.model_copy(update={"submitted": start + timedelta(minutes=n), "seconds": 9_000.0 if n == 7 else 30.0})
+        for n, j in enumerate(judgments + third)
+    ]
+    annotate(empty, timed)
+    text = page_of(empty).text
+    assert "Fleiss' kappa" in text
+    assert "Krippendorff's alpha" in text
+    assert "annotator-2 and annotator-3" in text
+    assert "Order of pairs: as submitted." in text
+    assert "9,000 s" in text
+
+
+@pytest.mark.parametrize("kept", [{"annotator-1"}, {"annotator-1", "annotator-2"}])
+def test_agreement_of_too_little_crashes_nothing(empty: Store, kept: set[str]):
+    judgments = [j for j in make_pools(empty, take_in(empty)) if j.annotator in kept]
+    few = [j.model_copy(update={"seconds": None}) for j in judgments if j.source == judgments[0].source][:2]
+    annotate(empty, few)
+    text = Page(agreement_part(empty)).text
+    assert "5 or more judged pairs are needed" in text
+    assert "No times are known." in text
+    assert "nan" not in text.lower().split()
+    assert "None" not in text
+
+
+def test_one_label_only_is_said(empty: Store):
+    corpus = take_in(empty)
+    judgments = [j.model_copy(update={"label": Label.LINK}) for j in make_pools(empty, corpus)]
+    annotate(empty, judgments)
+    text = page_of(empty).text
+    assert "undefined (one label only)" in text
+    assert "nan" not in text.lower().split()
+    assert "All annotators said the same of every candidate." in text
+
+
+def test_a_picture_can_be_shown_outside_the_page():
+    picture = by_cutoff("F1", [Series("bm25", {1: 0.4, 3: 0.5})])
+    head, _, data = as_image(picture).partition(",")
+    assert head == "data:image/svg+xml;base64"
+    svg = base64.b64decode(data).decode()
+    ET.fromstring(svg)  # noqa: S314
+    assert "var(--" not in svg
+    assert "#1668ad" in svg

@@ -1,0 +1,200 @@
+"""Retrievers with a model, on tiny random models: loading, and scores against plain computations."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from abcdlink.errors import InputError
+from abcdlink.retrieval import RETRIEVERS, get_retriever, models
+from abcdlink.settings import get_settings
+from flows.parameters import RetrieverName
+from tests.helpers.tiny_models import (
+    SOURCE,
+    TARGET,
+    WORDS,
+    close,
+    first,
+    hidden,
+    mean,
+    products,
+    scores,
+    tiny_bert,
+    unit,
+)
+
+
+@pytest.mark.parametrize("name", ["all-minilm-l6-v2", "all-mpnet-base-v2", "bge-m3"])
+def test_dense_scores_are_cosines(name, sentence_model, as_hub):
+    as_hub(name, hub=sentence_model)
+    retriever = get_retriever(name)
+    close(scores(retriever), products(*[lambda text: unit(mean(sentence_model, text))] * 2))
+    assert retriever.name == name
+
+
+def test_contriever_is_the_dot_product_of_mean_vectors_without_files_of_sentence_transformers(bert, as_hub):
+    as_hub("contriever", hub=bert)
+    close(scores(get_retriever("contriever")), products(*[lambda text: mean(bert, text)] * 2))
+
+
+def test_dragon_plus_has_two_encoders_and_takes_the_first_token(bert, tmp_path, as_hub):
+    other = tiny_bert(tmp_path / "other", "BertModel", seed=1)
+    as_hub("dragon-plus", hub=bert, target_hub=other)
+    close(
+        scores(get_retriever("dragon-plus")), products(lambda text: first(bert, text), lambda text: first(other, text))
+    )
+
+
+def test_sfr_mistral_has_an_instruction_before_source_sentences_only(sentence_model, as_hub):
+    as_hub("sfr-mistral", hub=sentence_model, instruction="query: ")
+    expected = products(
+        lambda text: unit(mean(sentence_model, "query: " + text)), lambda text: unit(mean(sentence_model, text))
+    )
+    close(scores(get_retriever("sfr-mistral")), expected)
+
+
+def test_any_model_is_used_as_its_own_files_say(sentence_model, tmp_path):
+    folder = shutil.copytree(sentence_model, tmp_path / "asymmetric")
+    path = folder / "config_sentence_transformers.json"
+    said = json.loads(path.read_text()) | {"similarity_fn_name": "dot", "prompts": {"query": "query:", "document": ""}}
+    path.write_text(json.dumps(said))
+    expected = products(lambda text: mean(folder, "query:" + text), lambda text: mean(folder, text))
+    close(scores(get_retriever(f"st:{folder}")), expected)
+    path.write_text(json.dumps(said | {"similarity_fn_name": "euclidean"}))
+    with pytest.raises(InputError, match="euclidean"):
+        get_retriever(f"st:{folder}")
+
+
+@pytest.mark.parametrize("name", ["splade-v3", "sparse:"])
+def test_splade_is_the_largest_logarithm_of_each_word_over_the_tokens(name, masked_model, as_hub):
+    if name.endswith(":"):
+        name += str(masked_model)
+    else:
+        as_hub(name, hub=masked_model)
+
+    def splade(text):
+        logits, _ = hidden(masked_model, text, "AutoModelForMaskedLM")
+        return np.log1p(np.maximum(logits, 0)).max(0)
+
+    close(scores(get_retriever(name)), products(splade, splade))
+
+
+def test_bge_m3_sparse_weighs_tokens_and_leaves_special_ones_out(bert, tmp_path, as_hub):
+    import torch
+
+    folder = shutil.copytree(bert, tmp_path / "m3")
+    torch.manual_seed(3)
+    linear = torch.nn.Linear(16, 1)
+    torch.nn.init.ones_(linear.bias)
+    torch.save(linear.state_dict(), folder / "sparse_linear.pt")
+    as_hub("bge-m3-sparse", hub=folder)
+
+    def weights(text):
+        vectors, tokens = hidden(folder, text)
+        vector = np.zeros(len(WORDS))
+        for token, weight in zip(tokens, linear(torch.tensor(vectors)).detach().numpy()[:, 0], strict=True):
+            if token >= WORDS.index("fire"):
+                vector[token] = max(vector[token], weight)
+        return vector
+
+    close(scores(get_retriever("bge-m3-sparse")), products(weights, weights))
+
+
+@pytest.mark.parametrize("name", ["bge-reranker-v2-m3", "ms-marco-minilm-l6-v2", "ce:"])
+def test_a_cross_encoder_reads_both_sentences_and_gives_logits(name, tmp_path, as_hub):
+    import torch
+    import transformers
+
+    folder = tiny_bert(tmp_path / "cross", "BertForSequenceClassification", num_labels=1)
+    if name.endswith(":"):
+        name += str(folder)
+    else:
+        as_hub(name, hub=folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        expected = [
+            [model(**tokenizer(one, other, return_tensors="pt")).logits.item() for other in TARGET.texts]
+            for one in SOURCE.texts
+        ]
+    close(scores(get_retriever(name)), expected)
+
+
+def test_a_classifier_with_several_labels_is_no_retriever(tmp_path):
+    folder = tiny_bert(tmp_path / "classes", "BertForSequenceClassification", num_labels=3)
+    with pytest.raises(InputError, match="gives 3 scores"):
+        get_retriever(f"ce:{folder}").prepare([SOURCE])
+
+
+@pytest.mark.parametrize("prefix", ["ce", "sparse"])
+def test_a_model_without_the_head_that_is_needed_is_refused_and_gets_no_random_one(prefix, bert):
+    with pytest.raises(InputError, match="was not trained as what it is used as"):
+        get_retriever(f"{prefix}:{bert}").prepare([SOURCE])
+
+
+def test_a_sparse_model_saved_by_sentence_transformers_is_one(masked_model, tmp_path):
+    from sentence_transformers import SparseEncoder
+
+    SparseEncoder(str(masked_model), device="cpu").save(str(tmp_path / "saved"))
+    close(scores(get_retriever(f"sparse:{tmp_path / 'saved'}")), scores(get_retriever(f"sparse:{masked_model}")))
+
+
+def test_a_model_far_down_in_the_folders_can_be_used(sentence_model, tmp_path):
+    folder = tmp_path.joinpath(*["a folder with a long name"] * 10)
+    shutil.copytree(sentence_model, folder)
+    close(scores(get_retriever(f"st:{folder}")), scores(get_retriever(f"st:{sentence_model}")))
+
+
+def test_a_download_that_fails_says_why(tmp_path, monkeypatch):
+    def unreachable(*_, **options):
+        assert options["local_files_only"] is False
+        msg = "no such host\nand more"
+        raise ConnectionError(msg)
+
+    monkeypatch.setenv("ABCDLINK_HUB", "online")
+    get_settings.cache_clear()
+    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    with pytest.raises(InputError, match=r"cannot be downloaded \(no such host\)"):
+        get_retriever("splade-v3")
+
+
+def test_the_fingerprint_sees_a_change_of_weights_and_not_the_place(bert, tmp_path):
+    copy = shutil.copytree(bert, tmp_path / "copy")
+    assert models.fingerprint(copy) == models.fingerprint(bert)
+    big = tmp_path / "big"
+    big.mkdir()
+    (big / "weights").write_bytes(bytes(10**6))
+    before = models.fingerprint(big)
+    (big / "weights").write_bytes(bytes(10**6 - 1) + b"1")
+    assert models.fingerprint(big) != before
+
+
+def test_a_device_that_is_not_there_is_one_clear_error(sentence_model, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_DEVICE", "abacus")
+    get_settings.cache_clear()
+    with pytest.raises(InputError, match="ABCDLINK_DEVICE"):
+        scores(get_retriever(f"st:{sentence_model}"))
+
+
+@pytest.mark.parametrize(
+    "name", ["splade-v3", "sfr-mistral", "dragon-plus", "bge-reranker-v2-m3", "st:no/model", "ce:./no/such/folder"]
+)
+def test_a_model_that_is_not_on_this_machine_says_where_it_was_looked_for_and_how_to_get_it(
+    name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(tmp_path))
+    hub = models.MODELS[name].hub if name in models.MODELS else name.partition(":")[2]
+    with pytest.raises(InputError) as caught:
+        get_retriever(name)
+    assert f"{hub} is not on this machine" in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+    assert f"hf download {hub}" in caught.value.mend
+    assert "\n" not in str(caught.value)
+
+
+def test_the_form_offers_every_retriever_that_has_a_name():
+    assert {name.value for name in RetrieverName} == set(RETRIEVERS)

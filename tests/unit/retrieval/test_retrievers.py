@@ -1,0 +1,226 @@
+"""Retrievers without a model, against straightforward computations: BM25 against rank_bm25."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.errors import InputError
+from abcdlink.linking.top_k import top_k
+from abcdlink.retrieval import get_retriever, products, rank_corpus, ranked, tokens
+from abcdlink.retrieval.tokens import normalised_tokens, normalising_tokenizer, paper_tokenizer, paper_tokens
+from abcdlink.settings import get_settings
+from tests.helpers.scripted import document
+
+WORDS = [
+    "The",
+    "the",
+    "fire",
+    "Fire",
+    "fires",
+    "don't",
+    "3,000",
+    "*",
+    "\n",
+    "\N{LATIN SMALL LETTER E WITH ACUTE}t\N{LATIN SMALL LETTER E WITH ACUTE}",
+    ".",
+]
+LEXICAL = ("bm25", "bm25-stemmed", "jaccard", "hybrid:0.5*jaccard+bm25", "rrf:bm25+2*jaccard")
+PAPER, NORMALISING = paper_tokenizer(), normalising_tokenizer()
+
+texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+documents = st.lists(st.lists(texts, min_size=1, max_size=6), min_size=2, max_size=5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents)
+def test_bm25_is_rank_bm25_with_one_index_per_target_document(contents):
+    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    bm25 = get_retriever("bm25")
+    bm25.prepare(several)
+    for target in several:
+        tokens = [PAPER(text) for text in target.texts]
+        reference = BM25Okapi(tokens) if any(tokens) else None
+        for source in several:
+            scores = bm25.score(source, target)
+            for row, text in zip(scores, source.texts, strict=True):
+                expected = reference.get_scores(PAPER(text)) if reference else np.zeros(len(tokens))
+                np.testing.assert_allclose(row, expected, atol=1e-9)
+                assert ranked(row).tolist() == ranked(expected).tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents)
+def test_jaccard_is_common_stems_over_all_stems(contents):
+    source, target = document("a", contents[0]), document("b", contents[1])
+    jaccard = get_retriever("jaccard")
+    jaccard.prepare([source, target])
+    sets = [[set(NORMALISING(text)) for text in texts] for texts in (source.texts, target.texts)]
+    expected = [[len(one & other) / max(len(one | other), 1) for other in sets[1]] for one in sets[0]]
+    np.testing.assert_allclose(jaccard.score(source, target), expected)
+
+
+def test_normalised_tokens_are_stems_of_content_words():
+    assert NORMALISING("The fires, and 3 FIRES burned -- don't!") == ["fire", "3", "fire", "burn"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(texts | st.text(max_size=12), max_size=6))
+def test_kept_tokens_are_those_of_the_tokenizer_when_made_and_when_found(contents):
+    for kept, tokenizer in ((paper_tokens(), PAPER), (normalised_tokens(), NORMALISING)):
+        expected = [tokenizer(text) for text in contents]
+        assert [kept.of(contents).tokens for _ in range(2)] == [expected] * 2
+
+
+def test_a_second_run_tokenises_nothing_and_knows_what_the_first_had_cost(monkeypatch):
+    several = [
+        document("a", ["A fire burned.", "Prices rose."]),
+        document("b", ["Fires were burning.", "Prices rose."]),
+    ]
+
+    def run(name):
+        retriever = get_retriever(name)
+        retriever.prepare(several)
+        return retriever.score(*several), retriever.effort
+
+    names = ("bm25", "jaccard", "bm25-stemmed")
+    first = {name: run(name) for name in names}
+    assert [first[name][1].kept_seconds > 0 for name in names] == [False, False, True], "two share their tokens"
+    monkeypatch.setattr("spacy.blank", lambda _: pytest.fail("a tokenizer is loaded although all is there"))
+    tokens._shared.cache_clear()
+    for name in names:
+        again, effort = run(name)
+        np.testing.assert_array_equal(again, first[name][0])
+        assert effort.kept_seconds > 0
+        assert (effort.cut, effort.max_length) == (0, None)
+    with pytest.raises(pytest.fail.Exception):
+        get_retriever("bm25").warm(["new"])
+
+
+def test_another_version_of_a_tokenizers_package_has_other_tokens(monkeypatch):
+    paper_tokens().of(["x"])
+    monkeypatch.setattr(tokens, "version", lambda _: "99")
+    paper_tokens().of(["x"])
+    assert len(list((get_settings().cache_root / "tokens").iterdir())) == 2
+
+
+@settings(max_examples=20, deadline=None)
+@given(documents, st.sampled_from(["bm25", "bm25-stemmed", "jaccard"]))
+def test_documents_too_long_for_one_step_are_scored_in_several(contents, name):
+    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    retriever = get_retriever(name)
+    retriever.prepare(several)
+    whole = [retriever.score(several[0], target) for target in several]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(products, "BLOCK", 1)
+        in_steps = [retriever.score(several[0], target) for target in several]
+    for one, other in zip(whole, in_steps, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents)
+def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
+    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    retriever = get_retriever("bm25-stemmed")
+    retriever.prepare(several)
+    distinct = [set(NORMALISING(text)) for text in {text for content in contents for text in content}]
+
+    def idf(term):
+        n = sum(term in terms for terms in distinct)
+        return math.log(1 + (len(distinct) - n + 0.5) / (n + 0.5))
+
+    source = several[0]
+    for target in several:
+        lists = [NORMALISING(text) for text in target.texts]
+        mean = sum(map(len, lists)) / len(lists)
+        expected = [
+            [
+                sum(
+                    idf(term) * other.count(term) * 2.2 / (other.count(term) + 1.2 * (0.25 + 0.75 * len(other) / mean))
+                    for term in one
+                    if term in other
+                )
+                for other in lists
+            ]
+            for one in map(NORMALISING, source.texts)
+        ]
+        np.testing.assert_allclose(retriever.score(source, target), expected, atol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents, st.sampled_from(LEXICAL), st.randoms())
+def test_the_order_of_documents_and_sentences_changes_no_score(contents, name, random):
+    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    order = [random.sample(range(len(content)), len(content)) for content in contents]
+    mixed = [document(f"d{n}", [contents[n][place] for place in order[n]]) for n in range(len(contents))]
+    one, other = get_retriever(name), get_retriever(name)
+    one.prepare(several)
+    other.prepare(random.sample(mixed, len(mixed)))
+    for a, b in itertools.product(range(len(several)), repeat=2):
+        expected = one.score(several[a], several[b])[np.ix_(order[a], order[b])]
+        np.testing.assert_allclose(other.score(mixed[a], mixed[b]), expected, atol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents, st.sampled_from([name for name in LEXICAL if "stemmed" not in name]))
+def test_without_statistics_over_documents_other_documents_change_no_score(contents, name):
+    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    all_there, two_there = get_retriever(name), get_retriever(name)
+    all_there.prepare(several)
+    two_there.prepare(several[:2])
+    for source, target in itertools.product(several[:2], repeat=2):
+        np.testing.assert_allclose(two_there.score(source, target), all_there.score(source, target), atol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents, st.sampled_from(LEXICAL), st.integers(1, 30))
+def test_identical_sentences_have_identical_scores_and_keep_document_order(contents, name, cutoff):
+    a, b = document("a", contents[0]), document("b", contents[1] * 3)
+    corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
+    retriever = get_retriever(name)
+    table = rank_corpus(corpus, retriever).astype({"source": str, "target": str})
+    scores = retriever.score(a, b)
+    for text in set(contents[1]):
+        places = [place for place, other in enumerate(b.texts) if other == text]
+        assert (scores[:, places] == scores[:, places[:1]]).all()
+        for _, of_source in table.groupby("source"):
+            order = [int(target[1:]) for target in of_source["target"] if int(target[1:]) in places]
+            assert order == places
+    (links,) = top_k(table.assign(pair="p"), cutoff).values()
+    assert {len(targets) for targets in links.values()} == {min(cutoff, len(b.sentences))}
+
+
+def test_what_is_not_prepared_has_no_scores():
+    one, other = document("a", ["x"]), document("b", ["y"])
+    for name in LEXICAL:
+        retriever = get_retriever(name)
+        retriever.prepare([one, other])
+        retriever.prepare([one])
+        with pytest.raises(KeyError):
+            retriever.score(one, other)
+
+
+def test_an_unknown_retriever_is_named_with_those_there_are():
+    with pytest.raises(
+        InputError,
+        match=r"'bm26'.*choose one of bm25, bm25-stemmed, jaccard, all-minilm-l6-v2.*st:MODEL, sparse:MODEL, ce:MODEL",
+    ):
+        get_retriever("bm26")
+
+
+def test_importing_retrievers_and_scores_loads_nothing_heavy():
+    code = (
+        "import sys, abcdlink.retrieval, abcdlink.evaluation, abcdlink.linking.top_k;"
+        "print({'torch', 'spacy', 'pandas', 'prefect', 'scipy', 'sentence_transformers'} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "set()\n"

@@ -1,0 +1,249 @@
+"""Stage decide: parts that are kept, what is asked again, and what does not go together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+
+import pytest
+
+from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.io import read_corpus_from, write_corpus_to
+from abcdlink.domain import find_domain
+from abcdlink.errors import BudgetError, InputError, ServiceError
+from abcdlink.layout import decision_part
+from abcdlink.linking.prompts import prompts_of
+from abcdlink.linking.records import CutoffRule, Scoring, Setup
+from abcdlink.llm import LLM
+from abcdlink.settings import get_settings
+from abcdlink.stages.decide import decide_part, part_count, questions_left, read_decisions
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.rank import rank
+from abcdlink.store import open_run
+from tests.helpers.fake_llm import MODEL, FakeLLM, error, fits, says
+from tests.helpers.linking import DOMAIN, SETUPS, approach, document
+
+ALONE = approach(Setup.ALONE)
+CORPUS = "synthetic"
+
+
+@pytest.fixture
+def store(isolated_home):
+    """A run with 6 pairs of 3 and 4 sentences, which are 2 parts."""
+    run = open_run("r")
+    documents = {f"{end}{i}": document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(6)}
+    documents = {name: Document(id=name, sentences=one.sentences) for name, one in documents.items()}
+    pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in range(6)]
+    write_corpus_to(run, CORPUS, Corpus(name=CORPUS, documents=documents, pairs=pairs))
+    return run
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Point the settings of this process to a server."""
+
+    def point(server, model=MODEL):
+        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("ABCDLINK_LLM_MODEL", model)
+        get_settings.cache_clear()
+        return server
+
+    return point
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A domain that a test may change."""
+    shutil.copytree(DOMAIN.folder, tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def decide_all(store, domain=DOMAIN, of=ALONE, **more):
+    for part in range(part_count(store, CORPUS)):
+        decide_part(store, CORPUS, domain, of, part, **more)
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_every_source_sentence_is_decided_once_and_the_part_says_by_which_prompts_and_model(store, serve, setup):
+    one = approach(setup)
+    if one.retriever:
+        rank(store, CORPUS, one.retriever)
+    with serve(FakeLLM(fits)) as server:
+        decide_all(store, of=one)
+        kept = read_decisions(store, CORPUS, one)
+        assert len(kept.decisions) == 18
+        assert len({(d.pair, d.source) for d in kept.decisions}) == 18
+        assert {len(d.offered) for d in kept.decisions} == {4 if setup is Setup.ALONE else 3}
+        assert (kept.prompt_hash, kept.model) == (prompts_of(DOMAIN, one).hash, MODEL)
+        assert kept.usage.calls == len(server.questions) == (54 if setup is Setup.PAIRWISE else 18)
+        decide_all(store, of=one)
+        assert len(server.questions) == kept.usage.calls
+
+
+def test_a_part_that_was_stopped_asks_only_what_is_open(store, serve):
+    def stopping(items, _label, total=None):
+        for number, item in enumerate(items):
+            if number == 3:
+                raise KeyboardInterrupt
+            yield item
+
+    with serve(FakeLLM(fits)) as server:
+        with pytest.raises(KeyboardInterrupt):
+            decide_all(store, progress=stopping)
+        assert not store.exists(decision_part(CORPUS, ALONE.name, 0))
+        assert len(server.questions) == 9
+        decide_all(store)
+        assert set(Counter(json.dumps(request.body) for request in server.questions).values()) == {1}
+    again = open_run("other")
+    write_corpus_to(again, CORPUS, read_corpus_from(store, CORPUS))
+    with serve(FakeLLM(fits)):
+        decide_all(again)
+    assert read_decisions(again, CORPUS, ALONE).decisions == read_decisions(store, CORPUS, ALONE).decisions
+
+
+def test_a_server_that_answers_nothing_leaves_no_part(store, serve):
+    with serve(FakeLLM(error(400, "broken"))), pytest.raises(ServiceError, match="no question on any of 12 source"):
+        decide_all(store)
+    assert not store.folder.names("decisions/")
+    with serve(FakeLLM(fits)):
+        decide_all(store)
+    assert all(d.outcome.answered for d in read_decisions(store, CORPUS, ALONE).decisions)
+
+
+def test_a_failure_in_the_middle_is_kept_as_unknown(store, serve):
+    def answer(request):
+        return error(400, "broken") if "Source sentence: [a1-0]" in request.prompt else fits(request)
+
+    with serve(FakeLLM(answer)):
+        decide_all(store)
+    kept = read_decisions(store, CORPUS, ALONE).decisions
+    assert [(d.source, d.outcome, len(d.unknown)) for d in kept if not d.outcome.answered] == [("a1-0", "failed", 4)]
+
+
+def test_changed_prompts_are_refused_and_the_changed_file_is_named(store, serve, own):
+    describe_run(store, find_domain(str(own)))
+    with serve(FakeLLM(fits)) as server:
+        decide_part(store, CORPUS, find_domain(str(own)), ALONE, 0)
+        before = store.read_text(decision_part(CORPUS, ALONE.name, 0))
+        asked = len(server.questions)
+        text = (own / "link_description.md").read_text(encoding="utf-8")
+        (own / "link_description.md").write_text(text + "\n- New rule.", encoding="utf-8")
+        with pytest.raises(InputError, match=r"changed since the run began: link_description\.md") as refused:
+            decide_all(store, find_domain(str(own)))
+        assert "another run key" in refused.value.mend
+        assert len(server.questions) == asked
+        assert store.read_text(decision_part(CORPUS, ALONE.name, 0)) == before
+        # What does not reach the model in this mode is no change.
+        (own / "link_description.md").write_text(text, encoding="utf-8")
+        (own / "guidelines.md").write_text("Other words for people.", encoding="utf-8")
+        decide_all(store, find_domain(str(own)))
+
+
+def test_another_model_does_not_go_on_with_what_one_began(store, serve):
+    with serve(FakeLLM(fits)):
+        decide_part(store, CORPUS, DOMAIN, ALONE, 0)
+    with (
+        serve(FakeLLM(fits, models=("larger",)), "larger") as server,
+        pytest.raises(InputError, match="decided by the model 'fake-model' \\(now 'larger'\\)"),
+    ):
+        decide_all(store)
+    assert not server.questions
+
+
+def test_parts_of_two_prompt_versions_are_never_put_together(store, serve):
+    with serve(FakeLLM(fits)):
+        decide_all(store)
+    name = decision_part(CORPUS, ALONE.name, 1)
+    store.write_json(name, {**store.read_json(name), "prompt_hash": "0123456789ab"})
+    with pytest.raises(InputError, match="0123456789ab with fake-model"):
+        read_decisions(store, CORPUS, ALONE)
+
+
+def test_an_approach_with_a_rule_asks_nothing_of_its_own(store, serve):
+    votes = approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3)
+    ruled = approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3, rule=CutoffRule.SHARE)
+    with serve(FakeLLM(fits)) as server:
+        decide_all(store, of=votes)
+        asked = len(server.questions)
+        assert asked == 3 * 18
+        decide_all(store, of=ruled)
+        assert len(server.questions) == asked
+    assert read_decisions(store, CORPUS, ruled) == read_decisions(store, CORPUS, votes)
+    assert read_decisions(store, CORPUS, votes).decisions[0].scores == dict.fromkeys(
+        ("b0-0", "b0-1", "b0-2", "b0-3"), 0.0
+    )
+
+
+def test_an_example_of_the_prompt_in_the_corpus_is_refused_before_anything_is_asked(store, serve, own):
+    corpus = read_corpus_from(store, CORPUS)
+    leak = Document(
+        id="b5", sentences=(Sentence(id="b5-1", text=DOMAIN.examples[0].target), *corpus.documents["b5"].sentences[2:])
+    )
+    write_corpus_to(store, CORPUS, corpus.model_copy(update={"documents": {**corpus.documents, "b5": leak}}))
+    with serve(FakeLLM(fits)) as server:
+        with pytest.raises(
+            InputError, match=r"examples\.jsonl, example 1 is sentence 'b5-1' of the document 'b5'"
+        ) as refused:
+            decide_all(store)
+        assert "documents.jsonl" in str(refused.value)
+        assert not server.requests
+        decide_all(store, of=approach(Setup.ALONE, mode=3))
+
+
+def test_a_server_without_probabilities_is_refused_before_anything_is_asked(store, serve):
+    one = approach(Setup.ALONE, scoring=Scoring.PROBABILITY)
+    with serve(FakeLLM(fits, probabilities=False)) as server, pytest.raises(ServiceError, match="log-probabilities"):
+        decide_all(store, of=one)
+    assert not server.questions
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_a_dry_run_names_the_questions_that_are_then_asked_and_sends_none(store, serve, setup):
+    one = approach(setup, scoring=Scoring.VOTES, samples=3)
+    if one.retriever:
+        rank(store, CORPUS, one.retriever)
+    with serve(FakeLLM(says("no"))) as server:
+        left = questions_left(store, CORPUS, DOMAIN, one)
+        assert not server.questions
+        assert LLM().estimate(left).calls == len(left)
+        decide_part(store, CORPUS, DOMAIN, one, 0)
+        wanted = [[message.content for message in question.messages] for question in left]
+        asked = [[m["content"] for m in request.body["messages"]] for request in server.questions]
+        assert sorted(asked) == sorted(wanted[: len(asked)])
+        assert questions_left(store, CORPUS, DOMAIN, one) == left[len(asked) :]
+        decide_part(store, CORPUS, DOMAIN, one, 1)
+        assert questions_left(store, CORPUS, DOMAIN, one) == []
+
+
+def test_a_budget_that_is_used_up_stops_the_stage_and_a_larger_one_goes_on_without_paying_twice(
+    store, serve, monkeypatch
+):
+    def answer(request):
+        return says(json.dumps(dict.fromkeys(request.schema["properties"], True)), tokens=(1000, 100))
+
+    with serve(FakeLLM(answer)) as server:
+        monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "9000")
+        get_settings.cache_clear()
+        with pytest.raises(BudgetError, match="9000 tokens used") as stopped:
+            decide_all(store)
+        assert "ABCDLINK_LLM_BUDGET_TOKENS" in stopped.value.mend
+        before = len(server.questions)
+        assert 0 < before < 18
+        with pytest.raises(BudgetError):
+            decide_all(store)
+        assert len(server.questions) == before
+        monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "90000")
+        get_settings.cache_clear()
+        decide_all(store)
+        assert set(Counter(json.dumps(request.body) for request in server.questions).values()) == {1}
+    assert len(read_decisions(store, CORPUS, ALONE).decisions) == len(server.questions) == 18
+
+
+def test_the_manifest_says_who_decided_and_never_the_key(store, serve, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_LLM_API_KEY", "sk-a-key-that-nobody-may-see")
+    with serve(FakeLLM(fits)) as server:
+        decide_all(store)
+    noted = store.manifest["llm"]["decide synthetic"]
+    assert (noted["model"], noted["base_url"], noted["form"]) == (MODEL, server.base_url, "json_schema")
+    assert "sk-a-key" not in json.dumps(store.manifest)

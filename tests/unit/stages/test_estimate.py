@@ -1,0 +1,145 @@
+"""What a run has still to ask, in calls, tokens and money; and that nothing is asked for it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from abcdlink.cli.app import make_app
+from abcdlink.corpus import Corpus, Document, Pair
+from abcdlink.corpus.io import write_corpus_to
+from abcdlink.errors import InputError
+from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.layout import SHORTLIST
+from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Scoring, Setup
+from abcdlink.llm import LLM
+from abcdlink.settings import get_settings
+from abcdlink.stages.benchmark import benchmark_done, run_benchmark
+from abcdlink.stages.estimate import estimate_approaches, estimate_benchmark, estimate_candidates
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+from abcdlink.store import open_run
+from tests.helpers.fake_llm import MODEL, FakeLLM, fits
+from tests.helpers.linking import DOMAIN, approach, document
+
+PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=(), llm=LLMPlan(cutoffs=(3,)))
+SOURCES = 6 * 3
+
+
+@pytest.fixture
+def store(isolated_home):
+    """A run with 6 synthetic pairs of 3 and 4 sentences, the same as natural ones."""
+    run = open_run("r")
+    describe_run(run, DOMAIN)
+    documents = {f"{end}{i}": document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(6)}
+    documents = {name: Document(id=name, sentences=one.sentences) for name, one in documents.items()}
+    pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in range(6)]
+    for name in ("synthetic", "natural"):
+        write_corpus_to(run, name, Corpus(name=name, documents=documents, pairs=pairs))
+    return run
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with FakeLLM(fits) as served:
+        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", served.base_url)
+        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
+        monkeypatch.setenv("ABCDLINK_LLM_PRICE_PROMPT", "10")
+        monkeypatch.setenv("ABCDLINK_LLM_PRICE_COMPLETION", "100")
+        get_settings.cache_clear()
+        yield served
+
+
+def show(*options):
+    shown = CliRunner().invoke(make_app(), ["estimate", "r", *options])
+    if shown.exception and not isinstance(shown.exception, SystemExit):
+        raise shown.exception
+    return shown
+
+
+def test_what_is_estimated_is_what_the_benchmark_then_asks(store, server):
+    found = estimate_benchmark(store, DOMAIN, PLAN)
+    assert list(found.approaches) == ["bm25@3+llm-listwise-4"]
+    assert (found.total.questions, found.total.kept, found.total.calls) == (SOURCES, 0, SOURCES)
+    assert found.total.cost == pytest.approx(
+        (found.total.prompt_tokens * 10 + found.total.completion_tokens * 100) / 1e6
+    )
+    assert server.questions + server.probes == []
+    run_benchmark(store, DOMAIN, PLAN)
+    assert len(server.questions) == SOURCES
+    assert estimate_benchmark(store, DOMAIN, PLAN).total.questions == 0
+
+
+def test_a_question_that_several_approaches_ask_is_counted_once_in_the_total(store, server):
+    one = approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3)
+    more = [approach(Setup.ALONE, scoring=Scoring.VOTES, samples=n) for n in (3, 5)]
+    ruled = one.model_copy(update={"rule": CutoffRule.SHARE})
+    found = estimate_approaches(store, "synthetic", DOMAIN, [*more, ruled])
+    assert {name: one.calls for name, one in found.approaches.items()} == {
+        "llm-alone-4-votes3": 3 * SOURCES,
+        "llm-alone-4-votes5": 5 * SOURCES,
+    }
+    assert found.total.calls == 5 * SOURCES
+
+
+def test_what_was_answered_for_another_run_is_in_the_cache(store, server):
+    first = estimate_approaches(store, "synthetic", DOMAIN, [approach(Setup.ALONE)])
+    from abcdlink.stages.decide import questions_left
+
+    LLM().ask_many(questions_left(store, "synthetic", DOMAIN, approach(Setup.ALONE))[:5])
+    then = estimate_approaches(store, "synthetic", DOMAIN, [approach(Setup.ALONE)]).total
+    assert (first.total.kept, then.kept, then.calls) == (0, 5, SOURCES - 5)
+
+
+def test_the_command_takes_the_runs_own_plan_and_changes_what_is_given(store, server):
+    assert not benchmark_done(store, PLAN)
+    shown = json.loads(show("--json").stdout)
+    assert (shown["model"], list(shown["approaches"])) == (MODEL, ["bm25@3+llm-listwise-4"])
+    shown = json.loads(show("--setups", "pairwise,alone", "--modes", "1,4", "--cutoffs", "2", "--json").stdout)
+    assert {name: one["calls"] for name, one in shown["approaches"].items()} == {
+        "bm25@2+llm-pairwise-1": 2 * SOURCES,
+        "bm25@2+llm-pairwise-4": 2 * SOURCES,
+        "llm-alone-1": SOURCES,
+        "llm-alone-4": SOURCES,
+    }
+    assert server.questions + server.probes == []
+
+
+def test_the_table_says_what_is_ranked_first_and_how_tokens_were_counted(store, server):
+    benchmark_done(store, PLAN)
+    shown = show()
+    assert "bm25@3+llm-listwise-4" in shown.output
+    assert "have to be ranked first, by bm25" in shown.output
+    assert "a quarter of the bytes" in shown.output
+    assert "ranked first" not in show().output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--setups", "sideways"), "'sideways' cannot be used"),
+        (("--modes", "5"), "5 cannot be used"),
+        (("--modes", "x"), "'x' is no prompt mode"),
+        (("--natural", "--modes", "3"), "prompt_modes cannot be chosen"),
+        (("--natural",), "has no shortlist.json yet"),
+    ],
+)
+def test_what_cannot_be_estimated_is_said(store, server, options, said):
+    with pytest.raises(InputError, match=said):
+        show(*options)
+
+
+@pytest.mark.parametrize("with_llm", [True, False])
+def test_the_shortlisted_approach_is_estimated_on_the_natural_pairs(store, server, with_llm):
+    first = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=2)
+    second = approach() if with_llm else Approach(kind=ApproachKind.LEARNED, retriever="learned-logistic", cutoff=1)
+    store.write_text(SHORTLIST, Shortlist(first=first, second=second, reasons=()).model_dump_json())
+    if with_llm:
+        assert estimate_candidates(store, DOMAIN).total.calls == SOURCES
+        assert list(json.loads(show("--natural", "--json").stdout)["approaches"]) == ["bm25@3+llm-listwise-4"]
+    else:
+        with pytest.raises(InputError, match="none of them asks an LLM"):
+            estimate_candidates(store, DOMAIN)
+    assert server.questions + server.probes == []

@@ -1,0 +1,269 @@
+"""Patterns by their measures, varied cases, drafts that stand out, guideline versions, and what came of a round."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.errors import InputError
+from abcdlink.feedback import (
+    Acknowledgement,
+    Case,
+    Outcome,
+    SecondAnswer,
+    choose_cases,
+    draft_clarifications,
+    finished,
+    guidelines_for,
+    memos,
+    newest_guidelines,
+    outcome_of,
+)
+from abcdlink.feedback.figures import comparisons_of, context_reliance, figures_of
+from abcdlink.feedback.guidelines import clarify, version_of
+from abcdlink.feedback.patterns import Pattern, Viewer, views_of
+from abcdlink.feedback.texts import cases_text
+from abcdlink.folders import LocalFolder
+from abcdlink.judgments import Judgment, Label, Pool
+from abcdlink.stages.feedback import accept_feedback, end_feedback, end_unasked, outcome_in, prepare_feedback
+from abcdlink.store import Store
+from tests.helpers.example_run import annotate, make_pools, take_in
+
+SECRET = "secretmethod"
+SOURCE = "The harbour bridge was closed after engineers found cracks."
+BRIDGE = [
+    "Engineers found cracks and the harbour bridge was closed at once, officials told reporters today.",
+    "It stays shut.",
+    "The harbour bridge has been closed, engineers say.",
+    "Nobody counted how many people had used the little ferry over the river in spring, cracks or not.",
+    "Rain is expected for tomorrow and the day after, with strong winds coming in from the north coast.",
+]
+
+
+def corpus_of(targets: list[str], pairs: int = 1) -> Corpus:
+    documents, made = {}, []
+    for number in range(pairs):
+        source = Document(id=f"a{number}", sentences=(Sentence(id="s", text=SOURCE),))
+        target = Document(id=f"b{number}", sentences=tuple(Sentence(id=str(n), text=t) for n, t in enumerate(targets)))
+        documents |= {source.id: source, target.id: target}
+        made.append(Pair(id=f"p{number}", source=source.id, target=target.id))
+    return Corpus(name="c", documents=documents, pairs=made)
+
+
+def said(who: int, target: int, letter: str, pair: int = 0, comment: str = "") -> Judgment:
+    return Judgment(
+        batch=1,
+        pair=f"p{pair}",
+        source="s",
+        target=str(target),
+        method=SECRET,
+        annotator=f"annotator-{who}",
+        label=Label.LINK if letter == "L" else Label.NO_LINK,
+        comment=comment,
+    )
+
+
+def all_said(*columns: str, pairs: int = 1) -> list[Judgment]:
+    """One string an annotator, one letter a candidate; the same for each pair."""
+    return [
+        said(who, target, letter, pair)
+        for pair in range(pairs)
+        for who, column in enumerate(columns, start=1)
+        for target, letter in enumerate(column)
+        if letter != " "
+    ]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Store:
+    store = Store(LocalFolder(tmp_path / "r"), "r")
+    corpus = take_in(store)
+    annotate(store, make_pools(store, corpus))
+    return store
+
+
+def test_patterns_follow_their_measures() -> None:
+    viewer = Viewer(corpus_of(BRIDGE))
+    found = {n: viewer.view(("p0", "s", str(n))) for n in range(len(BRIDGE))}
+    # Content words of the source: harbour, bridge, closed, engineers, found, cracks.
+    assert [(view.inside, view.outside) for view in found.values()] == [(6, 0), (0, 6), (4, 1), (1, 4), (0, 1)]
+    assert Pattern.OUTSIDE not in found[0].patterns
+    assert set(found[1].patterns) >= {Pattern.OUTSIDE, Pattern.SHORT}
+    assert (found[2].overlap, found[3].overlap) == (1.0, pytest.approx(1 / 6))
+    assert Pattern.FAR_APART in found[4].patterns
+    assert Pattern.FAR_APART not in found[2].patterns
+
+
+def test_context_reliance_is_the_rise_of_rejection_where_evidence_lies_outside() -> None:
+    judgments = all_said("LNLNN", "LLLLN")
+    views = views_of(judgments, corpus_of(BRIDGE))
+    outside = [n for n in range(5) if Pattern.OUTSIDE in views["p0", "s", str(n)].patterns]
+    assert outside == [1, 3, 4]
+    own = context_reliance([one for one in judgments if one.annotator == "annotator-1"], views)
+    assert (own.outside.rejected, own.outside.candidates) == (3, 3)
+    assert (own.elsewhere.rejected, own.elsewhere.candidates) == (0, 2)
+    assert own.rise == 1.0
+    other = context_reliance([one for one in judgments if one.annotator == "annotator-2"], views)
+    assert other.rise == pytest.approx(1 / 3)
+    assert context_reliance([], views).rise is None
+
+
+def test_strictness_is_told_by_other_annotator() -> None:
+    judgments = all_said("NNLNN", "LLLLN", "NNL  ")
+    figures = figures_of(
+        "annotator-1", judgments, comparisons_of(judgments)["annotator-1"], views_of(judgments, corpus_of(BRIDGE))
+    )
+    rows = [
+        (row.other, row.compared, row.own_links, row.other_links, row.stricter, row.more_lenient)
+        for row in figures.strictness
+    ]
+    assert rows == [
+        ("annotator-2", 5, 1, 4, 3, 0),
+        ("annotator-3", 3, 1, 1, 0, 0),
+        ("all others", 8, 2, 5, 3, 0),
+    ]
+
+
+def test_cases_are_bounded_seeded_and_spread_over_pairs_and_patterns() -> None:
+    corpus = corpus_of(BRIDGE, pairs=6)
+    judgments = all_said("LNLNN", "NLNLL", pairs=6)
+    chosen = choose_cases("run", judgments, corpus, seed=1)
+    assert len(chosen) == 12
+    assert chosen == choose_cases("run", judgments[::-1], corpus, seed=1)
+    assert chosen != choose_cases("run", judgments, corpus, seed=2)
+    assert {pattern for case in chosen for pattern in case.patterns} == {
+        pattern for view in views_of(judgments, corpus).values() for pattern in view.patterns
+    }
+    assert all(1 <= sum(case.pair == f"p{n}" for case in chosen) <= 4 for n in range(6))
+    assert [case.pair for case in chosen] == sorted(case.pair for case in chosen)
+    assert len({case.key for case in chosen}) == 12
+    assert not {case.key for case in chosen} & {case.key for case in choose_cases("other", judgments, corpus, seed=1)}
+
+
+def test_a_case_tells_what_was_said_but_not_who_and_not_which_method() -> None:
+    judgments = [said(1, 1, "N", comment="who is it?"), said(2, 1, "L"), said(1, 0, "L"), said(2, 0, "L")]
+    (case,) = choose_cases("run", judgments, corpus_of(BRIDGE))
+    assert (case.target, [one.label for one in case.opinions]) == ("1", [Label.LINK, Label.NO_LINK])
+    assert [one.comment for one in case.opinions] == ["", "who is it?"]
+    swapped = [one.model_copy(update={"annotator": f"annotator-{3 - int(one.annotator[-1])}"}) for one in judgments]
+    assert choose_cases("run", swapped, corpus_of(BRIDGE)) == [case]
+    for word in (SECRET, "annotator"):
+        assert word not in case.model_dump_json()
+
+
+def test_cases_reach_the_coordinator_as_they_stand() -> None:
+    hostile = "<b>bold</b> [a](http://x) *s* | `c`"
+    judgments = [said(1, 0, "N", comment=hostile), said(2, 0, "L")]
+    corpus = corpus_of([hostile, *BRIDGE])
+    html = MarkdownIt("commonmark", {"html": True}).render(cases_text(choose_cases("r", judgments, corpus), corpus))
+    assert html.count("&lt;b&gt;bold&lt;/b&gt; [a](http://x) *s* | `c`") == 2
+    assert "There are none" in cases_text([], corpus)
+
+
+def test_only_patterns_that_stand_out_are_drafted() -> None:
+    corpus = corpus_of(BRIDGE, pairs=4)
+    outside = all_said("LNLNL", "LLLLL", pairs=4)
+    draft = draft_clarifications(1, outside, views_of(outside, corpus))
+    assert "Evidence around the sentence" in draft
+    assert "8 of 12 judgments" in draft
+    assert "Short candidates" in draft
+    assert "In doubt" in draft  # the shares of Link are 40 points apart
+    last = all_said("LLLLN", "LLLLL", pairs=4)
+    assert "Short candidates" not in draft_clarifications(1, last, views_of(last, corpus))
+    agreed = all_said("LNLNL", "LNLNL", pairs=4)
+    nothing = draft_clarifications(1, agreed, views_of(agreed, corpus))
+    assert "nothing stands out in batch 1" in nothing
+    assert finished(nothing) == ""
+    one_slip = all_said("LNLNL", "LLLNL")
+    assert finished(draft_clarifications(1, one_slip, views_of(one_slip, corpus))).count("**") <= 2
+
+
+def test_notes_to_the_coordinator_never_reach_annotators() -> None:
+    text = "> DRAFT: edit me\n\n**A rule.** Do this.\n\n> DRAFT, because of 3\n\n\n- a\n- b\n  > DRAFT too\n"
+    assert finished(text) == "**A rule.** Do this.\n\n- a\n- b"
+
+
+def test_guidelines_get_versions_and_batches_keep_theirs(run: Store) -> None:
+    assert newest_guidelines(run, "Domain.") == "Domain."
+    assert guidelines_for(run, 1, "Domain.") == "Domain."
+    for _ in range(2):
+        assert clarify(run, 1, "Be kind.") == 2
+    assert guidelines_for(run, 1, "Domain, changed.") == "Domain."
+    expected = "Domain.\n\n## Clarifications after batch 1\n\nBe kind.\n"
+    assert guidelines_for(run, 2, "Domain, changed.") == newest_guidelines(run, "") == expected
+    assert clarify(run, 2, "") == 2
+    assert clarify(run, 2, "Be brief.") == 3
+    assert guidelines_for(run, 3, "") == f"{expected}\n## Clarifications after batch 2\n\nBe brief.\n"
+    assert run.manifest["guidelines"] == {"1": 1, "2": 2, "3": 3}
+    assert version_of(run, 4) is None
+
+
+def test_a_prepared_round_stays_as_it_was_edited_and_tells_no_method(run: Store) -> None:
+    first = prepare_feedback(run, 1)
+    assert list(first.memos) == ["annotator-1", "annotator-2"]
+    assert 0 < len(first.cases) <= 12
+    run.write_text("batches/1/feedback/draft.md", "> DRAFT edited\n\nMine.\n")
+    assert prepare_feedback(run, 1).draft.endswith("Mine.\n")
+    told = first.model_dump_json().lower()
+    for word in ("retriever", "llm", "random", "distractor", "hybrid"):
+        assert word not in told
+    with pytest.raises(InputError, match="batches/7/judgments"):
+        prepare_feedback(run, 7)
+
+
+def test_what_was_accepted_first_stands(run: Store) -> None:
+    accepted = accept_feedback(run, 1, "Domain.", "> DRAFT x\n\nMine.", label_studio_round=True)
+    assert (accepted.clarifications, accepted.edited, accepted.guidelines) == ("Mine.", True, 2)
+    assert accept_feedback(run, 1, "Domain.", "Other.", label_studio_round=False) == accepted
+    assert newest_guidelines(run, "").endswith("Mine.\n")
+    draft = prepare_feedback(run, 2).draft
+    assert draft.startswith("> DRAFT")
+    assert not accept_feedback(run, 2, "", draft, label_studio_round=False).edited
+    assert "DRAFT" not in newest_guidelines(run, "")
+
+
+def again(case: Case, who: int, label: Label) -> SecondAnswer:
+    where = {"pair": case.pair, "source": case.source, "target": case.target}
+    return SecondAnswer(batch=1, annotator=f"annotator-{who}", label=label, **where)
+
+
+def test_outcome_counts_resolved_and_changed_and_who_is_missing() -> None:
+    judgments = all_said("LLL", "NNN")
+    cases = choose_cases("run", judgments, corpus_of(BRIDGE))
+    link, no = Label.LINK, Label.NO_LINK
+    answers = [
+        *(again(cases[0], 1, link), again(cases[0], 2, link)),
+        *(again(cases[1], 1, link), again(cases[1], 2, no)),
+        *(again(cases[2], 1, no), again(cases[2], 9, no)),
+    ]
+    outcome = outcome_of(cases, judgments, answers, [Acknowledgement(batch=1, annotator="annotator-1", question=True)])
+    assert (outcome.cases, outcome.answered, outcome.resolved) == (3, 2, 1)
+    assert outcome.changed == {"annotator-1": 1, "annotator-2": 1}
+    assert (outcome.acknowledged, outcome.missing) == (("annotator-1",), ("annotator-2",))
+    assert outcome.questions == ("annotator-1",)
+
+
+def test_second_answers_never_change_the_judgments(run: Store) -> None:
+    before = run.read_text("batches/1/judgments.jsonl")
+    case = prepare_feedback(run, 1).cases[0]
+    outcome = end_feedback(run, 1, [again(case, who, Label.LINK) for who in (1, 2)], [])
+    assert outcome.resolved == 1
+    assert end_feedback(run, 1, [], []) == end_unasked(run, 1) == outcome
+    assert len(run.read_records("batches/1/feedback/answers.jsonl", SecondAnswer)) == 2
+    assert run.read_text("batches/1/judgments.jsonl") == before
+
+
+def test_nobody_is_missing_who_was_not_asked(run: Store) -> None:
+    assert end_unasked(run, 1) == Outcome()
+    assert outcome_in(run, 1) == Outcome()
+    assert outcome_in(run, 2) is None
+
+
+def test_memos_of_one_batch_do_not_need_the_pools_of_others(run: Store) -> None:
+    pools = [pool for pool in run.read_records("candidates.jsonl", Pool) if pool.batch == 1]
+    first = prepare_feedback(run, 1).memos["annotator-1"]
+    assert f"of {len(pools)} tasks" in first
+    assert memos([], corpus_of(BRIDGE), []) == {}

@@ -1,0 +1,123 @@
+"""What a run asks by batch: once, only what can be used, and never a wait without end."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import pytest
+from prefect.client.schemas.objects import TaskRun
+from prefect.states import Failed
+
+from abcdlink.corpus import Corpus, Document, Pair
+from abcdlink.corpus.io import write_corpus_to
+from abcdlink.errors import BudgetError, InputError, ServiceError
+from abcdlink.linking.records import CutoffRule, Scoring, Setup
+from abcdlink.settings import get_settings
+from abcdlink.stages.batch import ask_by_batch, look_at_batch
+from abcdlink.stages.decide import decide_part, part_count, read_decisions
+from abcdlink.store import open_run
+from tasks.quiet import without_traceback
+from tasks.retrying import service_failed
+from tests.helpers.fake_batch import FakeBatch
+from tests.helpers.fake_llm import MODEL, fits
+from tests.helpers.linking import DOMAIN, approach, document
+
+CORPUS = "synthetic"
+ALONE = approach(Setup.ALONE)
+VOTES = [approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3, rule=rule) for rule in (None, CutoffRule.SHARE)]
+
+
+@pytest.fixture
+def store(isolated_home):
+    """A run with 2 pairs of 3 and 4 sentences."""
+    run = open_run("r")
+    documents = {f"{end}{i}": document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(2)}
+    documents = {name: Document(id=name, sentences=one.sentences) for name, one in documents.items()}
+    pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in range(2)]
+    write_corpus_to(run, CORPUS, Corpus(name=CORPUS, documents=documents, pairs=pairs))
+    return run
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Point the settings of this process to a server."""
+
+    def point(server):
+        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
+        get_settings.cache_clear()
+        return server
+
+    return point
+
+
+def decide_all(store, of):
+    for part in range(part_count(store, CORPUS)):
+        decide_part(store, CORPUS, DOMAIN, of, part)
+    return read_decisions(store, CORPUS, of).decisions
+
+
+def lines(server):
+    return [line for job in server.jobs.values() for line in server.files[job["input_file_id"]].splitlines()]
+
+
+def test_approaches_that_ask_the_same_are_asked_once_and_the_stage_finds_all_answers(store, serve):
+    with serve(FakeBatch(fits)) as server:
+        assert ask_by_batch(store, CORPUS, DOMAIN, VOTES).waiting == 3 * 6
+        assert not ask_by_batch(store, CORPUS, DOMAIN, VOTES).done
+        assert len(lines(server)) == 3 * 6
+        server.end()
+        assert look_at_batch(store, CORPUS).done
+        assert len(decide_all(store, VOTES[0])) == 6
+        assert server.questions == []
+
+
+@pytest.mark.parametrize("status", ["failed", "expired"])
+def test_a_batch_that_failed_is_not_sent_again_and_the_stage_asks(store, serve, status):
+    with serve(FakeBatch(fits)) as server:
+        ask_by_batch(store, CORPUS, DOMAIN, [ALONE])
+        server.end(status, answered=0)
+        for _ in range(2):
+            state = ask_by_batch(store, CORPUS, DOMAIN, [ALONE])
+            assert (state.done, state.open) == (True, 6)
+        assert len(server.jobs) == 1
+        assert all(one.outcome.answered for one in decide_all(store, ALONE))
+        assert len(server.questions) == 6
+
+
+def test_where_all_is_answered_nothing_is_sent_and_nothing_waited_for(store, serve):
+    with serve(FakeBatch(fits)) as server:
+        decide_all(store, ALONE)
+        assert ask_by_batch(store, CORPUS, DOMAIN, [ALONE]).done
+        assert not server.jobs
+
+
+def test_what_the_stage_would_refuse_is_refused_before_it_is_paid_for(store, serve):
+    one = approach(Setup.ALONE, scoring=Scoring.PROBABILITY)
+    with serve(FakeBatch(fits, probabilities=False)) as server, pytest.raises(ServiceError, match="log-probabilities"):
+        ask_by_batch(store, CORPUS, DOMAIN, [one])
+    assert not server.jobs
+    with pytest.raises(InputError, match=r"has no llm/synthetic-batch\.json yet"):
+        look_at_batch(store, CORPUS)
+
+
+CLEAR = [ServiceError("gone", "wait"), BudgetError("used up", "raise it"), InputError("wrong", "mend it")]
+
+
+@pytest.mark.parametrize("error", [*CLEAR, ValueError("a bug")])
+def test_only_a_service_that_did_not_answer_is_worth_another_try(error):
+    again = service_failed(None, TaskRun.model_construct(), Failed(data=error))
+    assert again is isinstance(error, ServiceError)
+
+
+@pytest.mark.parametrize("error", [*CLEAR, ValueError("a bug")])
+def test_only_what_nobody_can_act_on_is_logged_with_a_traceback(error):
+    try:
+        raise error
+    except type(error):
+        record = logging.LogRecord("prefect.task_runs", logging.ERROR, "", 1, "failed: %r", (error,), sys.exc_info())
+    assert without_traceback(record)
+    said = logging.Formatter().format(record)
+    assert repr(error) in said
+    assert ("Traceback" in said) is isinstance(error, ValueError)

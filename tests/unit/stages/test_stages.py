@@ -1,0 +1,187 @@
+"""The stages of a run in the library, without Prefect: done once, taken up where they stopped, nothing half done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.domain import Domain, domain_of, find_domain
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.evaluation.shortlist import ShortlistRule
+from abcdlink.generation import Strategy
+from abcdlink.judgments import Pool
+from abcdlink.settings import get_settings
+from abcdlink.stages.benchmark import run_benchmark
+from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
+from abcdlink.stages.generate import generate_part, plan_generation, run_generation
+from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.plan import BenchmarkPlan
+from abcdlink.stages.shortlist import run_shortlist
+from abcdlink.stages.validate import run_validation
+from abcdlink.store import Store, open_run
+from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, error, says
+
+KEY = "sk-very-secret-0123456789"
+PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=())
+
+
+def answer(request: Request) -> Response:
+    """Write a sentence that no other question gets, or judge candidates by a fixed rule."""
+    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
+    properties = request.schema["properties"]
+    if all(kind.get("type") == "boolean" for kind in properties.values()):
+        return says(json.dumps({name: digest[i] > "8" for i, name in enumerate(properties)}))
+    return says(json.dumps({next(iter(properties)): f"Officials said on day {digest[:6]} that the road stays shut."}))
+
+
+@pytest.fixture
+def llm(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[FakeLLM]:
+    with FakeLLM(answer, key=KEY) as server:
+        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
+        monkeypatch.setenv("ABCDLINK_LLM_API_KEY", KEY)
+        get_settings.cache_clear()
+        yield server
+
+
+@pytest.fixture
+def domain() -> Domain:
+    return find_domain("news")
+
+
+@pytest.fixture
+def store(domain: Domain, llm: FakeLLM) -> Store:
+    run = open_run("r")
+    take_corpus(run, "sample", domain, first_pairs=4)
+    return run
+
+
+def run_all(store: Store, domain: Domain) -> None:
+    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
+    run_validation(store, domain)
+    run_benchmark(store, domain, PLAN)
+    run_shortlist(store, ShortlistRule())
+    run_candidates(store, domain, PoolPlan())
+
+
+def test_a_run_goes_from_documents_to_pools(store: Store, domain: Domain) -> None:
+    run_all(store, domain)
+    synthetic, natural = read_corpus_from(store, "synthetic"), read_corpus_from(store, "natural")
+    assert len(synthetic.pairs) == 5
+    pools = store.read_records("candidates.jsonl", Pool)
+    assert {pool.pair for pool in pools} <= {pair.id for pair in natural.pairs}
+    assert {pool.batch for pool in pools} == {1, 2}
+    methods = Counter(candidate.method for pool in pools for candidate in pool.candidates)
+    assert {"retriever", "llm", "both", "random"} >= set(methods)
+    assert methods["retriever"]
+    assert methods["random"]
+    scores = store.read_table("scores.parquet")
+    assert set(scores["approach"]) == {"bm25@1", "bm25@3", "bm25@5+llm-listwise-4"}
+    assert {"versions", "prompts", "domain", "corpus", "llm", "inputs"} <= set(store.manifest)
+
+
+def test_a_second_time_nothing_is_asked_and_nothing_changes(
+    store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path
+) -> None:
+    def content() -> dict[str, bytes]:
+        return {name: store.folder.read(name) for name in store.folder.names()}
+
+    run_all(store, domain)
+    asked, before = len(llm.questions), content()
+    run_all(store, domain)
+    assert len(llm.questions) == asked
+    assert content() == before
+    assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
+
+
+def test_a_stage_that_was_stopped_goes_on_with_the_part_that_is_missing(
+    store: Store, domain: Domain, llm: FakeLLM
+) -> None:
+    plan = plan_generation(store, Strategy.SENTENCE, 13, 5)
+    assert len(plan.parts) == 2
+    generate_part(store, domain, plan, 0)
+    asked = len(llm.questions)
+    result = run_generation(store, domain, plan)
+    assert result.documents == 5
+    assert len(llm.questions) < 2 * asked
+
+
+def test_other_settings_for_the_same_run_are_refused_by_name(store: Store, domain: Domain) -> None:
+    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 1))
+    with pytest.raises(InputError, match=r"seed=13 \(now 14\)") as refused:
+        run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 14, 1))
+    assert "another run key" in refused.value.mend
+
+
+def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
+    assert domain_of(store).name == "news"
+    assert domain_of(store, "news").name == "news"
+    with pytest.raises(InputError, match="begun with the domain 'news', not 'reviews'"):
+        domain_of(store, "reviews")
+    with pytest.raises(InputError, match="has not been begun"):
+        domain_of(open_run("never"))
+
+
+def test_documents_that_no_pair_uses_are_generated_for_too(store: Store) -> None:
+    natural = read_corpus_from(store, "natural")
+    targets = plan_generation(store, Strategy.SENTENCE, 13, None).targets
+    used = {pair.source for pair in natural.pairs} | {pair.target for pair in natural.pairs}
+    assert set(targets) > {pair.target for pair in natural.pairs}
+    assert any(target not in used for target in targets)
+    assert not {pair.source for pair in natural.pairs} & set(targets)
+
+
+def test_an_llm_that_gives_out_in_the_middle_leaves_no_part_behind_and_is_paid_once(
+    store: Store, domain: Domain, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_generation(store, Strategy.SENTENCE, 13, 3)
+    answered: list[str] = []
+    broken = True
+
+    def gives_out(request: Request) -> Response:
+        if broken and len(answered) >= 7:
+            return error(400, "out of order")
+        answered.append(json.dumps(request.body))
+        return answer(request)
+
+    with FakeLLM(gives_out, key=KEY) as server:
+        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
+        get_settings.cache_clear()
+        with pytest.raises(ServiceError, match="did not answer"):
+            run_generation(store, domain, plan)
+        assert not store.exists("generation.json")
+        assert not [name for name in store.folder.names() if name.startswith("generated/")]
+        broken = False
+        assert run_generation(store, domain, plan).pairs == 3
+    assert max(Counter(answered).values()) == 1
+
+
+def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Domain, llm: FakeLLM) -> None:
+    store = open_run("one-pair")
+    take_corpus(store, "sample", domain, first_pairs=1)
+    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 1))
+    run_benchmark(store, domain, PLAN)
+    run_shortlist(store, ShortlistRule())
+    with pytest.raises(NothingToAnnotateError, match="1 pairs for 2 batches") as refused:
+        run_candidates(store, domain, PoolPlan())
+    assert "fewer batches" in refused.value.mend
+    assert not store.exists("candidates.jsonl")
+
+
+def test_the_key_of_the_llm_is_in_no_file(store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path) -> None:
+    run_all(store, domain)
+    files = [path for path in isolated_home.rglob("*") if path.is_file()]
+    assert len(files) > 20
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_stage_whose_input_is_missing_names_the_stage_that_makes_it(store: Store, domain: Domain) -> None:
+    with pytest.raises(InputError, match=r"synthetic/pairs.jsonl") as refused:
+        run_benchmark(store, domain, PLAN)
+    assert "generate" in refused.value.mend

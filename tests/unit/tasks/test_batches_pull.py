@@ -1,0 +1,124 @@
+"""A batch that was changed after it was pulled is seen and pulled again; one under way is pulled in part only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import labelstudio_config.run.desk
+import labelstudio_config.run.projects
+from abcdlink.agreement import Agreement
+from abcdlink.errors import InputError
+from abcdlink.judgments import Judgment, Label
+from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, REPORT, batch_file
+from abcdlink.report.content import gather
+from abcdlink.report.page import render
+from abcdlink.stages.annotate import join_batches, keep_agreement
+from abcdlink.store import Store
+from labelstudio_config.run.desk import check, pull_again, pull_partial
+from labelstudio_config.run.pushed import read_pushed
+from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, pulled
+from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio, pushed_run, serve
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
+    return serve(monkeypatch)
+
+
+@pytest.fixture
+def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
+    """A run whose first batch lies in Label Studio; nobody has answered."""
+    return pushed_run(RUN, 8)
+
+
+@pytest.fixture
+def keys(store: Store) -> tuple[str, ...]:
+    return read_pushed(store, SLUG).task_keys
+
+
+def test_a_changed_batch_is_seen_marked_and_pulled_again(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_changes(run: Store) -> None:  # a whole report takes seconds
+        run.write_json(REPORT, gather(run).changes)
+
+    monkeypatch.setattr(labelstudio_config.run.desk, "write_report", write_changes)
+    answer_all(server, keys, ADA, BEN, but=keys[:1])
+    server.answer(keys[0], ADA)
+    changed = server.answer(keys[0], BEN, "No Link")
+    finish(store)
+    join_batches(store, 1, 2)
+    write_changes(store)
+    old = pulled(store)
+    assert store.read_json(REPORT) == []
+    assert check(store, 1) is None
+    server.change(changed, "Link")
+    assert check(store, 1).changes == (f"annotator-2 changed the answer to the task {keys[0]}",)
+    assert store.exists(batch_file(1, CHANGED))
+    assert pulled(store) == old
+    assert store.read_json(REPORT) == [f"Batch 1: annotator-2 changed the answer to the task {keys[0]}"]
+    assert store.read_json(REPORT)[0] in render(gather(store))
+
+    again = pull_again(store, 1)
+    assert (again.version, len(again.changes)) == (2, 1)
+    assert store.read_records(batch_file(1, f"versions/1/{JUDGMENTS}"), Judgment) == old
+    new = pulled(store)
+    assert {one.label for one in new if key_of(store, one) == keys[0]} == {Label.LINK}
+    assert store.read_records(JUDGMENTS, Judgment) == new
+    assert Agreement.model_validate_json(store.read_text(AGREEMENT)).judged == len(new) // 2
+    assert store.read_json(REPORT) == []
+    assert check(store, 1) is None
+    assert pull_again(store, 1).changes == ()
+    assert pulled(store) == new
+
+
+@pytest.mark.parametrize("dies_at", range(14))
+def test_a_second_pull_that_was_killed_anywhere_goes_on(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], dies_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_all(server, keys, ADA, BEN, but=keys[:1])
+    server.answer(keys[0], ADA)
+    changed = server.answer(keys[0], BEN, "No Link")
+    finish(store)
+    old = pulled(store)
+    server.change(changed, "Link")
+    check(store, 1)
+    left = dies_at
+    whole = type(store.folder).write
+
+    def write(folder, name, data):
+        nonlocal left
+        if left == 0:
+            raise KeyboardInterrupt
+        left -= 1
+        whole(folder, name, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store.folder), "write", write)
+        try:
+            pull_again(store, 1)
+        except KeyboardInterrupt:
+            assert store.exists(batch_file(1, CHANGED))
+    pull_again(store, 1)
+    assert not store.exists(batch_file(1, CHANGED))
+    assert store.read_records(batch_file(1, f"versions/1/{JUDGMENTS}"), Judgment) == old
+    assert {one.label for one in pulled(store) if key_of(store, one) == keys[0]} == {Label.LINK}
+    measured = Agreement.model_validate_json(store.read_text(batch_file(1, AGREEMENT)))
+    assert measured == keep_agreement(store, 1, 2)
+
+
+def test_a_batch_that_is_not_complete_is_pulled_in_part_only(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys[:3], ADA, BEN)
+    server.answer(keys[3], BEN)
+    with pytest.raises(InputError, match="not complete"):
+        pull_again(store, 1)
+    so_far = pull_partial(store, 1)
+    assert so_far.judged > 0
+    assert so_far.incomplete > 0
+    assert not store.exists(batch_file(1, JUDGMENTS))
+    assert store.exists(batch_file(1, f"partial/{JUDGMENTS}"))
+    assert store.exists(ANNOTATORS)
