@@ -10,8 +10,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tests.integration.label_studio_server import PROGRAM, label_studio_server
-
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.judgments import Candidate, Judgment, Pool
@@ -19,6 +17,7 @@ from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
 from benchmarks.claims import Claim, SkippedError
+from tests.helpers.label_studio_server import PROGRAM, label_studio_server
 
 PAIRS = 40
 SENTENCES = 50
