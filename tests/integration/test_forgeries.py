@@ -20,8 +20,8 @@ from labelstudio_config.completeness import Progress, progress_in
 from labelstudio_config.run.projects import see
 from labelstudio_config.run.pushed import read_pushed
 from tasks.annotation import pull, push
-from tests.integration.annotation import annotator, make_run, submit
-from tests.integration.label_studio_server import LabelStudioServer
+from tests.helpers.annotation import annotator, make_run, submit
+from tests.helpers.label_studio_server import LabelStudioServer
 
 SLUG = "batch-1"
 LINK, NO = Label.LINK, Label.NO_LINK

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
-from fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +15,8 @@ from abcdlink.layout import batch_file
 from abcdlink.store import Store
 from labelstudio_config.run.desk import requeue
 from labelstudio_config.run.pushed import read_pushed
+from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
+from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
 
 
 @pytest.fixture
