@@ -1,4 +1,4 @@
-"""Flow drops: new data is taken in, ranked with the shortlisted approaches, and put before annotators."""
+"""The flow drops: new data are taken in, ranked with the shortlisted approaches, and shown to annotators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
 from tasks.runs import alone
 
 LEDGER = "drops"
-"""Folder beside the runs in which is kept what was taken already."""
+"""Folder beside the runs that says what was taken already."""
 
 
 @flow(name="drops")
@@ -31,10 +31,10 @@ def drops(
     domain: str = "",
     annotation: AnnotationParameters = AnnotationParameters(batches=1),
 ) -> list[str]:
-    """Take in what is new, and open one annotation batch for it; returns the run keys that were begun.
+    """Take in what is new and open one annotation batch for it; returns the keys of the runs that were begun.
 
-    A file is settled in the ledger only after its annotation was started: killed before that, the
-    next run takes the same file again, under the same run key.
+    A file is marked as done only after its annotation has started: if the flow is killed before that, the next one
+    takes the same file again, under the same run key.
 
     Args:
         run: run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.
@@ -91,11 +91,9 @@ def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, resu
     store = open_drop(existing_run(base), result, find_domain(domain))
     try:
         if candidates(store.key, domain, annotation) is None:
-            get_run_logger().info(
-                "Drop %s waits for the LLM's batch; a later run of this flow goes on with it.", store.key
-            )
+            get_run_logger().info("Drop %s waits for the LLM batch; a later run of this flow continues it.", store.key)
             return None
-    except NothingToAnnotateError as error:  # said on the run page; the drop itself is done with
+    except NothingToAnnotateError as error:  # shown on the run page; the drop itself is finished
         get_run_logger().warning("%s", error)
     else:
         start_annotation(store.key, domain, annotation)
@@ -103,12 +101,14 @@ def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, resu
 
 
 def show_drop(result: DropResult) -> None:
-    """Show what was taken, what waits and what is in quarantine; nothing when there was nothing."""
+    """Show what was taken, what waits, and what was refused or put in quarantine; nothing when there is nothing."""
     rows = [
         {"file": taken.name, "what": "taken", "pairs": taken.pairs, "why": f"{taken.bad_lines} bad lines"}
         for taken in result.taken
     ]
     rows += [{"file": w.name, "what": "waits", "pairs": 0, "why": w.reason} for w in result.waiting]
+    rows += [{"file": r.where, "what": "refused", "pairs": 0, "why": r.reason} for r in result.corpus.refused]
+    rows += [{"file": "", "what": "note", "pairs": 0, "why": str(note)} for note in result.corpus.notes]
     rows += [
         {"file": q.name, "what": "quarantine", "pairs": 0, "why": f"byte {q.offset}: {q.reason}"}
         for q in result.quarantined

@@ -136,17 +136,17 @@ def _say_what_is_imported(view: Preview, out: Path | None) -> None:
     say(
         f"At most {view.tasks} tasks, about {view.time} for each of {view.domain.settings.overlap} annotators. "
         f"{view.left_out.total()} source sentences are left out in the domain {view.domain.name!r}."
-        + "".join(f"\n  {count} because: {why}" for why, count in view.left_out.most_common(SHOWN))
+        + "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
     )
     if doubtful := sum(map(len, view.doubts.values())):
         say(
             f"{doubtful} sentences have doubtful boundaries."
             + "".join(
-                f"\n  {len(texts)} {why}, e.g. {textwrap.shorten(texts[0], 80)}" for why, texts in view.doubts.items()
+                f"\n  {len(texts)}: {why}, e.g. {textwrap.shorten(texts[0], 80)}" for why, texts in view.doubts.items()
             )
         )
     for note in corpus.notes:
-        say(f"{note}")
+        say(str(note))
     if corpus.refused:
         kept = "" if out is None else f", listed in {out / REFUSED}"
         say(

@@ -23,7 +23,7 @@ def read_corpus(folder: str | Path) -> Corpus:
     """Read the corpus in a local folder or below an ``s3://`` prefix; it is named after the folder.
 
     Raises:
-        InputError: when a file is missing, or a line of it is no record; the line is named.
+        InputError: when a file is missing, or a line of it is not a record; the line is named.
             Pairs and links that name absent documents or sentences are refused and counted instead.
     """
     return _read(_store_of(folder), "", _name_of(folder))

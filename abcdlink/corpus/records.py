@@ -104,7 +104,7 @@ class Refusal(Record):
 
 
 class Note(Record):
-    """Something that was done with several items of an import and is no refusal, e.g. files that were not read."""
+    """Something that was done with several items of an import and is not a refusal, e.g. files that were not read."""
 
     what: str = Field(description="what the items are and what was done with them")
     count: int

@@ -22,7 +22,7 @@ from abcdlink.errors import InputError
 
 CHUNK = 1 << 20
 MAX_LINE = 16 << 20
-"""Bytes of the longest line that is read; a longer one is no pair of documents but another format."""
+"""Bytes of the longest line that is read; a longer one is not a pair of documents but another format."""
 
 GZIP = b"\x1f\x8b"
 ARCHIVES = {
@@ -160,7 +160,7 @@ def _excerpt(data: bytes, around: int) -> str:
 
 
 class Part:
-    """Collects the lines of one file that one take reads.
+    """Collects the lines of one file that are read in one take.
 
     Args:
         entry: what the ledger knows of the file.

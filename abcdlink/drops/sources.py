@@ -97,7 +97,7 @@ class LocalSource:
 
     def _file(self, path: Path) -> DropFile:
         status = path.stat()
-        # A name that is no UTF-8 is shown with escapes; opening it then fails and the file waits.
+        # A name that is not UTF-8 is shown with escapes; opening it then fails, and the file waits.
         name = path.relative_to(self.root).as_posix().encode(errors="surrogateescape").decode(errors="backslashreplace")
         age = time.time() - status.st_mtime
         return DropFile(
@@ -144,7 +144,7 @@ class S3Source:
         return list(filter(_visible, found))
 
     def stamp(self, name: str) -> str:
-        """Return the object's ETag and time of change (an ETag alone is no content hash)."""
+        """Return the object's ETag and time of change (an ETag alone does not identify the content)."""
         with _object_errors(self.where(name)):
             return _s3_stamp(self.folder.client.head_object(Bucket=self.folder.bucket, Key=self.folder.key(name)))
 

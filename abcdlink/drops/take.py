@@ -26,9 +26,9 @@ LIMIT = 1000
 def take(source: Source, ledger: Folder, segmenter: Segmenter, limit: int = LIMIT) -> DropResult:
     """Read new, whole files, at most ``limit`` lines of them; nothing is changed anywhere.
 
-    The same bytes under two names are taken once. New content under a known name is a new version: its
-    unchanged pairs are passed over, and a document or pair with an id that held other content before
-    gets ``@<version>`` behind its id.
+    The same bytes under two names are taken once. New content under a known name is a new version: pairs that have
+    not changed are skipped, and a document or pair whose id had other content before gets ``@<version>`` behind its id.
+    A file that cannot be read waits, and the others go on.
 
     Raises:
         InputError: when the source folder is missing.
@@ -57,6 +57,7 @@ class _Take:
                     self._read(file, entry)
             except OSError as error:
                 self._wait(file, f"it cannot be read: {error.strerror or error}")
+        self.builder.note(*self.texts.notes())
         self.result.corpus = self.builder.build()
         return self.result
 
@@ -68,7 +69,7 @@ class _Take:
         self.result.waiting.append(Waiting(name=file.name, reason=reason))
 
     def _entry(self, file: DropFile) -> Entry | None:
-        """Return the entry of a file that is to be read, made anew when its content is new."""
+        """Return the entry of a file that is to be read, a new one when its content is new."""
         before = self.entries.get(file.name)
         if before and before.stamp == file.stamp:
             return before
@@ -154,7 +155,7 @@ class _Take:
 
 
 def _unfinished(file: DropFile) -> str:
-    """Say why a file cannot be whole yet, before it is read; empty when nothing speaks against it."""
+    """Say why a file cannot be whole yet, before it is read; empty when it may be."""
     if file.name.endswith(UPLOADING):
         return "its name is that of an upload in progress"
     if not file.settled:

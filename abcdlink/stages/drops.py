@@ -1,4 +1,4 @@
-"""Turn a data drop into a run of its own, which the shortlisted approaches of an earlier run serve."""
+"""Turns a data drop into a run of its own, for which the approaches that an earlier run shortlisted are used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abcdlink.store import Store, open_run
 
 
 def run_key_of_drop(base: str, result: DropResult) -> str:
-    """Return the run key of what was taken: the same files, read up to the same place, give the same key."""
+    """Return the run key of what was taken; the same files, read up to the same place, give the same key."""
     content = "|".join(sorted(f"{entry.name} {entry.digest} {entry.offset}" for entry in result.entries))
     return f"{base[:60]}-drop-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
@@ -39,6 +39,6 @@ def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
         describe_run(store, domain)
         for name in learned_to_rank(choice.approaches):
             store.folder.write(model_file(name), base.folder.read(model_file(name)))
-        # Written last: its being there means that the run is begun as a whole.
+        # Written last: a run that has it has everything above.
         store.write_record(SHORTLIST, choice)
     return store

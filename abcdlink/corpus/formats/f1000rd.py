@@ -18,7 +18,7 @@ TABLES = "*/linking/*.csv"
 SENTENCES = "span_nodes"
 SIDES = ("review_sentence_id", "paper_sentence_id")
 MAIN_ANNOTATORS = ("imp_a", "imp_b")
-"""A link stands when both say 1. Other columns are of explicit links, of re-annotation and of experts."""
+"""There is a link when both say 1. Other columns are of explicit links, of re-annotation and of experts."""
 
 
 class _Text(NamedTuple):
@@ -28,7 +28,7 @@ class _Text(NamedTuple):
 
 
 def read_f1000rd(given: ImportSource) -> Corpus:
-    """Read all submissions of a folder; a pair stands where at least one link does.
+    """Read all submissions of a folder; a review and a paper are a pair when they have at least one link.
 
     Raises:
         InputError: when the folder holds no submission with a linking table.

@@ -135,7 +135,7 @@ def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run
         for part in (
             "2 documents with 3 sentences, 1 pairs",
             "At most 1 tasks, about 1 minutes for each of 2 annotators",
-            "1 because: fewer than 4 words",
+            "1: fewer than 4 words",
             "HTML entities, which were decoded: 1 (p.source)",
             "wrapped lines, which were joined within paragraphs: 1 (p.source)",
             "were not read: 1 (notes.docx)",
