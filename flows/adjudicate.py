@@ -18,7 +18,9 @@ from abcdlink.store import open_run
 from flows.artifacts import key, table
 from flows.parameters import RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from tasks.adjudication import pull, push
+from labelstudio_config.pages.adjudication import AdjudicationPage
+from tasks.people import report
+from tasks.projects import pull, push
 
 NAME = "adjudicate"
 Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
@@ -37,10 +39,11 @@ def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  #
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    if push(run, domain, batches) is not None:
-        wait_for_annotators(store, NAME, ADJUDICATION_SLUG)
-    results = pull(run)
-    show_adjudication(run, summary_of(store), f"report: {results['report']}")
+    page = AdjudicationPage(batches=tuple(batches))
+    if push(run, domain, page) is not None:
+        wait_for_annotators(store, NAME, page.slug)
+    pull(run, page)
+    show_adjudication(run, summary_of(store), f"report: {report(run)}")
     wait_for_nobody(store, NAME, ADJUDICATION_SLUG)
 
 
@@ -48,7 +51,7 @@ def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None
     """Show what was decided by method, and whom the decisions followed."""
     table(key(run, ADJUDICATION_SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
     followed = [
-        {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "decided by herself": one.own}
+        {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "decided by themselves": one.own}
         for one in summary.followed
     ]
     table(key(run, ADJUDICATION_SLUG, "followed"), followed, "How often decisions were what each annotator had said")

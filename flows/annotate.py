@@ -13,8 +13,10 @@ from flows.artifacts import show_agreement, show_results
 from flows.feedback import feedback_round
 from flows.parameters import PeopleParameters, RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
+from labelstudio_config.pages.linking import LinkingPage
 from labelstudio_config.run.attendance import set_schedule
-from tasks.annotation import conclude, measure, pull, push
+from tasks.people import conclude, measure
+from tasks.projects import pull, push
 from tasks.runs import add_tag
 
 NAME = "annotate"
@@ -52,12 +54,13 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
     """Push a batch, suspend until it is complete, pull and measure it; nothing when that was done before."""
     if store.exists(batch_file(batch, AGREEMENT)):
         return
-    overlap, slug = annotation.overlap_in(domain), batch_slug(batch)
-    push(store.key, domain, batch, overlap)
-    set_schedule(store, slug, annotation.deadline_days, annotation.late_days, annotation.reminder_block)
+    overlap = annotation.overlap_in(domain)
+    page = LinkingPage(batch=batch, overlap=overlap)
+    push(store.key, domain, page)
+    set_schedule(store, page.slug, annotation.deadline_days, annotation.late_days, annotation.reminder_block)
     if pulled_of(store, batch) is None:
-        wait_for_annotators(store, NAME, slug)
-        pull(store.key, batch)
+        wait_for_annotators(store, NAME, page.slug)
+        pull(store.key, page)
     if any(annotator.simulated for annotator in store.read_records(ANNOTATORS, Annotator)):
         add_tag(flow_run.id, SIMULATED_TAG)
     show_agreement(store, batch, measure(store.key, batch, overlap))

@@ -12,7 +12,9 @@ from abcdlink.store import open_run
 from flows.artifacts import key, table
 from flows.parameters import ExhaustiveParameters, RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from tasks.exhaustive import measure, pull, push, sample
+from labelstudio_config.pages.exhaustive import ExhaustivePage
+from tasks.people import sample_sources, true_recall
+from tasks.projects import pull, push
 
 NAME = "exhaustive"
 
@@ -28,12 +30,12 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    sample(run, domain, judging.overlap_in(domain), judging.seed, judging.share_or_none, judging.number)
-    push(run, domain)
+    sample_sources(run, domain, judging.overlap_in(domain), judging.seed, judging.share_or_none, judging.number)
+    push(run, domain, ExhaustivePage())
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
         wait_for_annotators(store, NAME, EXHAUSTIVE_SLUG)
-        pull(run)
-    show_recall(run, measure(run, domain, judging.rule))
+        pull(run, ExhaustivePage())
+    show_recall(run, true_recall(run, domain, judging.rule))
     wait_for_nobody(store, NAME, EXHAUSTIVE_SLUG)
 
 

@@ -12,11 +12,13 @@ from prefect.input import RunInput
 from pydantic import ConfigDict, Field
 
 from abcdlink.layout import feedback_slug
-from abcdlink.stages.feedback import Feedback, accepted_in, outcome_in
+from abcdlink.stages.feedback import Feedback, accepted_in, judges_in, outcome_in
 from abcdlink.store import Store
 from flows.artifacts import show_feedback, show_outcome
 from flows.waiting import wait_for_annotators, wait_for_coordinator
-from tasks.feedback import accept, end, judges_of, prepare, push
+from labelstudio_config.pages.feedback import FeedbackPage
+from tasks.people import accept, begin_feedback
+from tasks.projects import pull, push
 
 
 class FeedbackForm(RunInput):
@@ -43,17 +45,17 @@ def feedback_round(store: Store, flow: str, domain: str, batch: int, auto: bool)
     """
     if outcome_in(store, batch):
         return
-    feedback = prepare(store.key, batch)
+    feedback = begin_feedback(store.key, batch)
     accepted = accepted_in(store, batch)
     if accepted is None:
         show_feedback(store, batch, feedback)
         form = FeedbackForm(label_studio_round=False) if auto else ask_coordinator(store, flow, batch, feedback)
         by = "auto_feedback" if auto else "coordinator"
         accepted = accept(store.key, domain, batch, form.clarifications, form.label_studio_round, by)
-    if accepted.label_studio_round and judges_of(store, batch):
+    if accepted.label_studio_round and judges_in(store, batch):
         ask_annotators(store, flow, domain, batch, accepted.clarifications)
-    outcome = end(store.key, batch)
-    if accepted.label_studio_round:
+    pull(store.key, FeedbackPage(batch=batch))
+    if accepted.label_studio_round and (outcome := outcome_in(store, batch)):
         show_outcome(store, batch, outcome)
 
 
@@ -75,5 +77,6 @@ def ask_coordinator(store: Store, flow: str, batch: int, feedback: Feedback) -> 
 
 def ask_annotators(store: Store, flow: str, domain: str, batch: int, clarifications: str) -> None:
     """Push the round's project and suspend until all annotators answered, or the coordinator goes on without."""
-    pushed = push(store.key, domain, batch, clarifications)
-    wait_for_annotators(store, flow, pushed.slug, or_resumed="who has not answered is recorded")
+    page = FeedbackPage(batch=batch, clarifications=clarifications)
+    push(store.key, domain, page)
+    wait_for_annotators(store, flow, page.slug, or_resumed="who has not answered is recorded")

@@ -24,7 +24,7 @@ from abcdlink.qualification.pair import WANTED_LINKS
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import RUN_KEY, Store
-from labelstudio_config.qualification import MOST_APPLICANTS
+from labelstudio_config.pages.qualification import MOST_APPLICANTS
 
 RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]
 OptionalRunKey = Annotated[str, Field(pattern=f"^({RUN_KEY.pattern})?$")]

@@ -109,11 +109,13 @@ def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
 
     if has_judgments(store):
         return applicants_of(store), people_of(store)
-    from labelstudio_config.qualification import pull_qualification
-    from labelstudio_config.run.projects import label_studio
+    from abcdlink.layout import QUALIFICATION_SLUG
+    from labelstudio_config.pages.qualification import applications_in
+    from labelstudio_config.run.projects import see
 
     pools = gold_set_of(store).pools
-    result = pull_qualification(label_studio(), store.key, pools, people_of(store))
+    _, snapshot = see(store, QUALIFICATION_SLUG)
+    result = applications_in(snapshot, pools, people_of(store))
     keep_people(store, result.annotators)
     return score_applicants(pools, result.judgments, result.annotators), result.annotators
 

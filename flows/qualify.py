@@ -22,7 +22,9 @@ from abcdlink.store import Store, open_run
 from flows.artifacts import key, table
 from flows.parameters import QualificationParameters, RunKey
 from flows.waiting import wait_for_annotators, wait_for_coordinator, wait_for_nobody
-from tasks.qualification import pull_applicants, push_gold_pair, take_gold_pair
+from labelstudio_config.pages.qualification import QualificationPage
+from tasks.people import take_gold_pair
+from tasks.projects import pull, push
 
 NAME = "qualify"
 
@@ -59,9 +61,10 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
 
 def take_applications(store: Store, domain: str, applicants: int) -> None:
     """Push the gold pair, suspend until enough applicants are done or the coordinator resumes, then pull."""
-    push_gold_pair(store.key, domain, applicants)
+    page = QualificationPage(applicants=applicants)
+    push(store.key, domain, page)
     wait_for_annotators(store, NAME, QUALIFICATION_SLUG, or_resumed="applications are closed")
-    pull_applicants(store.key)
+    pull(store.key, page)
 
 
 def show_applicants(store: Store, applicants: list[Applicant], best: list[Applicant]) -> None:

@@ -11,7 +11,9 @@ from abcdlink.store import Store, open_run
 from flows.artifacts import key, table
 from flows.parameters import RatingParameters, RunKey, run_domain
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from tasks.ratings import pull_documents, push_documents, sample
+from labelstudio_config.pages.rating import RatingPage
+from tasks.people import sample_documents
+from tasks.projects import pull, push
 
 NAME = "rate"
 
@@ -27,7 +29,7 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
     """
     store = open_run(run)
     meaning = run_domain(store, domain)
-    sample(run, meaning, rating.synthetic, rating.natural, rating.seed)
+    sample_documents(run, meaning, rating.synthetic, rating.natural, rating.seed)
     collect(store, meaning, rating.overlap)
     ratings = ratings_of(store)
     raters = len({one.annotator for one in ratings})
@@ -37,7 +39,8 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
 
 def collect(store: Store, domain: str, overlap: int) -> None:
     """Push the documents, suspend until all are rated, pull; nothing when that was done before."""
-    push_documents(store.key, domain, overlap)
+    page = RatingPage(overlap=overlap)
+    push(store.key, domain, page)
     if not has_ratings(store):
         wait_for_annotators(store, NAME, RATINGS_SLUG)
-        pull_documents(store.key)
+        pull(store.key, page)

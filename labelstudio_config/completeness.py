@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from abcdlink.corpus.records import Record
-from labelstudio_config.client import Client
-from labelstudio_config.snapshot import Snapshot, read_project
+from labelstudio_config.snapshot import Snapshot
 
 
 class Progress(Record):
@@ -25,23 +24,14 @@ class Progress(Record):
     vanished: tuple[str, ...]
 
 
-def progress_of(client: Client, title: str, keys: Collection[str], overlap: int) -> Progress:
-    """Read from the annotations that are there now how far a pushed project is.
+def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
+    """Tell how far a pushed project is.
 
     Args:
-        client: the server.
-        title: of the project.
+        snapshot: what counts of it.
         keys: of the tasks that were pushed.
         overlap: how many annotators each task needs.
-
-    Raises:
-        ServiceError: when the project is gone, or Label Studio does not answer.
     """
-    return progress_in(read_project(client, title, keys), keys, overlap)
-
-
-def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
-    """Count from a snapshot; for the arguments see ``progress_of``."""
     per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
     done = len(keys) - len(open_keys(snapshot, keys, overlap))
     return Progress(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
 from abcdlink.judgments import Label, Pool
-from labelstudio_config.linking.tasks import candidate_id, documents_of
+from labelstudio_config.pages.linking import candidate_id, documents_of
 
 
 class Mistakes(NamedTuple):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
+from pathlib import Path
+from xml.sax.saxutils import escape
 
 from pydantic import Field
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from labelstudio_config.client import Client
-from labelstudio_config.label_configs import with_style
 
 TITLE_LIMIT = 50
 """Longest project title that Label Studio takes, in characters."""
@@ -20,6 +22,11 @@ TAB = "Annotate"
 The button "Label All Tasks" of Label Studio gives a second annotator the tasks of the first in random
 order; labelling from a tab with an order goes through them one after the other.
 """
+
+STYLE = Path(__file__).with_name("style.css")
+
+STYLE_TAG = "<Style>"
+"""Every label config has this element, for what only its own page needs."""
 
 TELLS_NOTHING = (
     *("id", "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions"),
@@ -43,6 +50,13 @@ class Project(Record):
     instruction: str
     overlap: int = Field(ge=1)
     hidden: tuple[str, ...] = ()
+
+
+@cache
+def with_style(page: str) -> str:
+    """Return a label config (XML) with the rules of ``style.css`` before those of its own ``<Style>``."""
+    rules = escape(STYLE.read_text(encoding="utf-8"))
+    return page.replace(STYLE_TAG, f"{STYLE_TAG}\n{rules}", 1)
 
 
 def title_of(run_key: str, what: str) -> str:

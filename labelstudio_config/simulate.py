@@ -28,9 +28,8 @@ from abcdlink.store import Store
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.client import NOT_FOUND, Client, connect
-from labelstudio_config.linking.project import batch_title
-from labelstudio_config.linking.tasks import controls_of, of_batch, offered
 from labelstudio_config.mistakes import Mistakes, gold_of, judge, mistakes_of
+from labelstudio_config.pages.linking import batch_title, controls_of, of_batch, offered
 from labelstudio_config.projects import require_project
 
 MARK = "simulated"

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from labelstudio_config.client import Client
-from labelstudio_config.kept import Fate, Kept, Task, is_its_authors, key_of, remember, user_of
-from labelstudio_config.projects import require_project
+from labelstudio_config.kept import Fate, Kept, Task, is_its_authors, key_of, user_of
 from labelstudio_config.results import Given, MalformedError, read_given
 
 
@@ -116,21 +114,6 @@ class Snapshot:
     def account(self, user: int) -> str:
         """Return the e-mail address of an account, or a name that says what is known of it."""
         return self.kept.accounts.get(user, f"account-{user}" if user else "deleted-account")
-
-
-def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
-    """Read the tasks of a project and the answers to them, as they are now.
-
-    Args:
-        client: the server.
-        title: of the project.
-        keys: of the tasks that were pushed; others are foreign.
-
-    Raises:
-        ServiceError: when there is no such project, or Label Studio does not answer.
-    """
-    project = require_project(client, title)
-    return snapshot_of(remember(None, project, client.tasks(project), client.accounts(), datetime.now(UTC)), keys)
 
 
 def snapshot_of(kept: Kept, keys: Collection[str], pushed: PushedCopy | None = None) -> Snapshot:

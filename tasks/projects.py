@@ -1,15 +1,38 @@
-"""Looking at a project of Label Studio: the same for every kind of project."""
+"""Work for people in Label Studio: push, look, pull; the same for every kind of page.
+
+The run's folder is the only truth: a step that finds its result there returns it and does nothing
+else. So a flow that is resumed, or killed and run again, goes through all its steps at no cost.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from prefect import get_run_logger, task
 
+from abcdlink.domain import find_domain
 from abcdlink.store import open_run
 from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.completeness import Progress, progress_in
+from labelstudio_config.pages.page import Page
 from labelstudio_config.run.observing import not_said_yet
-from labelstudio_config.run.projects import see
+from labelstudio_config.run.projects import push_more, push_project, see, seen
+from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
 from tasks.retrying import SERVICE_RETRIES
+
+
+@task(task_run_name="push {page.slug}", **SERVICE_RETRIES)
+def push(run: str, domain: str, page: Page) -> PushedProject | None:
+    """Bring the tasks of a page into their Label Studio project; ``None``: there is nothing to ask."""
+    store = open_run(run)
+    if is_pushed(store, page.slug) and not page.grows:
+        return read_pushed(store, page.slug)
+    project, tasks, needed = page.ask(store, find_domain(domain))
+    if not tasks:
+        return None
+    if page.grows:
+        return push_more(store, page.slug, project, tasks)
+    return push_project(store, page.slug, project, tasks, needed)
 
 
 @task(task_run_name="look at {slug}", **SERVICE_RETRIES)
@@ -20,3 +43,15 @@ def look(run: str, slug: str) -> Progress:
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
         get_run_logger().warning("Run %s, %s: %s.", run, slug, line)
     return progress_in(snapshot, pushed.task_keys, pushed.overlap)
+
+
+@task(task_run_name="pull {page.slug}", **SERVICE_RETRIES)
+def pull(run: str, page: Page) -> dict[str, Any]:
+    """Read and keep the answers, by the last look at Label Studio; returns counts."""
+    store = open_run(run)
+    if not page.is_pulled(store):
+        if is_pushed(store, page.slug):
+            page.keep(store, seen(store, page.slug))
+        else:
+            page.keep_unasked(store)
+    return page.counts(store)

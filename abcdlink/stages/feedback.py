@@ -39,6 +39,11 @@ def judged_in(store: Store, batch: int) -> list[Judgment]:
     return store.read_records(batch_file(batch, JUDGMENTS), Judgment)
 
 
+def judges_in(store: Store, batch: int) -> list[str]:
+    """Return the pseudonyms of those who judged a batch."""
+    return sorted({judgment.annotator for judgment in judged_in(store, batch)})
+
+
 def prepare_feedback(store: Store, batch: int) -> Feedback:
     """Write the memos, cases and draft of a batch, unless they are there: the draft may have been edited.
 

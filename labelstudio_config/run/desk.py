@@ -28,8 +28,8 @@ from labelstudio_config.attendance import Attendance
 from labelstudio_config.completeness import open_keys, progress_in
 from labelstudio_config.fingerprints import differences
 from labelstudio_config.kept import user_of
+from labelstudio_config.pages.linking import keep_partial, keep_result
 from labelstudio_config.run.attendance import Schedule, attendance, relieve, schedule_of
-from labelstudio_config.run.batches import keep_partial, keep_result
 from labelstudio_config.run.observing import observe
 from labelstudio_config.run.projects import label_studio, see
 from labelstudio_config.run.pushed import PushedProject, is_pushed

@@ -7,11 +7,12 @@ from playwright.sync_api import Page, expect
 
 from abcdlink.adjudication import pools_to_decide
 from abcdlink.judgments import Judgment, Label, Pool
-from labelstudio_config.adjudication import adjudication_project, adjudication_tasks, pull_adjudications
 from labelstudio_config.client import Client
+from labelstudio_config.pages.adjudication import adjudication_project, adjudication_tasks
 from labelstudio_config.push import push_tasks
 from tests.browser.window import picture
 from tests.helpers.annotation import Run, make_run
+from tests.helpers.pulls import pull_adjudications
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $source_text &amp; <b>bold</b>"
 COMMENTS = (f"The bridge is named in both, but B tells of the river only. {ATTACK}", "Same event, told a day later.")

@@ -14,9 +14,9 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Label, Pool
 from labelstudio_config.client import Client
-from labelstudio_config.linking import pull_batch, push_batch
 from tests.browser.window import annotator_window, picture
 from tests.helpers.annotation import SECRETS, TEXTS, Run, annotator, document, make_run, submit
+from tests.helpers.pulls import pull_batch, push_batch
 
 ATTACK = "<img src=x onerror=alert(1)>"
 RADIOS = ".xd-row .ant-radio"

@@ -8,10 +8,11 @@ from playwright.sync_api import Page, expect
 from abcdlink.feedback import Case, choose_cases
 from abcdlink.judgments import Judgment, Label
 from labelstudio_config.client import Client
-from labelstudio_config.feedback import feedback_project, feedback_tasks, pull_feedback
+from labelstudio_config.pages.feedback import feedback_project, feedback_tasks
 from labelstudio_config.push import push_tasks
 from tests.browser.window import picture
 from tests.helpers.annotation import SECRETS, Run, make_run
+from tests.helpers.pulls import pull_feedback
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} &amp; <b>bold</b>"
 CLARIFICATION = "**Short candidates.** Look at the sentence before. <img src=x onerror=alert(1)>"

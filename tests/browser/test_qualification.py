@@ -13,9 +13,10 @@ from abcdlink.qualification.pair import gold_pair
 from abcdlink.qualification.pools import gold_set
 from abcdlink.qualification.records import GOLD
 from labelstudio_config.client import Client
+from labelstudio_config.pages.qualification import qualification_project, qualification_tasks
 from labelstudio_config.push import push_tasks
-from labelstudio_config.qualification import pull_qualification, qualification_project, qualification_tasks
 from tests.browser.window import picture
+from tests.helpers.pulls import pull_qualification
 
 
 def test_an_applicant_judges_the_gold_pair_by_keyboard(page: Page, client: Client) -> None:

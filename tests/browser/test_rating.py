@@ -11,9 +11,10 @@ from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.ratings import RatedDocument, criteria_of
 from labelstudio_config.client import Client
+from labelstudio_config.pages.rating import rating_project, rating_tasks
 from labelstudio_config.push import push_tasks
-from labelstudio_config.rating import pull_ratings, rating_project, rating_tasks
 from tests.browser.window import picture
+from tests.helpers.pulls import pull_ratings
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_b_html &amp; <b>bold</b>"
 DOMAIN = find_domain("news")

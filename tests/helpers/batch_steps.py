@@ -8,9 +8,10 @@ from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.completeness import Progress, progress_in
+from labelstudio_config.pages.linking import LinkingPage
 from labelstudio_config.run.observing import not_said_yet
 from labelstudio_config.run.projects import see
-from tasks.annotation import pull
+from tasks.projects import pull
 from tests.helpers.fake_label_studio import ADA, FakeLabelStudio
 
 RUN = "harbour"
@@ -37,7 +38,7 @@ def pulled(store: Store) -> list[Judgment]:
 
 def finish(store: Store) -> None:
     assert look(store)[0].complete
-    pull.fn(RUN, 1)
+    pull.fn(RUN, LinkingPage(batch=1, overlap=2))
     keep_agreement(store, 1, 2)
 
 

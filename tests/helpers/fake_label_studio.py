@@ -15,7 +15,8 @@ from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
-from tasks.annotation import push
+from labelstudio_config.pages.linking import LinkingPage
+from tasks.projects import push
 from tests.helpers.example_run import make_pools, take_in
 
 ADA, BEN, CY = 7, 8, 9
@@ -146,5 +147,5 @@ def pushed_run(key: str, count: int) -> Store:
     make_pools(store, take_in(store))
     store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:count])
     store.note("annotation", {"batches": 1, "overlap": 2})
-    push.fn(key, "news", 1, 2)
+    push.fn(key, "news", LinkingPage(batch=1, overlap=2))
     return store

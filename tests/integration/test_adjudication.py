@@ -17,9 +17,9 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
-from labelstudio_config.adjudication import adjudication_title
 from labelstudio_config.client import Client, connect
-from labelstudio_config.linking import batch_title
+from labelstudio_config.pages.adjudication import adjudication_title
+from labelstudio_config.pages.linking import batch_title
 from labelstudio_config.projects import require_project
 from labelstudio_config.run.desk import pull_again
 from tasks.waiting import WaitsFor

@@ -19,13 +19,18 @@ from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.recall import Over, Recall, SampledSource, View, sample_sources
 from abcdlink.stages.rank import rank
 from labelstudio_config.client import Client, connect
-from labelstudio_config.completeness import progress_of
-from labelstudio_config.exhaustive import exhaustive_project, exhaustive_tasks, exhaustive_title, pull_exhaustive
-from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK
-from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.pages.exhaustive import (
+    ALL_TICKED,
+    NO_LINK,
+    exhaustive_project,
+    exhaustive_tasks,
+    exhaustive_title,
+)
+from labelstudio_config.pages.linking import candidate_id
 from labelstudio_config.projects import require_project
 from labelstudio_config.push import push_tasks
 from tests.helpers.annotation import SECRETS, annotator, make_run
+from tests.helpers.pulls import progress_of, pull_exhaustive
 from tests.helpers.stack import Stack
 
 TICKS = {"sid-dugong-0": ["sid-dugong-0", "sid-dugong-3"], "sid-dugong-1": ["sid-dugong-1"]}

@@ -17,7 +17,7 @@ from abcdlink.judgments import Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
-from labelstudio_config.feedback.pull import UNDERSTOOD
+from labelstudio_config.pages.feedback import UNDERSTOOD
 from labelstudio_config.run.pushed import is_pushed, read_pushed
 from tasks.waiting import WaitsFor, waiting_of
 from tests.helpers.annotation import annotator, submit

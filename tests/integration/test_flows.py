@@ -14,7 +14,7 @@ from abcdlink.agreement import Agreement
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug
 from labelstudio_config.client import connect
-from labelstudio_config.linking import batch_title
+from labelstudio_config.pages.linking import batch_title
 from labelstudio_config.run.pushed import is_pushed, read_pushed
 from tasks.waiting import WaitsFor
 from tests.helpers.stack import SMALL, Stack

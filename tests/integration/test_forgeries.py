@@ -17,9 +17,10 @@ from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
 from labelstudio_config.completeness import Progress, progress_in
+from labelstudio_config.pages.linking import LinkingPage
 from labelstudio_config.run.projects import see
 from labelstudio_config.run.pushed import read_pushed
-from tasks.annotation import pull, push
+from tasks.projects import pull, push
 from tests.helpers.annotation import annotator, make_run, submit
 from tests.helpers.label_studio_server import LabelStudioServer
 
@@ -44,7 +45,7 @@ class Batch(NamedTuple):
 
     def labels(self) -> dict[tuple[str, str], list[Label]]:
         """Pull; (annotator, key) -> labels in the order of the candidates."""
-        pull.fn(self.store.key, 1)
+        pull.fn(self.store.key, LinkingPage(batch=1, overlap=2))
         keys = {pool["source"]: pool["key"] for pool in map(json.loads, self.store.read_text(POOLS).splitlines())}
         found: dict[tuple[str, str], list[Label]] = {}
         judgments = self.store.read_records(batch_file(1, JUDGMENTS), Judgment)
@@ -79,7 +80,7 @@ def batch(
     store = open_run(run.key)
     write_corpus_to(store, NATURAL, run.corpus)
     store.write_records(POOLS, run.pools)
-    push.fn(run.key, "news", 1, 2)
+    push.fn(run.key, "news", LinkingPage(batch=1, overlap=2))
     project = read_pushed(store, SLUG).project_id
     tasks = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
     with ExitStack() as stack:

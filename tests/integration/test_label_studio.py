@@ -19,12 +19,12 @@ from abcdlink.judgments import Label
 from labelstudio_config import push
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.client import Client, connect
-from labelstudio_config.completeness import progress_of
-from labelstudio_config.linking import batch_title, keys_of, pull_batch, push_batch
+from labelstudio_config.pages.linking import batch_title
 from labelstudio_config.projects import find_project, require_project
 from labelstudio_config.push import PushResult
 from tests.helpers.annotation import METHODS, SECRETS, Run, annotator, make_run, pushed, skip, submit
 from tests.helpers.label_studio_server import LabelStudioServer, free_port
+from tests.helpers.pulls import keys_of, progress_of, pull_batch, push_batch
 
 
 def keys_there(client: Client, run: Run, batch: int = 1) -> list[str]:

@@ -31,20 +31,15 @@ from abcdlink.qualification.records import GOLD
 from abcdlink.ratings import ratings_of, sample_of, summarise
 from abcdlink.stages.intake import describe_run
 from labelstudio_config.client import Client, connect
-from labelstudio_config.completeness import progress_of
+from labelstudio_config.pages.qualification import qualification_project, qualification_tasks, qualification_title
+from labelstudio_config.pages.rating import rating_title
 from labelstudio_config.projects import require_project
 from labelstudio_config.push import push_tasks
-from labelstudio_config.qualification import (
-    pull_qualification,
-    qualification_project,
-    qualification_tasks,
-    qualification_title,
-)
-from labelstudio_config.rating import rating_title
 from tasks.waiting import WaitsFor, waiting_of
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import BIN
+from tests.helpers.pulls import progress_of, pull_qualification
 from tests.helpers.stack import Stack
 
 Judge = Callable[[httpx.Client, int, str], None]

@@ -50,8 +50,8 @@ from abcdlink.stages.rank import RankingEffort, keep_rankings
 from abcdlink.store import Store
 from labelstudio_config.accounts import sign_up, with_own_token
 from labelstudio_config.client import connect
-from labelstudio_config.exhaustive.pull import ALL_TICKED, DONE, LINKS
-from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.pages.exhaustive import ALL_TICKED, DONE, LINKS
+from labelstudio_config.pages.linking import candidate_id
 from labelstudio_config.run.pushed import read_pushed
 from tasks.waiting import WaitsFor
 from tests.helpers.stack import Stack

@@ -8,17 +8,12 @@ from typing import Any, cast
 from abcdlink.adjudication import pools_to_decide
 from abcdlink.domain import find_domain
 from abcdlink.judgments import Annotator, Label, by_candidate
-from labelstudio_config.adjudication import (
-    AdjudicationPull,
-    adjudication_project,
-    adjudication_tasks,
-    pull_adjudications,
-)
-from labelstudio_config.adjudication.tasks import said_html
 from labelstudio_config.client import Client
-from labelstudio_config.linking.tasks import candidate_id
+from labelstudio_config.pages.adjudication import AdjudicationPull, adjudication_project, adjudication_tasks, said_html
+from labelstudio_config.pages.linking import candidate_id
 from tests.helpers.disputes import CORPUS, JUDGMENTS_MADE, LINK, NO, RUN, judged
 from tests.helpers.hostile_run import hostile_corpus, hostile_judgments
+from tests.helpers.pulls import pull_adjudications
 
 SECRETS = ("sid-", "doc-", "pair-", "numbat", "annotator-", "adjudicat")
 

@@ -14,13 +14,10 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Label
 from abcdlink.recall import SampledSource
 from labelstudio_config.client import Client
-from labelstudio_config.exhaustive import pull_exhaustive
-from labelstudio_config.exhaustive.project import exhaustive_project
-from labelstudio_config.exhaustive.pull import ALL_TICKED, NO_LINK
-from labelstudio_config.exhaustive.tasks import exhaustive_tasks
-from labelstudio_config.label_configs import label_config
-from labelstudio_config.linking.tasks import candidate_id
-from labelstudio_config.pulls import JudgmentsPull
+from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, exhaustive_project, exhaustive_tasks
+from labelstudio_config.pages.linking import candidate_id
+from labelstudio_config.pages.page import JudgmentsPull, label_config
+from tests.helpers.pulls import pull_exhaustive
 
 SOURCE = Document(id="doc-dingo", sentences=(Sentence(id="sid-7", text="The bridge fell."),))
 TARGET = Document(

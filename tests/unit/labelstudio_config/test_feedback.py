@@ -10,16 +10,17 @@ import pytest
 from abcdlink.domain import find_domain
 from abcdlink.feedback import Case, choose_cases
 from abcdlink.judgments import Annotator, Judgment, Label
-from labelstudio_config.feedback import (
+from labelstudio_config.pages.feedback import (
+    ASKS,
+    UNDERSTOOD,
     FeedbackPull,
     feedback_project,
     feedback_tasks,
     feedback_title,
     notice_key,
-    pull_feedback,
 )
-from labelstudio_config.feedback.pull import ASKS, UNDERSTOOD
 from tests.helpers.annotation import METHODS, SECRETS, make_run
+from tests.helpers.pulls import pull_feedback
 
 RUN = make_run(tasks=2)
 ACCOUNTS = {7: "ada@example.org", 8: "ben@example.org"}

@@ -10,9 +10,16 @@ from xml.etree import ElementTree as ET
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.judgments import Candidate, Judgment, Pool
-from labelstudio_config.label_configs import STYLE, with_style
-from labelstudio_config.linking import batch_project, batch_tasks, pull_batch
-from labelstudio_config.linking.tasks import candidate_id, candidate_of, controls_of, offered
+from labelstudio_config.pages.linking import (
+    batch_project,
+    batch_tasks,
+    candidate_id,
+    candidate_of,
+    controls_of,
+    offered,
+)
+from labelstudio_config.projects import STYLE, with_style
+from tests.helpers.pulls import pull_batch
 
 RUN = "a-run"
 

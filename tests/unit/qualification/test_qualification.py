@@ -31,7 +31,7 @@ from abcdlink.qualification.pools import MOST_CANDIDATES, gold_set
 from abcdlink.qualification.prepare import domain_to_begin, prepare
 from abcdlink.qualification.records import GOLD
 from abcdlink.store import Store
-from labelstudio_config.qualification import MOST_APPLICANTS, qualification_project, qualification_tasks
+from labelstudio_config.pages.qualification import MOST_APPLICANTS, qualification_project, qualification_tasks
 from tests.helpers.applicants import ACCOUNTS, LINKS, applied, corpus_of, document, made, person, said
 
 

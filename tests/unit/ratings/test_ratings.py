@@ -33,9 +33,9 @@ from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
-from labelstudio_config.rating import RatingPull, pull_ratings, rating_project, rating_tasks
-from labelstudio_config.rating.project import KEYS, rating_page
+from labelstudio_config.pages.rating import KEYS, RatingPull, rating_page, rating_project, rating_tasks
 from tests.helpers.example_run import generate, take_in
+from tests.helpers.pulls import pull_ratings
 
 SYNTHETIC, NATURAL = PairKind.SYNTHETIC, PairKind.NATURAL
 

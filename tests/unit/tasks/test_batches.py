@@ -10,10 +10,11 @@ from abcdlink.judgments import Label, Skip
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
 from labelstudio_config.completeness import Progress
+from labelstudio_config.pages.linking import LinkingPage
 from labelstudio_config.run.desk import requeue
 from labelstudio_config.run.observing import last_seen
 from labelstudio_config.run.pushed import read_pushed
-from tasks.annotation import push
+from tasks.projects import push
 from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
 
@@ -215,5 +216,5 @@ def test_tasks_that_a_killed_push_left_twice_are_there_once(
     (project,) = server.projects
     server.import_tasks(project, [{"data": server.task(key)["data"]} for key in keys[:2]])
     store.folder.remove(f"label-studio/{SLUG}/pushed.json")
-    push.fn(RUN, "news", 1, 2)
+    push.fn(RUN, "news", LinkingPage(batch=1, overlap=2))
     assert sorted(task["data"]["task_key"] for task in server.held[project]) == sorted(keys)

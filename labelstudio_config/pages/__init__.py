@@ -1,0 +1,1 @@
+"""Work for people: one module beside one XML for each kind."""

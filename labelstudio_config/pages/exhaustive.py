@@ -1,0 +1,206 @@
+"""Exhaustive judging: a source sentence, and every sentence of the target document, ticked or not.
+
+Everyone who can log in to Label Studio can read all task data: no name of a document, no id of a sentence.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus, Document
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.feedback import newest_guidelines
+from abcdlink.judgments import Annotator, Judgment, Label, Skip
+from abcdlink.layout import ANNOTATORS, ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
+from abcdlink.recall import EXHAUSTIVE, NO_BATCH, SampledSource
+from abcdlink.stages.annotate import annotators_of
+from abcdlink.stages.recall import overlap_of, read_sample
+from abcdlink.store import Store
+from labelstudio_config.answers import read_answers
+from labelstudio_config.html import document_html, guidelines_html, shown
+from labelstudio_config.pages.linking import candidate_id
+from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, keep_pull, label_config
+from labelstudio_config.projects import Project, title_of
+from labelstudio_config.snapshot import Answer, Snapshot
+
+HIDDEN = ("list_title", "doc_a_name", "doc_a_html", "targets_html")
+"""Fields of a task that the list of tasks does not show."""
+
+NO_KEY = "f19"
+"""Key of each target sentence: keyboards lack it. Without one, Label Studio would give letters to the
+first sentences, and a slip of a finger would tick a sentence that is out of sight."""
+
+
+def documents_of(source: SampledSource, corpus: Corpus) -> tuple[Document, Document]:
+    """Return the source and the target document of a sampled source.
+
+    Raises:
+        InputError: when the corpus does not have it.
+    """
+    pair = next((pair for pair in corpus.pairs if pair.id == source.pair), None)
+    if pair is None or source.source not in corpus.source_of(pair).position:
+        msg = f"the sample names the source {source.source!r} of the pair {source.pair!r}, which the corpus lacks"
+        raise InputError(msg, "sample again from this corpus, in another run")
+    return corpus.source_of(pair), corpus.target_of(pair)
+
+
+def exhaustive_tasks(sources: Sequence[SampledSource], corpus: Corpus, domain: Domain) -> dict[str, dict[str, Any]]:
+    """Return task key -> data, in the order of the sample.
+
+    Raises:
+        InputError: when the corpus lacks a sampled source.
+    """
+    return {source.key: task_data(source, *documents_of(source, corpus), domain) for source in sources}
+
+
+def task_data(at: SampledSource, source: Document, target: Document, domain: Domain) -> dict[str, Any]:
+    """Return the data of one task: the source sentence, its document, and all target sentences, numbered from 1."""
+    names = domain.settings
+    return {
+        "list_title": f"Document B: {names.target_name}. Tick each sentence with the answer yes: {names.question}",
+        "doc_a_name": f"Document A: {names.source_name}",
+        "source_text": shown(source.text_of(at.source)),
+        "doc_a_html": document_html(source, {at.source: ""}),
+        "targets_html": [
+            {
+                "value": candidate_id(at.key, sentence.id),
+                "html": f"<b>{number}</b> {html.escape(shown(sentence.text))}",
+                "hotkey": NO_KEY,
+            }
+            for number, sentence in enumerate(target.sentences, start=1)
+        ],
+    }
+
+
+HOW_TO = """# On this page you judge every sentence
+
+- Read the whole document B. Tick each sentence that is linked to the source sentence; what stays unticked is *No Link*.
+- No sentence is marked as a candidate here: what the guidelines say of candidates holds for every sentence of B.
+- By keyboard: **Tab** goes to the next sentence, the **space bar** ticks it. In a new task press Tab until the first
+  sentence has a bar at its left, or click on a sentence. After the last one Tab goes on to the two answers below.
+- At the end say that you read all: **a** (every link is ticked) or **n** (there is no link). These keys work once a
+  tick has been set; else go there by Tab, and press the space bar. **Ctrl + Enter** submits.
+
+---
+
+"""
+
+
+def exhaustive_title(run_key: str) -> str:
+    """Return the title of the project."""
+    return title_of(run_key, "exhaustive")
+
+
+def exhaustive_project(run_key: str, domain: Domain, guidelines: str, overlap: int) -> Project:
+    """Return the project; ``guidelines``: Markdown; ``overlap``: annotators who judge each sampled source."""
+    return Project(
+        title=exhaustive_title(run_key),
+        description=f"{domain.settings.title}. Every sentence: {domain.settings.question}",
+        label_config=label_config("exhaustive"),
+        instruction=guidelines_html(HOW_TO + guidelines),
+        overlap=overlap,
+        hidden=HIDDEN,
+    )
+
+
+LINKS, DONE, FLAG, COMMENT = "links", "done", "flag", "comment"
+"""Names in the label config."""
+ALL_TICKED = "I read all: every link is ticked"
+NO_LINK = "I read all: there is no link"
+
+
+def judgments_in(
+    snapshot: Snapshot, sources: Sequence[SampledSource], corpus: Corpus, annotators: Sequence[Annotator]
+) -> JudgmentsPull:
+    """Read judgments from what lies in Label Studio."""
+    by_key = {source.key: source for source in sources}
+    answers = read_answers(snapshot, by_key, annotators)
+    judgments: list[Judgment] = []
+    anomalies = [*answers.anomalies]
+    for who, answer in answers.newest:
+        source = by_key[answer.key]
+        ids = {
+            candidate_id(source.key, sentence.id): sentence.id for sentence in documents_of(source, corpus)[1].sentences
+        }
+        anomalies += _problems(answer, who, ids)
+        if DONE in answer.given.choices:
+            judgments += _judgments(answer, who, source, ids)
+    return JudgmentsPull(
+        judgments=judgments,
+        skips=[Skip(batch=NO_BATCH, key=key, annotator=who) for who, key in answers.skips],
+        annotators=answers.annotators,
+        anomalies=anomalies,
+        raw=snapshot.raw,
+    )
+
+
+def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, str]) -> list[Judgment]:
+    """Return a judgment on every target sentence; ``ids``: opaque id -> target sentence."""
+    ticked = set(answer.given.choices.get(LINKS, ()))
+    flags = tuple(answer.given.choices.get(FLAG, ()))
+    comment = answer.given.texts.get(COMMENT, "")
+    return [
+        Judgment(
+            batch=NO_BATCH,
+            pair=source.pair,
+            source=source.source,
+            target=target,
+            method=EXHAUSTIVE,
+            annotator=who,
+            label=Label.LINK if name in ticked else Label.NO_LINK,
+            seconds=answer.seconds,
+            submitted=answer.at,
+            flags=flags,
+            comment=comment,
+        )
+        for name, target in ids.items()
+    ]
+
+
+def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
+    """Say what does not fit together in an answer; ticks count all the same."""
+    chosen = answer.given.choices
+    ticked, said = chosen.get(LINKS, []), chosen.get(DONE)
+    foreign = [name for name in ticked if name not in ids]
+    task = f"the task {answer.key}"
+    found = [
+        (said is None, f"{who} did not say of {task} that every sentence was read: it is not judged"),
+        (said == [NO_LINK] and bool(ticked), f"{who} said of {task} that there is no link, and ticked {len(ticked)}"),
+        (said == [ALL_TICKED] and not ticked, f"{who} said of {task} that every link is ticked, and ticked none"),
+        (bool(foreign), f"{who} ticked {len(foreign)} sentences that {task} does not have"),
+    ]
+    return [problem for is_so, problem in found if is_so]
+
+
+class ExhaustivePage(Page):
+    """The sampled sources of a run. Their judgments are kept apart from those of batches, and written last."""
+
+    @property
+    def slug(self) -> str:
+        return EXHAUSTIVE_SLUG
+
+    def ask(self, store: Store, domain: Domain) -> Asked:
+        tasks = exhaustive_tasks(read_sample(store).sources, read_corpus_from(store, NATURAL), domain)
+        guidelines = newest_guidelines(store, domain.guidelines)
+        return Asked(exhaustive_project(store.key, domain, guidelines, overlap_of(store)), tasks)
+
+    def is_pulled(self, store: Store) -> bool:
+        return store.exists(EXHAUSTIVE_JUDGMENTS)
+
+    def keep(self, store: Store, snapshot: Snapshot) -> None:
+        corpus, sources = read_corpus_from(store, NATURAL), read_sample(store).sources
+        result = judgments_in(snapshot, sources, corpus, annotators_of(store))
+        keep_pull(store, EXHAUSTIVE_SLUG, result)
+        store.write_records(ANNOTATORS, result.annotators)
+        store.write_records(f"{EXHAUSTIVE_SLUG}/{SKIPS}", result.skips)
+        store.write_records(EXHAUSTIVE_JUDGMENTS, result.judgments)
+
+    def counts(self, store: Store) -> dict[str, Any]:
+        return {
+            "judgments": len(store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)),
+            "anomalies": len(store.read_json(f"{EXHAUSTIVE_SLUG}/{ANOMALIES}")),
+        }

@@ -1,0 +1,234 @@
+"""A feedback round: cases on which annotators differed, to judge again, and the new guidelines.
+
+What was said is shown, never by whom, never a method; no name of a document, no id of a sentence. Answers are second
+answers and acknowledgements; they never become judgments.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus
+from abcdlink.domain import Domain
+from abcdlink.feedback import Acknowledgement, Case, Opinion, SecondAnswer, newest_guidelines
+from abcdlink.judgments import Annotator, Label
+from abcdlink.keys import opaque
+from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
+from abcdlink.stages.annotate import annotators_of
+from abcdlink.stages.feedback import end_feedback, end_unasked, judges_in, outcome_in, prepare_feedback
+from abcdlink.store import Store
+from labelstudio_config.answers import read_answers
+from labelstudio_config.html import document_html, guidelines_html, shown
+from labelstudio_config.pages.page import Asked, Page, Pull, keep_pull, label_config
+from labelstudio_config.projects import Project, title_of
+from labelstudio_config.snapshot import Answer, Snapshot
+
+HIDDEN = ("progress", "question", "doc_a_name", "doc_b_name", "cases", "notices")
+"""Fields of a task that the list of tasks does not show."""
+
+NOTHING_ADDED = "Nothing was added to the guidelines."
+
+
+def notice_key(run_key: str, batch: int) -> str:
+    """Return the opaque, stable name of the task in which the guidelines are acknowledged: 16 hex digits."""
+    return opaque(run_key, f"feedback {batch}", "guidelines")
+
+
+def feedback_tasks(
+    run_key: str,
+    batch: int,
+    cases: Sequence[Case],
+    corpus: Corpus,
+    domain: Domain,
+    clarifications: str,
+    guidelines: str,
+) -> dict[str, dict[str, Any]]:
+    """Return task key -> data: one task a case, and at the end the guidelines.
+
+    Args:
+        run_key: name of the run.
+        batch: after which the round is.
+        cases: borderline cases of this batch.
+        corpus: their documents.
+        domain: question, and what documents are called.
+        clarifications: Markdown that was added to the guidelines; may be empty.
+        guidelines: Markdown of the newest guidelines.
+    """
+    added = guidelines_html(clarifications or NOTHING_ADDED)
+    pairs = {pair.id: pair for pair in corpus.pairs}
+    same = {
+        "question": domain.settings.question,
+        "doc_a_name": f"Document A: {domain.settings.source_name}",
+        "doc_b_name": f"Document B: {domain.settings.target_name}",
+    }
+    tasks: dict[str, dict[str, Any]] = {}
+    for number, case in enumerate(cases, start=1):
+        source, target = corpus.source_of(pairs[case.pair]), corpus.target_of(pairs[case.pair])
+        shown_case = {
+            "source_text": shown(source.text_of(case.source)),
+            "doc_a_html": document_html(source, {case.source: ""}),
+            "doc_b_html": document_html(target, {case.target: ""}),
+            "candidate": shown(target.text_of(case.target)),
+            "said_html": said_html(case.opinions),
+            "clarification_html": added,
+        }
+        tasks[case.key] = {**same, "progress": f"Case {number} of {len(cases)}", "cases": [shown_case], "notices": []}
+    notice = {"html": guidelines_html(guidelines)}
+    tasks[notice_key(run_key, batch)] = {**same, "progress": "The guidelines", "cases": [], "notices": [notice]}
+    return tasks
+
+
+def said_html(opinions: Sequence[Opinion]) -> str:
+    """Return what annotators said of a case, without names: how many said what, then flags and comments."""
+    counts = Counter(opinion.label for opinion in opinions)
+    lines = [f"{_people(counts[label])}: <b>{label}</b>" for label in Label if counts[label]]
+    for opinion in opinions:
+        remarks = [*(html.escape(flag) for flag in opinion.flags)]
+        if opinion.comment:
+            remarks.append(f"“{html.escape(shown(opinion.comment))}”")
+        if remarks:
+            lines.append(f"With {opinion.label}: {', '.join(remarks)}")
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def _people(count: int) -> str:
+    return "One annotator" if count == 1 else f"{count} annotators"
+
+
+HOW_TO = """# Feedback round
+
+- Annotators differed on these cases. **Nobody is right by default**: read both texts, what was said and the
+  clarification, and judge again. Your first judgments stay as they are.
+- By keyboard: **0** for Link, **Shift + 0** for No Link. **Ctrl + Enter** submits.
+- The last task shows the guidelines for the next batch. Say that you have read them (**a**), or that you still have a
+  question (**q**).
+
+---
+
+"""
+
+
+def feedback_title(run_key: str, batch: int) -> str:
+    """Return the title of the project of the round after a batch."""
+    return title_of(run_key, f"feedback {batch}")
+
+
+def feedback_project(run_key: str, batch: int, domain: Domain, guidelines: str, overlap: int) -> Project:
+    """Return the project of the round after a batch.
+
+    Args:
+        run_key: name of the run.
+        batch: after which the round is.
+        domain: title and question.
+        guidelines: Markdown of the newest guidelines.
+        overlap: annotators who answer: all of the batch.
+    """
+    return Project(
+        title=feedback_title(run_key, batch),
+        description=f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators differed",
+        label_config=label_config("feedback"),
+        instruction=guidelines_html(HOW_TO + guidelines),
+        overlap=overlap,
+        hidden=HIDDEN,
+    )
+
+
+DECISION, COMMENT = "link_0", "comment_0"
+READ, QUESTION = "read_0", "question_0"
+"""Names in the label config."""
+UNDERSTOOD = "I have read the guidelines and will judge by them"
+ASKS = "I have read the guidelines and still have a question"
+
+
+class FeedbackPull(Pull):
+    """What annotators answered in a round."""
+
+    answers: list[SecondAnswer]
+    acknowledgements: list[Acknowledgement]
+
+
+def feedback_in(
+    snapshot: Snapshot, batch: int, cases: Sequence[Case], notice: str, annotators: Sequence[Annotator]
+) -> FeedbackPull:
+    """Read answers from what lies in Label Studio. ``notice``: key of the task with the guidelines."""
+    by_key = {case.key: case for case in cases}
+    answers = read_answers(snapshot, [*by_key, notice], annotators)
+    second: list[SecondAnswer] = []
+    acknowledgements: list[Acknowledgement] = []
+    anomalies = [*answers.anomalies]
+    for who, answer in answers.newest:
+        if answer.key == notice:
+            read = answer.given.choices.get(READ)
+            if read in ([UNDERSTOOD], [ASKS]):
+                acknowledgements.append(_acknowledgement(answer, batch, who, question=read == [ASKS]))
+            else:
+                anomalies.append(f"{who} submitted the guidelines without saying that they were read")
+        elif (label := answer.given.choices.get(DECISION)) in ([Label.LINK], [Label.NO_LINK]):
+            second.append(_second(answer, by_key[answer.key], who, Label(label[0])))
+        else:
+            anomalies.append(f"{who} left the case of the task {answer.key} undecided")
+    return FeedbackPull(
+        answers=second,
+        acknowledgements=acknowledgements,
+        annotators=answers.annotators,
+        anomalies=anomalies,
+        raw=snapshot.raw,
+    )
+
+
+def _second(answer: Answer, case: Case, who: str, label: Label) -> SecondAnswer:
+    return SecondAnswer(
+        batch=case.batch,
+        pair=case.pair,
+        source=case.source,
+        target=case.target,
+        annotator=who,
+        label=label,
+        comment=answer.given.texts.get(COMMENT, ""),
+        submitted=answer.at,
+    )
+
+
+def _acknowledgement(answer: Answer, batch: int, who: str, question: bool) -> Acknowledgement:
+    return Acknowledgement(
+        batch=batch, annotator=who, question=question, comment=answer.given.texts.get(QUESTION, ""), submitted=answer.at
+    )
+
+
+class FeedbackPage(Page):
+    """The round after a batch, which all its annotators answer. ``clarifications``: Markdown, may be empty."""
+
+    batch: int
+    clarifications: str = ""
+
+    @property
+    def slug(self) -> str:
+        return feedback_slug(self.batch)
+
+    def ask(self, store: Store, domain: Domain) -> Asked:
+        guidelines = newest_guidelines(store, domain.guidelines)
+        cases, corpus = prepare_feedback(store, self.batch).cases, read_corpus_from(store, NATURAL)
+        tasks = feedback_tasks(store.key, self.batch, cases, corpus, domain, self.clarifications, guidelines)
+        people = len(judges_in(store, self.batch))
+        return Asked(feedback_project(store.key, self.batch, domain, guidelines, people), tasks)
+
+    def is_pulled(self, store: Store) -> bool:
+        return outcome_in(store, self.batch) is not None
+
+    def keep(self, store: Store, snapshot: Snapshot) -> None:
+        cases = prepare_feedback(store, self.batch).cases
+        result = feedback_in(snapshot, self.batch, cases, notice_key(store.key, self.batch), annotators_of(store))
+        store.write_records(ANNOTATORS, result.annotators)
+        keep_pull(store, batch_file(self.batch, "feedback"), result)
+        end_feedback(store, self.batch, result.answers, result.acknowledgements)
+
+    def keep_unasked(self, store: Store) -> None:
+        end_unasked(store, self.batch)
+
+    def counts(self, store: Store) -> dict[str, Any]:
+        outcome = outcome_in(store, self.batch)
+        return outcome.model_dump() if outcome else {}

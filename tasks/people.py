@@ -1,0 +1,87 @@
+"""What is done before people are asked and after they have answered: samples, figures, guidelines, results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import task
+
+from abcdlink.agreement import Agreement
+from abcdlink.domain import find_domain
+from abcdlink.feedback import Accepted
+from abcdlink.judgments import LabelRule
+from abcdlink.layout import AGREEMENT, batch_file
+from abcdlink.qualification.prepare import prepare as prepare_qualification
+from abcdlink.ratings import prepare as prepare_ratings
+from abcdlink.recall import Recall
+from abcdlink.report import write_report
+from abcdlink.stages.annotate import join_batches, keep_agreement
+from abcdlink.stages.feedback import Feedback, accept_feedback, prepare_feedback
+from abcdlink.stages.recall import make_sample, measure_recall
+from abcdlink.store import open_run
+
+
+@task(task_run_name="agreement of batch {batch}")
+def measure(run: str, batch: int, overlap: int) -> Agreement:
+    """Compute kappa and acceptance rates of one batch."""
+    store, name = open_run(run), batch_file(batch, AGREEMENT)
+    if not store.exists(name):
+        return keep_agreement(store, batch, overlap)
+    return store.read_record(name, Agreement)
+
+
+@task(task_run_name="data set and report")
+def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
+    """Put the batches together: judgments, agreement over all, data set, report; returns where they are."""
+    store = open_run(run)
+    return {**join_batches(store, batches, overlap), "report": write_report(store)}
+
+
+@task(task_run_name="report")
+def report(run: str) -> str:
+    """Regenerate the report of a run; returns where it is."""
+    return write_report(open_run(run))
+
+
+@task(task_run_name="feedback on batch {batch}")
+def begin_feedback(run: str, batch: int) -> Feedback:
+    """Write one memo for each annotator, the borderline cases and drafted clarifications."""
+    return prepare_feedback(open_run(run), batch)
+
+
+@task(task_run_name="accept feedback on batch {batch}")
+def accept(run: str, domain: str, batch: int, clarifications: str, label_studio_round: bool, by: str) -> Accepted:
+    """Keep what was accepted; the guidelines get a new version."""
+    text = find_domain(domain).guidelines
+    return accept_feedback(open_run(run), batch, text, clarifications, label_studio_round, by)
+
+
+@task(task_run_name="sample sources")
+def sample_sources(
+    run: str, domain: str, overlap: int, seed: int, share: float | None, number: int | None
+) -> dict[str, int]:
+    """Sample the source sentences that are judged exhaustively; returns how many of how many."""
+    kept = make_sample(open_run(run), find_domain(domain), overlap, seed, share, number)
+    return {"sampled": len(kept.sources), "sources": kept.population}
+
+
+@task(task_run_name="true recall")
+def true_recall(run: str, domain: str, rule: LabelRule) -> Recall:
+    """Measure the approaches of the run, and regenerate its report."""
+    store = open_run(run)
+    result = measure_recall(store, find_domain(domain), rule)
+    write_report(store)
+    return result
+
+
+@task(task_run_name="sample documents to rate")
+def sample_documents(run: str, domain: str, synthetic: int, natural: int, seed: int) -> int:
+    """Sample documents; returns how many."""
+    return len(prepare_ratings(open_run(run), find_domain(domain), synthetic, natural, seed))
+
+
+@task(task_run_name="gold pair")
+def take_gold_pair(run: str, domain: str, corpus: str, pair: str, links: int, seed: int) -> dict[str, int]:
+    """Take the gold pair into the run; returns counts."""
+    gold = prepare_qualification(open_run(run), find_domain(domain), corpus, pair, links, seed)
+    return {"tasks": len(gold.pools), "links": gold.links}
