@@ -38,6 +38,8 @@ ASKING_FLOWS = ["bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM that is asked by batch."""
 LONG_FLOWS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
+UNDER_WAY = ["Pending", "Submitting", "Running"]
+"""States of a run that has a process, or is about to get one; a worker that is killed leaves its runs in them."""
 NOTHING = "Nothing to do."
 """Message of the final state of a run of ``reconcile`` that changed nothing."""
 
@@ -103,7 +105,7 @@ def look_at_all(
     """
     choice, told = choice or Every(), {} if told is None else told
     found = Round()
-    for flow_run in runs_in_states(["Suspended", "Running", "Crashed"], LONG_FLOWS, client):
+    for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed"], LONG_FLOWS, client):
         state = flow_run.state_name or ""
         found.waiting += state == "Suspended"
         try:
@@ -128,7 +130,7 @@ def restart_if_dead(flow_run: FlowRun, stale: timedelta) -> str:
     # A subflow has no deployment: the run that it belongs to starts it again.
     if flow_run.deployment_id is None or not may_start_again(flow_run):
         return ""
-    if flow_run.state_name == "Running" and not is_dead(flow_run, stale):
+    if flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale):
         return ""
     flow_run_logger(flow_run).warning("The process of this run is gone: it is started again.")
     reschedule(flow_run)

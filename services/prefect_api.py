@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ import httpx
 from services.ports import LOOPBACK
 
 TIMEOUT = 10.0
+BETWEEN_SECONDS = 0.5
 CHANGES = {"POST", "PUT", "PATCH", "DELETE"}
 
 
@@ -19,9 +21,11 @@ class PrefectApi:
     Args:
         port: of the server, on the loopback address.
         auth: ``user:password``; empty for a server that asks for none.
+        patience: seconds for which a server that is busy is asked again.
     """
 
-    def __init__(self, port: int, auth: str) -> None:
+    def __init__(self, port: int, auth: str, patience: float = 60.0) -> None:
+        self._patience = patience
         user, _, password = auth.partition(":")
         self._client = httpx.Client(
             base_url=f"http://{LOOPBACK}:{port}/api",
@@ -38,12 +42,10 @@ class PrefectApi:
         Raises:
             httpx.HTTPError: when the server does not answer.
         """
-        if method not in CHANGES:
-            return self._client.request(method, path)
-        reply = self._client.request(method, path, json=body, headers=self._csrf())
+        reply = self._send(method, path, body)
         if reply.status_code == httpx.codes.FORBIDDEN:  # the token is an hour old
             self._token = {}
-            reply = self._client.request(method, path, json=body, headers=self._csrf())
+            reply = self._send(method, path, body)
         return reply
 
     def read(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
@@ -53,6 +55,16 @@ class PrefectApi:
             httpx.HTTPError: when the server does not answer, or refuses.
         """
         return self.ask(method, path, body).raise_for_status().json()
+
+    def _send(self, method: str, path: str, body: object) -> httpx.Response:
+        """Send a request; again while the server answers that its database is locked."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            headers = self._csrf() if method in CHANGES else {}
+            reply = self._client.request(method, path, json=body, headers=headers)
+            if reply.status_code != httpx.codes.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
+                return reply
+            time.sleep(BETWEEN_SECONDS)
 
     def _csrf(self) -> dict[str, str]:
         if not self._token:

@@ -223,9 +223,9 @@ def _llm(settings: Settings) -> Program:
     )
 
 
-def prefect_api(settings: Settings) -> PrefectApi:
-    """Return the API of the local Prefect server."""
-    return PrefectApi(settings.prefect_port, settings.prefect_auth.get_secret_value())
+def prefect_api(settings: Settings, patience: float = 60.0) -> PrefectApi:
+    """Return the API of the local Prefect server, which is asked again for so many seconds while it is busy."""
+    return PrefectApi(settings.prefect_port, settings.prefect_auth.get_secret_value(), patience)
 
 
 def _worker(settings: Settings) -> Program:
@@ -234,7 +234,7 @@ def _worker(settings: Settings) -> Program:
     return Program(
         name=WORKER,
         command=(sys.executable, "-m", "prefect", "worker", "start", *pool),
-        is_ready=partial(worker_is_online, prefect_api(settings), WORK_POOL, name),
+        is_ready=partial(worker_is_online, prefect_api(settings, patience=0), WORK_POOL, name),
         after=PREFECT,
     )
 

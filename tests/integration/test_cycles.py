@@ -54,24 +54,14 @@ def machine(tmp_path, monkeypatch) -> Iterator[Settings]:
     get_settings.cache_clear()
 
 
-def ask(settings: Settings, method: str, path: str, body: object = None):
-    """Ask Prefect, again while its database is locked."""
-    for _ in range(20):
-        reply = prefect_api(settings).ask(method, path, body)
-        if reply.status_code != 503:
-            break
-        time.sleep(1)
-    return reply.raise_for_status().json()
-
-
 def start(settings: Settings, deployment: str, parameters: dict[str, object]) -> str:
-    found = ask(settings, "GET", f"/deployments/name/{deployment}")["id"]
+    found = prefect_api(settings).read("GET", f"/deployments/name/{deployment}")["id"]
     body = {"state": {"type": "SCHEDULED"}, "parameters": parameters}
-    return ask(settings, "POST", f"/deployments/{found}/create_flow_run", body)["id"]
+    return prefect_api(settings).read("POST", f"/deployments/{found}/create_flow_run", body)["id"]
 
 
 def state(settings: Settings, flow_run: str) -> str:
-    return ask(settings, "GET", f"/flow_runs/{flow_run}")["state"]["name"]
+    return prefect_api(settings).read("GET", f"/flow_runs/{flow_run}")["state"]["name"]
 
 
 def wait(settings: Settings, flow_run: str, wanted: str, seconds: float) -> float:

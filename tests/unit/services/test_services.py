@@ -212,6 +212,20 @@ def test_a_worker_counts_as_online_by_its_own_name_only(server):
     assert not worker_is_online(PrefectApi(free_port(), ""), "pool", "mine", time.time())
 
 
+def test_a_busy_prefect_server_is_asked_again(server, monkeypatch):
+    url, replies = server
+    replies["GET /api/version"] = (503, "Service Unavailable")
+    asked = []
+
+    def wait(_seconds: float) -> None:
+        asked.append("again")
+        replies["GET /api/version"] = (200, "3.9")
+
+    monkeypatch.setattr("services.prefect_api.time.sleep", wait)
+    assert PrefectApi(int(url.rsplit(":", 1)[1]), "").read("GET", "/version") == "3.9"
+    assert asked == ["again"]
+
+
 def checks_of(settings: Settings) -> dict[str, tuple[Result, str, str]]:
     return {check.name: (check.result, check.what, check.mend) for check in doctor(settings)}
 

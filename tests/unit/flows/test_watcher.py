@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.objects import Flow
-from prefect.states import Crashed, Running, State, Suspended
+from prefect.states import Crashed, Pending, Running, State, Suspended
 
 import flows.reconcile
 import flows.watcher
@@ -68,16 +68,21 @@ def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restart
     (open_run("lost").folder.root / "waiting").mkdir(parents=True)
     (open_run("lost").folder.root / "waiting" / "annotate.json").write_text("{")
     server = Prefect(
-        broken, lost, run_of("crashed", Crashed()), run_of("dead", Running()), run_of("alive", Running()),
+        broken,
+        lost,
+        run_of("crashed", Crashed()),
+        run_of("dead", Running()),
+        run_of("submitted and dead", Pending()),
+        run_of("alive", Running()),
         run_of("often", Crashed(), run_count=5),
-    )  # fmt: skip
+    )
 
     found = look_at_all(server, STALE)
 
-    assert restarted == ["annotate crashed", "annotate dead"]
+    assert restarted == ["annotate crashed", "annotate dead", "annotate submitted and dead"]
     assert set(found.faults) == {"annotate broken", "annotate lost"}
     assert found.waiting == 2
-    assert found.done == ["Run annotate crashed was started again.", "Run annotate dead was started again."]
+    assert found.done == [f"Run {name} was started again." for name in restarted]
 
 
 def test_the_heartbeat_names_the_broken_run_and_its_fault_is_told_once(restarted, tmp_path, caplog):
