@@ -5,21 +5,22 @@ from __future__ import annotations
 import httpx
 from prefect.client.orchestration import get_client
 from prefect.client.schemas import FlowRun
-from prefect.settings import PREFECT_API_URL
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from abcdlink.errors import ServiceError
 
 
 def reach_server() -> None:
     """Raise ``ServiceError`` when no Prefect server answers, or it refuses our password."""
-    url = PREFECT_API_URL.value()
+    url, auth = PREFECT_API_URL.value(), str(PREFECT_API_AUTH_STRING.value() or "")
+    user, _, password = auth.partition(":")
     try:
-        with get_client(sync_client=True) as client:
-            client.read_work_pools(limit=1)
+        reply = httpx.get(f"{url}/admin/version", auth=(user, password) if auth else None, timeout=10)
+        reply.raise_for_status()
     except httpx.HTTPStatusError as error:
         msg = f"the Prefect server at {url} refuses us (status {error.response.status_code})"
         raise ServiceError(msg, "set PREFECT_API_AUTH_STRING to its user:password") from None
-    except (httpx.HTTPError, RuntimeError):
+    except httpx.HTTPError:
         msg = f"no Prefect server answers at {url}"
         raise ServiceError(msg, "start it with `abcdlink up`, or set PREFECT_API_URL") from None
 

@@ -6,9 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.domain import Domain
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 PREVIEW = "preview.html"
 """Name of the file beside the corpus."""
@@ -30,9 +35,9 @@ LONGEST = 80
 
 OPEN, CLOSED = "([{", ")]}"
 ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:(?:[^\W\d_]\.){1,4}|[^\W\d_aeiouyAEIOUY]{2,4}\.|[\d.,]+\s?[a-z]{2,4}\.|\d{1,3}\.)$"
+    r"(?:^|[\s(])(?:(?![ap]\.m\.)(?:[^\W\d_]\.){1,4}|[^\W\d_aeiouyAEIOUY]{2,4}\.|[\d.,]+\s?[a-z]{2,4}\.)$"
 )
-"""Before a full stop: an initial, initials, a short word without a vowel, a number alone or with a short unit."""
+"""Before a full stop: an initial, initials (not a.m.), a short word without a vowel, a number with a short unit."""
 
 NO_SPACE = re.compile(r"[^\W\d_]{2}[.!?][^\W\d_a-z][a-z]|[。！？][^\s」』”）》。！？]")  # noqa: RUF001 - Chinese marks
 LETTER = re.compile(r"[^\W\d_]")
@@ -116,6 +121,11 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
 
 def render(view: Preview) -> str:
     """Return the preview as one HTML file without scripts; every text of the corpus is escaped."""
+    return _template().render(view=view, corpus=view.corpus, most=MOST_LISTED, seconds=SECONDS_PER_CANDIDATE)
+
+
+@lru_cache
+def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -125,9 +135,7 @@ def render(view: Preview) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("preview.html.j2").render(
-        view=view, corpus=view.corpus, most=MOST_LISTED, seconds=SECONDS_PER_CANDIDATE
-    )
+    return environment.get_template("preview.html.j2")
 
 
 def doubt_about(text: str, following: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdlink.corpus import Corpus, Document, Note, Pair, Refusal, Sentence
@@ -34,6 +34,8 @@ def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
         ("The bridge is open.", "It was shut.", ""),
         ("“Why?” she asked.", "Nobody knew.", ""),
         ("... and that was all.", "", ""),
+        ("It began at 4.52 a.m.", "Nobody saw it.", ""),
+        ("It is never warmer than 35.", "Nobody knows why.", ""),
         ("1.", "The first point.", "has no letters"),
         ("said the mayor.", "", "begins in the middle"),
         (", however, it rained.", "", "begins in the middle"),
@@ -102,6 +104,7 @@ def test_a_large_corpus_is_shown_in_part_and_counted_in_full(news):
 hostile = st.text(st.sampled_from("<>&\"'`{}%# \u202e\u0627\u200b/ax=\n"), min_size=1, max_size=30)
 
 
+@settings(deadline=None)
 @given(hostile, hostile, hostile)
 def test_no_text_of_a_corpus_becomes_markup(text, name, reason):
     corpus = corpus_of(document(f"s{name}", text, "x"), document(f"t{name}", text, "y")).model_copy(

@@ -1,0 +1,300 @@
+"""What people really give: one row for each shape of input, with what becomes of it."""
+
+# ruff: noqa: E501 - one row is one line
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pytest
+
+from abcdlink.drops import DropResult, LocalSource, settle, take
+from abcdlink.errors import InputError
+from abcdlink.folders import LocalFolder
+from abcdlink.segmentation import get_segmenter
+from tests.helpers.outside_files import files, load
+
+Files = dict[str, str | bytes]
+
+
+class Shape(NamedTuple):
+    """An input and its outcome.
+
+    ``texts``: sentences by document id, of the documents that are named; ``pairs``: (id, source, target) of all;
+    ``links``: of the first pair; ``refused`` and ``notes``: a part of each message, in order; ``error``: a part of
+    the one message where nothing can be imported.
+    """
+
+    name: str
+    format: str
+    files: Files
+    texts: Mapping[str, list[str]] = MappingProxyType({})
+    pairs: list[tuple[str, str, str]] | None = None
+    links: dict[str, tuple[str, ...]] | None = None
+    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+
+def jsonl(*values: object) -> str:
+    return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+
+
+def pair(name: str = "p", source: object = None, target: object = None, **more: object) -> dict[str, object]:
+    source = source or {"id": f"{name}-s", "text": "The bridge is open."}
+    return {"pair": name, "source": source, "target": target or {"id": f"{name}-t", "text": "It reopened."}, **more}
+
+
+def text(content: str | bytes, target: str | bytes = "It reopened.") -> Files:
+    return {"p.source.txt": content, "p.target.txt": target}
+
+
+def table(content: str | bytes, name: str = "pairs.csv") -> Files:
+    return {"a.txt": "The bridge is open.", "b.txt": "It reopened.", name: content}
+
+
+P = [("p", "p.source", "p.target")]
+AB = [("a__b", "a", "b")]
+JOINED = ("wrapped lines",)
+KEPT = ("end of a line ends a sentence",)
+DECODED = ("HTML entities",)
+OPEN = "The bridge is open."
+DOCS = '{"a": {"0": "One."}, "b": {"0": "Uno.", "1": "Dos."}}'
+
+SHAPES = [
+    # plain text: encodings
+    Shape("utf-8", "text", text("Café is open."), {"p.source": ["Café is open."]}, P),
+    Shape("byte order mark", "text", text(b"\xef\xbb\xbfCaf\xc3\xa9."), {"p.source": ["Café."]}, P),
+    Shape("utf-16 with a mark", "text", text(OPEN.encode("utf-16")), pairs=[], refused=("NUL bytes", "not there")),
+    Shape("utf-16 without a mark", "text", text(OPEN.encode("utf-16-le")), pairs=[], refused=("NUL bytes", "not there")),
+    Shape("utf-16 big endian", "text", text(OPEN.encode("utf-16-be")), pairs=[], refused=("NUL bytes", "not there")),
+    Shape("utf-32", "text", text(OPEN.encode("utf-32")), pairs=[], refused=("NUL bytes", "not there")),
+    Shape("latin-1", "text", text("Café".encode("latin-1")), pairs=[], refused=("byte 3 (line 1) is 0xe9", "not there")),
+    Shape("windows-1252 quotes", "text", text(b"\x93Yes\x94"), pairs=[], refused=("is 0x93", "not there")),
+    Shape("a picture", "text", text(b"\x89PNG\r\n\x1a\n\x00\x00"), pairs=[], refused=("NUL bytes", "not there")),
+    Shape("an empty file", "text", text(""), pairs=[], refused=("has no sentences", "not there")),
+    Shape("a blank file", "text", text(" \n\t\n\u3000"), pairs=[], refused=("has no sentences", "not there")),
+    Shape("a replacement mark stays", "text", text("So \ufffd it is."), {"p.source": ["So \ufffd it is."]}, P),
+    Shape("right to left", "text", text("هل فتح الجسر؟ نعم."), {"p.source": ["هل فتح الجسر؟", "نعم."]}, P),
+    Shape("emoji", "text", text("Open 🌉 now."), {"p.source": ["Open 🌉 now."]}, P),
+    # plain text: lines
+    Shape("windows lines", "text", text("It is open.\r\nIt was dear."), {"p.source": ["It is open.", "It was dear."]}, P, notes=KEPT),
+    Shape("old mac lines", "text", text("It is open.\rIt was dear."), {"p.source": ["It is open.", "It was dear."]}, P, notes=KEPT),
+    Shape("line separators", "text", text("It is open.\u2028It was dear."), {"p.source": ["It is open.", "It was dear."]}, P, notes=KEPT),
+    Shape("wrapped lines", "text", text("Ten people were killed and\nmore than 100 hurt when two\ntrains met."), {"p.source": ["Ten people were killed and more than 100 hurt when two trains met."]}, P, notes=JOINED),
+    Shape("wrapped with windows lines", "text", text("Ten people were\r\nkilled in the\r\ntown."), {"p.source": ["Ten people were killed in the town."]}, P, notes=JOINED),
+    Shape("headline, byline, wrapped text", "text", text("Trains meet\n\nBy Jo Doe\n\nTen people were killed and\nmany hurt."), {"p.source": ["Trains meet", "By Jo Doe", "Ten people were killed and many hurt."]}, P, notes=JOINED),
+    Shape("headline above wrapped text", "text", text("Trains meet\nTen people were killed and many others\nhurt on Monday."), {"p.source": ["Trains meet", "Ten people were killed and many others hurt on Monday."]}, P, notes=JOINED),
+    Shape("a list", "text", text("Bring these:\n- a torch\n- warm clothes"), {"p.source": ["Bring these:", "- a torch", "- warm clothes"]}, P, notes=KEPT),
+    Shape("a list with wrapped items", "text", text("- a torch that is\n  charged\n- warm clothes"), {"p.source": ["- a torch that is charged", "- warm clothes"]}, P, notes=JOINED),
+    Shape("headlines alone", "text", text("Bridge reopened\nMayor resigned\nRain expected"), {"p.source": ["Bridge reopened", "Mayor resigned", "Rain expected"]}, P, notes=KEPT),
+    Shape("a sentence a line, in lower case", "text", text("it is open .\nit was dear ."), {"p.source": ["it is open .", "it was dear ."]}, P, notes=KEPT),
+    Shape("divided at a hyphen", "text", text("A well-\nknown man and a\nwoman ran."), {"p.source": ["A well-known man and a woman ran."]}, P, notes=JOINED),
+    Shape("divided at a soft hyphen", "text", text("An extra\u00ad\nordinary man and a\nwoman ran."), {"p.source": ["An extraordinary man and a woman ran."]}, P, notes=JOINED),
+    Shape("indented paragraphs", "text", text("  Ten people were\nkilled here.\n  Nobody ran\naway."), {"p.source": ["Ten people were killed here.", "Nobody ran away."]}, P, notes=JOINED),
+    Shape("a blank line ends a sentence", "text", text("It is open\n\nand it was dear."), {"p.source": ["It is open", "and it was dear."]}, P, notes=("end of a line",)),
+    # plain text: entities
+    Shape("a dash as an entity", "text", text("Ten &mdash; no, nine."), {"p.source": ["Ten — no, nine."]}, P, notes=DECODED),
+    Shape("numbers as entities", "text", text("It&#8217;s &#x201C;open&#x201D;."), {"p.source": ["It\u2019s “open”."]}, P, notes=DECODED),
+    Shape("a tag as entities", "text", text("Press &lt;Enter&gt; now."), {"p.source": ["Press <Enter> now."]}, P, notes=DECODED),
+    Shape("entities escaped twice", "text", text("R&amp;amp;D is open."), {"p.source": ["R&amp;D is open."]}, P, notes=DECODED),
+    Shape("an ampersand", "text", text("AT&T and R&D are open."), {"p.source": ["AT&T and R&D are open."]}, P),
+    Shape("an address with &copy", "text", text("See http://a.b/?x=1&copy=2 now."), {"p.source": ["See http://a.b/?x=1&copy=2 now."]}, P),
+    Shape("tags are text", "text", text("<p>It is open.</p>"), {"p.source": ["<p>It is open.</p>"]}, P),
+    # plain text: names
+    Shape("upper-case ending", "text", {"P.source.TXT": OPEN, "P.target.txt": "Yes."}, pairs=[("P", "P.source", "P.target")]),
+    Shape("upper-case sides", "text", {"p.SOURCE.txt": OPEN, "p.Target.txt": "Yes."}, pairs=[("p", "p.SOURCE", "p.Target")]),
+    Shape("base names that differ in case", "text", {"P.source.txt": OPEN, "p.target.txt": "Yes."}, pairs=[("P", "P.source", "p.target")]),
+    Shape("two bases that differ in case", "text", {"P.source.txt": OPEN, "P.target.txt": "A.", "p.source.txt": "B.", "p.target.txt": "C."}, pairs=[("P", "P.source", "P.target"), ("p", "p.source", "p.target")]),
+    Shape("a source of its own twice", "text", {"p.source.txt": OPEN, "p.SOURCE.txt": "B.", "p.target.txt": "C."}, pairs=[("p", "p.SOURCE", "p.target")], refused=("only in case",)),
+    Shape("no target", "text", {"p.source.txt": OPEN}, pairs=[], refused=("'p.target', which is not there",)),
+    Shape("no source", "text", {"p.target.txt": OPEN}, pairs=[], refused=("no p.source.txt",)),
+    Shape("subfolders", "text", {"x/p.source.txt": OPEN, "x/p.target.txt": "Yes."}, pairs=[("x/p", "x/p.source", "x/p.target")]),
+    Shape("blanks and dots in names", "text", {"a b. c.source.txt": OPEN, "a b. c.target.txt": "Yes."}, pairs=[("a b. c", "a b. c.source", "a b. c.target")]),
+    Shape("files of other programs", "text", text(OPEN) | {"p.docx": b"PK", "README.md": "x", ".DS_Store": b"\0"}, pairs=P, notes=("not read: 2 (README.md, p.docx)",)),
+    Shape("nothing but other files", "text", {"p.docx": b"PK"}, error="not a folder with .txt files"),
+    Shape("a folder named .txt", "text", text(OPEN) | {"x.txt/y.md": "x"}, pairs=P, refused=("cannot read",), notes=("x.txt/y.md",)),
+    # plain text: a table of pairs
+    Shape("a table", "text", table("source,target\na,b\n"), pairs=AB),
+    Shape("a table from a spreadsheet", "text", table("\ufeffSource;Target".replace(";", ",") + "\r\na.txt,b.txt\r\n"), pairs=AB),
+    Shape("a table with ids", "text", table("id,source,target\np,a,b\n"), pairs=[("p", "a", "b")]),
+    Shape("a table in upper case", "text", table("SOURCE,TARGET\nA,B.TXT\n"), pairs=AB),
+    Shape("a table named in upper case", "text", table("source,target\na,b\n", "Pairs.CSV"), pairs=AB),
+    Shape("a table with semicolons", "text", table("source;target\na;b\n"), error="has the columns source;target"),
+    Shape("a table with quotes", "text", table('source,target\n"a","b"\n'), pairs=AB),
+    Shape("a row twice", "text", table("source,target\na,b\na,b\n"), pairs=AB),
+    Shape("one id for two rows", "text", table("id,source,target\np,a,b\np,b,a\n"), pairs=[("p", "a", "b")], refused=("second pair has the id 'p'",)),
+    Shape("a row of an absent file", "text", table("source,target\na,b\na,c\n"), pairs=AB, refused=("names the document 'c'",)),
+    Shape("a row with blanks", "text", table("source,target\na,\na,b\n"), pairs=AB, refused=("blank",)),
+    Shape("a short row", "text", table("source,target\na\na,b\n"), pairs=AB, refused=("blank",)),
+    Shape("an empty table", "text", table(""), error="has the columns (none)"),
+    Shape("a table in latin-1", "text", table("source,target\ncaf\xe9,b\n".encode("latin-1")), error="is not UTF-8"),
+    # JSON Lines
+    Shape("a whole pair", "jsonl", {"x.jsonl": jsonl(pair())}, {"p-s": [OPEN]}, [("p", "p-s", "p-t")]),
+    Shape("without a last line end", "jsonl", {"x.jsonl": jsonl(pair())[:-1]}, pairs=[("p", "p-s", "p-t")]),
+    Shape("windows line ends", "jsonl", {"x.jsonl": jsonl(pair(), pair("q")).replace("\n", "\r\n")}, pairs=[("p", "p-s", "p-t"), ("q", "q-s", "q-t")]),
+    Shape("numbers as ids", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": 1, "text": OPEN}, {"id": 2, "text": "Yes."}))}, pairs=[("p", "1", "2")]),
+    Shape("links as numbers", "jsonl", {"x.jsonl": jsonl(pair(links={0: [0]}))}, pairs=[("p", "p-s", "p-t")], links={"0": ("0",)}),
+    Shape("a link twice", "jsonl", {"x.jsonl": jsonl(pair(links={"0": ["0", "0"]}))}, pairs=[("p", "p-s", "p-t")], links={"0": ("0",)}),
+    Shape("no links were found", "jsonl", {"x.jsonl": jsonl(pair(links={}))}, pairs=[("p", "p-s", "p-t")], links={}),
+    Shape("a link to nowhere", "jsonl", {"x.jsonl": jsonl(pair(links={"0": ["9"]}))}, pairs=[("p", "p-s", "p-t")], refused=("sentence '9' of 'p-t'",)),
+    Shape("one id, other texts", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "text": "One."}, {"id": "b", "text": "Two."}), pair("q", {"id": "a", "text": "Three."}, {"id": "b", "text": "Two."}))}, {"a": ["One."], "a@2": ["Three."]}, [("p", "a", "b"), ("q", "a@2", "b")], notes=("id of their own: 1 (a@2)",)),
+    Shape("source and target of one id", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "text": "One."}, {"id": "a", "text": "Two."}))}, {"a": ["One."], "a@2": ["Two."]}, [("p", "a", "a@2")], notes=("a@2",)),
+    Shape("a document paired with itself", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "text": "One."}, {"id": "a", "text": "One."}))}, pairs=[("p", "a", "a")]),
+    Shape("a pair twice", "jsonl", {"x.jsonl": jsonl(pair(), pair())}, pairs=[("p", "p-s", "p-t")]),
+    Shape("one id for two pairs", "jsonl", {"x.jsonl": jsonl(pair(), pair("p", {"id": "z", "text": "Z."}))}, {"p-s": [OPEN]}, [("p", "p-s", "p-t")], refused=("second pair has the id 'p'",)),
+    Shape("a line that is cut off", "jsonl", {"x.jsonl": jsonl(pair()) + '{"pair": "q", "sour'}, pairs=[("p", "p-s", "p-t")], refused=("Invalid JSON",)),
+    Shape("a list of pairs instead of lines", "jsonl", {"x.jsonl": json.dumps([pair(), pair("q")])}, error="object"),
+    Shape("pretty-printed JSON", "jsonl", {"x.jsonl": json.dumps(pair(), indent=1)}, error="no document that can be used"),
+    Shape("text and sentences", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "text": "A.", "sentences": ["A."]}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("either 'text' or 'sentences'",)),
+    Shape("neither text nor sentences", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a"}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("either 'text' or 'sentences'",)),
+    Shape("text that is null", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "text": None}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("either 'text' or 'sentences'",)),
+    Shape("a misspelt field", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "txt": "A."}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("source.txt: Extra inputs",)),
+    Shape("blank sentences", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "sentences": [" ", ""]}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("'a' has no text",)),
+    Shape("one blank sentence", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "sentences": ["A.", ""]}))}, {"a": ["A.", ""]}, [("p", "a", "p-t")]),
+    Shape("two sentences of one id", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "sentences": [{"id": 1, "text": "A."}, {"id": "1", "text": "B."}]}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("two sentences with the id '1'",)),
+    Shape("text full of NULs", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "sentences": ["A\0B\0C\0"]}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("full of NUL",)),
+    Shape("half a character", "jsonl", {"x.jsonl": '{"pair":"p","source":{"id":"a","text":"\\ud800"},"target":{"id":"b","text":"B."}}\n' + jsonl(pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("Invalid JSON",)),
+    Shape("entities in a text", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "text": "A &amp; B."}))}, {"a": ["A & B."]}, [("p", "a", "p-t")], notes=DECODED),
+    Shape("entities in given sentences stay", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "sentences": ["A &amp; B."]}))}, {"a": ["A &amp; B."]}, [("p", "a", "p-t")]),
+    Shape("wrapped text in JSON", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "text": "Ten people were\nkilled."}))}, {"a": ["Ten people were killed."]}, [("p", "a", "p-t")], notes=JOINED),
+    Shape("documents and pairs", "jsonl", {"documents.jsonl": jsonl({"id": "a", "text": "A."}, {"id": "b", "text": "B."}), "pairs.jsonl": jsonl({"source": "a", "target": "b"})}, pairs=AB),
+    Shape("documents of one id", "jsonl", {"documents.jsonl": jsonl({"id": "a", "text": "A."}, {"id": "a", "text": "Z."}, {"id": "b", "text": "B."}), "pairs.jsonl": jsonl({"source": "a", "target": "b"})}, pairs=[], refused=("second document has the id 'a'", "stands for two texts")),
+    Shape("other files in the folder", "jsonl", {"documents.jsonl": jsonl({"id": "a", "text": "A."}), "links.jsonl": "{}"}, pairs=[], notes=("links.jsonl",)),
+    Shape("a folder without documents", "jsonl", {"pairs.jsonl": "{}", "y.jsonl": "{}"}, error="documents.jsonl is not there"),
+    # the released layout
+    Shape("released documents", "abcd-link", {"docs.json": DOCS, "x_links.json": '{"p": {"doc1": "a", "doc2": "b", "links": {"0": ["1"]}}}'}, pairs=[("p", "a", "b")], links={"0": ("1",)}),
+    Shape("a pair without links", "abcd-link", {"docs.json": DOCS, "x_links.json": '{"p": {"doc1": "a", "doc2": "b"}}'}, pairs=[], refused=("no object 'links'",)),
+    Shape("links in a file of another name", "abcd-link", {"docs.json": DOCS, "links.json": "{}"}, pairs=[], notes=("links.json",)),
+    Shape("documents of one name in JSON", "abcd-link", {"docs.json": '{"a": {"0": "A."}, "a": {"0": "Z."}}'}, error="the id 'a' occurs twice"),
+    Shape("entities in released sentences stay", "abcd-link", {"docs.json": '{"a": {"0": "A &amp; B"}}'}, {"a": ["A &amp; B"]}, []),
+    Shape("a text instead of sentences", "abcd-link", {"docs.json": '{"a": "One. Two.", "b": {"0": "B."}}'}, pairs=[], refused=("'a' is a str",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.format}: {shape.name}")
+def test_what_becomes_of_an_import(tmp_path: Path, shape: Shape):
+    files(tmp_path / "in", shape.files)
+    source = tmp_path / "in"
+    if shape.format == "jsonl" and list(shape.files) == ["x.jsonl"]:
+        source /= "x.jsonl"
+    if shape.error:
+        with pytest.raises(InputError) as raised:
+            load(shape.format, source)
+        assert shape.error in str(raised.value)
+        return
+    corpus = load(shape.format, source)
+    assert {name: corpus.documents[name].texts for name in shape.texts} == shape.texts
+    if shape.pairs is not None:
+        assert [(p.id, p.source, p.target) for p in corpus.pairs] == shape.pairs
+    assert (corpus.pairs[0].links if corpus.pairs else None) == shape.links
+    assert_parts(shape.refused, [f"{refusal.where}: {refusal.reason}" for refusal in corpus.refused])
+    assert_parts(shape.notes, [str(note) for note in corpus.notes])
+
+
+def assert_parts(parts: tuple[str, ...], messages: list[str]) -> None:
+    assert len(parts) == len(messages), messages
+    assert all(part in message for part, message in zip(parts, messages, strict=True)), messages
+
+
+class Dropped(NamedTuple):
+    """Files that were dropped, and what one take makes of them.
+
+    ``pairs``: ids that were taken; ``bad``: a part of the reason of each line or file in quarantine; ``waits``: a part
+    of the reason of each file that waits; ``refused``: of each pair that conflicts with another.
+    """
+
+    name: str
+    files: Files
+    pairs: Sequence[str] = ()
+    bad: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    old: bool = False
+    """Whether the files have not changed for an hour."""
+
+
+ONE = jsonl(pair())
+TWO = jsonl(pair(), pair("q"))
+DROPPED = [
+    Dropped("one line", {"a.jsonl": ONE}, ["p"]),
+    Dropped("blank lines", {"a.jsonl": f"\n{ONE}\n\n"}, ["p"]),
+    Dropped("windows line ends", {"a.jsonl": TWO.replace("\n", "\r\n")}, ["p", "q"]),
+    Dropped("byte order mark", {"a.jsonl": "\ufeff" + ONE}, ["p"]),
+    Dropped("an upload in progress", {"a.jsonl.part": ONE}, waits=("upload in progress",)),
+    Dropped("a browser's download", {"a.jsonl.crdownload": ONE}, waits=("upload in progress",)),
+    Dropped("a last line without its end", {"a.jsonl": TWO[:-1]}, waits=("no end yet",)),
+    Dropped("the same, an hour old", {"a.jsonl": TWO[:-1]}, ["p", "q"], old=True),
+    Dropped("a last line that is cut, an hour old", {"a.jsonl": TWO[:-9]}, ["p"], ("Invalid JSON",), old=True),
+    Dropped("an empty file", {"a.jsonl": ""}, waits=("it is empty",)),
+    Dropped("a hidden file", {".a.jsonl": ONE}),
+    Dropped("a hidden folder", {".git/a.jsonl": ONE}),
+    Dropped("a subfolder", {"2026/11/a.jsonl": ONE}, ["p"]),
+    Dropped("gzip by name", {"a.jsonl.gz": gzip.compress(ONE.encode(), mtime=0)}, ["p"]),
+    Dropped("gzip by content", {"a.jsonl": gzip.compress(ONE.encode(), mtime=0)}, ["p"]),
+    Dropped("gzip without a last line end", {"a.jsonl.gz": gzip.compress(ONE[:-1].encode(), mtime=0)}, ["p"]),
+    Dropped("gzip of two parts", {"a.jsonl.gz": gzip.compress(ONE.encode(), mtime=0) + gzip.compress(jsonl(pair("q")).encode(), mtime=0)}, ["p", "q"]),
+    Dropped("gzip that is cut", {"a.jsonl.gz": gzip.compress(ONE.encode(), mtime=0)[:-5]}, waits=("cut off or broken",)),
+    Dropped("gzip in name only", {"a.jsonl.gz": ONE}, ["p"]),
+    Dropped("a zip archive", {"a.jsonl": b"PK\x03\x04.."}, bad=("zip archive",)),
+    Dropped("xz", {"a.jsonl.xz": b"\xfd7zXZ\x00.."}, bad=("compressed with xz",)),
+    Dropped("bzip2", {"a.jsonl.bz2": b"BZh9.."}, bad=("compressed with bzip2",)),
+    Dropped("Zstandard", {"a.jsonl.zst": b"\x28\xb5\x2f\xfd.."}, bad=("compressed with Zstandard",)),
+    Dropped("7z", {"a.7z": b"7z\xbc\xaf\x27\x1c.."}, bad=("a 7z archive",)),
+    Dropped("utf-16", {"a.jsonl": ONE.encode("utf-16")}, bad=("UTF-16",)),
+    Dropped("utf-16 without a mark", {"a.jsonl": ONE.encode("utf-16-le")}, bad=("UTF-16",)),
+    Dropped("latin-1 in one line", {"a.jsonl": ONE.encode() + jsonl(pair("caf\xe9")).encode("latin-1")}, ["p"], ("byte 0xe9",)),
+    Dropped("one NUL in one line", {"a.jsonl": ONE.encode() + b'{"pair": "\0"}\n'}, ["p"], ("Invalid JSON",)),
+    Dropped("a note", {"readme.txt": "Hello"}, bad=("not a .jsonl file",)),
+    Dropped("a table", {"a.csv": "a,b\n"}, bad=("not a .jsonl file",)),
+    Dropped("JSON of another kind", {"a.jsonl": '{"x": 1}\n'}, bad=("Field required",)),
+    Dropped("a list", {"a.jsonl": json.dumps([pair()]) + "\n"}, bad=("object",)),
+    Dropped("a line that is cut, then a good one", {"a.jsonl": '{"pair": "x"\n' + ONE}, ["p"], ("Invalid JSON",)),
+    Dropped("two pairs in one line", {"a.jsonl": ONE[:-1] + ONE}, bad=("Invalid JSON",)),
+    Dropped("a blank document", {"a.jsonl": jsonl(pair("p", {"id": "a", "text": " "}), pair("q"))}, ["q"], ("no sentences",)),
+    Dropped("blank sentences", {"a.jsonl": jsonl(pair("p", {"id": "a", "sentences": [" "]}), pair("q"))}, ["q"], refused=("'a' has no text",)),
+    Dropped("a misspelt field", {"a.jsonl": jsonl(pair(lnks={}))}, bad=("lnks: Extra inputs",)),
+    Dropped("the same file twice", {"a.jsonl": ONE, "b.jsonl": ONE}, ["p"]),
+    Dropped("the same pair in two files", {"a.jsonl": ONE, "b.jsonl": TWO}, ["p", "q"]),
+    Dropped("one pair id, other texts", {"a.jsonl": ONE, "b.jsonl": jsonl(pair("p", {"id": "z", "text": "Z."}))}, ["p"], refused=("second pair has the id 'p'",)),
+    Dropped("one document id, other texts", {"a.jsonl": jsonl(pair("p", {"id": "a", "text": "A."}), pair("q", {"id": "a", "text": "Z."}))}, ["p", "q"]),
+    Dropped("links to nowhere", {"a.jsonl": jsonl(pair(links={"0": ["7"]}))}, ["p"], refused=("sentence '7'",)),
+    Dropped("deep nesting", {"a.jsonl": "[" * 100_000 + "\n" + ONE}, ["p"], ("Invalid JSON",)),
+    Dropped("a huge number", {"a.jsonl": '{"pair": 1' + "0" * 5000 + "}\n" + ONE}, ["p"], ("",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dropped", DROPPED, ids=lambda dropped: dropped.name)
+def test_what_becomes_of_a_drop(tmp_path: Path, dropped: Dropped):
+    folder = tmp_path / "in"
+    files(folder, dropped.files)
+    before = {name: (folder / name).read_bytes() for name in dropped.files}
+    if dropped.old:
+        for name in dropped.files:
+            os.utime(folder / name, (time.time() - 3600,) * 2)
+    source, ledger = LocalSource(folder, quiet=0), LocalFolder(tmp_path / "ledger")
+    result = take(source, ledger, get_segmenter())
+    settle(ledger, result)
+    assert_outcome(dropped, result)
+    again = take(source, ledger, get_segmenter())
+    assert (again.corpus.pairs, again.quarantined, again.taken) == ([], [], [])
+    assert {name: (folder / name).read_bytes() for name in dropped.files} == before
+
+
+def assert_outcome(dropped: Dropped, result: DropResult) -> None:
+    assert [p.id for p in result.corpus.pairs] == list(dropped.pairs)
+    assert_parts(dropped.bad, [item.reason for item in result.quarantined])
+    assert_parts(dropped.waits, [item.reason for item in result.waiting])
+    assert_parts(dropped.refused, [item.reason for item in result.corpus.refused])
+
+
+def test_the_tables_hold_enough_shapes():
+    assert len(SHAPES) + len(DROPPED) >= 120
+    assert len({shape.name for shape in SHAPES}) == len(SHAPES)
