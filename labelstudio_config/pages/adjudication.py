@@ -87,12 +87,12 @@ def said_html(group: Mapping[str, Judgment], seed: str) -> str:
     return "".join(lines)
 
 
-HOW_TO = """# You decide where annotators differ
+HOW_TO = """# You decide where annotators disagree
 
-- Only candidates on which annotators differ are shown. Below each stands what they said and wrote; a comment is on
-  all candidates of its source sentence. **Nobody is right by default**: read both texts and decide by the guidelines.
-- By keyboard as in a batch: the number for Link, **Shift** and the number for No Link. **Ctrl + Enter** submits.
-- If you decide together (consensus), talk first, and submit from one account.
+- You see only candidates on which annotators disagree. Their labels and comments are shown below each candidate; a comment
+  refers to all candidates of its source sentence. **Nobody is right by default**: read both texts and follow the guidelines.
+- The keyboard works as in a batch: the number for Link, **Shift** and the number for No Link. **Ctrl + Enter** submits.
+- If you decide together (consensus), discuss the case first, then submit from one account.
 
 ---
 

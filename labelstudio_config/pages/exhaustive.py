@@ -78,12 +78,12 @@ def task_data(at: SampledSource, source: Document, target: Document, domain: Dom
 
 HOW_TO = """# On this page you judge every sentence
 
-- Read the whole document B. Tick each sentence that is linked to the source sentence; what stays unticked is *No Link*.
-- No sentence is marked as a candidate here: what the guidelines say of candidates holds for every sentence of B.
-- By keyboard: **Tab** goes to the next sentence, the **space bar** ticks it. In a new task press Tab until the first
-  sentence has a bar at its left, or click on a sentence. After the last one Tab goes on to the two answers below.
-- At the end say that you read all: **a** (every link is ticked) or **n** (there is no link). These keys work once a
-  tick has been set; else go there by Tab, and press the space bar. **Ctrl + Enter** submits.
+- Read all of document B. Tick each sentence that is linked to the source sentence; unticked means *No Link*.
+- No sentence is highlighted as a candidate here: what the guidelines say about candidates applies to every sentence in B.
+- With the keyboard: **Tab** moves to the next sentence, and the **space bar** ticks it. In a new task, press Tab until the
+  first sentence has a bar on its left, or click a sentence. After the last sentence, Tab moves to the two answers below.
+- At the end, confirm that you read everything: press **a** if you ticked every link, **n** if there are none. These keys
+  work once you have ticked something; otherwise use Tab and the space bar. **Ctrl + Enter** submits.
 
 ---
 
@@ -109,8 +109,8 @@ def exhaustive_project(run_key: str, domain: Domain, guidelines: str, overlap: i
 
 LINKS, DONE, FLAG, COMMENT = "links", "done", "flag", "comment"
 """Names in the label config."""
-ALL_TICKED = "I read all: every link is ticked"
-NO_LINK = "I read all: there is no link"
+ALL_TICKED = "I read everything and ticked every link"
+NO_LINK = "I read everything; there are no links"
 
 
 def judgments_in(

@@ -101,11 +101,11 @@ def _people(count: int) -> str:
 
 HOW_TO = """# Feedback round
 
-- Annotators differed on these cases. **Nobody is right by default**: read both texts, what was said and the
-  clarification, and judge again. Your first judgments stay as they are.
-- By keyboard: **0** for Link, **Shift + 0** for No Link. **Ctrl + Enter** submits.
-- The last task shows the guidelines for the next batch. Say that you have read them (**a**), or that you still have a
-  question (**q**).
+- Annotators disagreed on these cases. **Nobody is right by default**: read both texts, what was said and the
+  clarification, then judge again. Your first judgments will not change.
+- With the keyboard: **0** for Link, **Shift + 0** for No Link. **Ctrl + Enter** submits.
+- The last task shows the guidelines for the next batch. Confirm that you have read them (**a**), or say that you still
+  have a question (**q**).
 
 ---
 

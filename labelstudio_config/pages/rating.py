@@ -87,9 +87,9 @@ def instruction(criteria: Sequence[Criterion]) -> str:
     """Return what raters read first, as Markdown."""
     asked = "\n".join(f"- **{one.name}**: {one.question} 1: {one.low}. {HIGHEST}: {one.high}." for one in criteria)
     return (
-        f"# Rate each document\n\nRead document A, and document B beside it. Then rate document A, from 1 to {HIGHEST}:"
-        f"\n\n{asked}\n\nUse all values. Each criterion stands for itself: a fluent document may be of something else. "
-        "Every value has its key, which stands beside it; **Ctrl + Enter** submits. Enter keeps a comment."
+        f"# Rate each document\n\nRead document A, and document B next to it. Then rate document A from 1 to {HIGHEST}:"
+        f"\n\n{asked}\n\nUse the whole scale. Rate each criterion on its own: a fluent document may be about something else. "
+        "The key for each value is shown next to it; **Ctrl + Enter** submits. Press Enter to finish a comment."
     )
 
 

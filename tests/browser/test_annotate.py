@@ -91,7 +91,7 @@ def test_two_tasks_by_keyboard_with_a_flag_and_a_comment(page: Page, client: Cli
     expect(page.locator(".xd-src")).to_contain_text("Sentence 1 of 2 in this pair · pair 1 of 1")
     press(page, ["0", "Shift+Digit1"])
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("Candidate 2 is undecided: choose Link or No Link")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("Candidate 2 still needs a decision: Link or No Link")).to_be_in_viewport(ratio=1)
     picture(page, "linking-undecided")
     assert pull_batch(client, run.key, 1, run.pools).judgments == []
     press(page, ["Escape", "2", "u"])

@@ -60,7 +60,7 @@ def test_documents_are_rated_by_keyboard(page: Page, client: Client, run: str) -
         page.keyboard.press(key)
     expect(page.locator(".xd-rate .ant-radio-checked")).to_have_count(3)
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text(f"Not rated yet: {CRITERIA[3].name}")).to_be_visible()
+    expect(page.get_by_text(f"Please rate: {CRITERIA[3].name}")).to_be_visible()
     picture(page, "rating-incomplete")
     assert pull_ratings(client, run, DOCUMENTS, CRITERIA).ratings == []
     page.keyboard.press("Escape")

@@ -159,7 +159,7 @@ def test_the_page_has_a_row_for_each_criterion_with_keys_of_its_own() -> None:
     assert all([choice.get("value") for choice in row] == list("12345") for row in rows)
     keys = [choice.get("hotkey") for row in rows for choice in row]
     assert len(set(keys)) == 20
-    assert rows[2].get("requiredMessage") == f"Not rated yet: {hostile}2"
+    assert rows[2].get("requiredMessage") == f"Please rate: {hostile}2"
 
 
 CRITERIA = [Criterion(name=name, question="?", low="l", high="h") for name in ("Fluency", "Coherence")]
