@@ -89,8 +89,9 @@ def said_html(group: Mapping[str, Judgment], seed: str) -> str:
 
 HOW_TO = """# You decide where annotators disagree
 
-- You see only candidates on which annotators disagree. Their labels and comments are shown below each candidate; a comment
-  refers to all candidates of its source sentence. **Nobody is right by default**: read both texts and follow the guidelines.
+- You see only candidates on which annotators disagree. Their labels and comments are shown below each candidate; a
+  comment refers to all candidates of its source sentence. **Nobody is right by default**: read both texts and follow
+  the guidelines.
 - The keyboard works as in a batch: the number for Link, **Shift** and the number for No Link. **Ctrl + Enter** submits.
 - If you decide together (consensus), discuss the case first, then submit from one account.
 

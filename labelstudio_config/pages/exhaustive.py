@@ -79,11 +79,12 @@ def task_data(at: SampledSource, source: Document, target: Document, domain: Dom
 HOW_TO = """# On this page you judge every sentence
 
 - Read all of document B. Tick each sentence that is linked to the source sentence; unticked means *No Link*.
-- No sentence is highlighted as a candidate here: what the guidelines say about candidates applies to every sentence in B.
-- With the keyboard: **Tab** moves to the next sentence, and the **space bar** ticks it. In a new task, press Tab until the
-  first sentence has a bar on its left, or click a sentence. After the last sentence, Tab moves to the two answers below.
-- At the end, confirm that you read everything: press **a** if you ticked every link, **n** if there are none. These keys
-  work once you have ticked something; otherwise use Tab and the space bar. **Ctrl + Enter** submits.
+- No sentence is highlighted as a candidate here: what the guidelines say about candidates applies to every sentence
+  in B.
+- With the keyboard: **Tab** moves to the next sentence, and the **space bar** ticks it. In a new task, press Tab until
+  the first sentence has a bar on its left, or click a sentence. After the last one, Tab moves to the two answers below.
+- At the end, confirm that you read everything: press **a** if you ticked every link, **n** if there are none. These
+  keys work once you have ticked something; otherwise use Tab and the space bar. **Ctrl + Enter** submits.
 
 ---
 

@@ -88,8 +88,8 @@ def instruction(criteria: Sequence[Criterion]) -> str:
     asked = "\n".join(f"- **{one.name}**: {one.question} 1: {one.low}. {HIGHEST}: {one.high}." for one in criteria)
     return (
         f"# Rate each document\n\nRead document A, and document B next to it. Then rate document A from 1 to {HIGHEST}:"
-        f"\n\n{asked}\n\nUse the whole scale. Rate each criterion on its own: a fluent document may be about something else. "
-        "The key for each value is shown next to it; **Ctrl + Enter** submits. Press Enter to finish a comment."
+        f"\n\n{asked}\n\nUse the whole scale. Rate each criterion on its own: a fluent document may be about something "
+        "else. The key for each value is shown next to it; **Ctrl + Enter** submits. Press Enter to finish a comment."
     )
 
 

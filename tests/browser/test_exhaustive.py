@@ -78,7 +78,7 @@ def test_every_sentence_is_judged_by_keyboard(page: Page, client: Client, run: R
 
     # Not submitted before the annotator says that all was read.
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("Say below the sentences that you read all", exact=False)).to_be_visible()
+    expect(page.get_by_text("Confirm below that you read everything", exact=False)).to_be_visible()
     picture(page, "exhaustive-not-read")
     assert pull_exhaustive(client, run.key, sample.sources, run.corpus).judgments == []
     page.keyboard.press("Escape")
