@@ -21,7 +21,7 @@ SECRETS_FILE = "secrets.env"
 class Settings(BaseSettings):
     """What differs between machines. Every field is ``ABCDLINK_<NAME>`` in the environment."""
 
-    model_config = SettingsConfigDict(env_prefix="ABCDLINK_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="ABCDLINK_", extra="ignore", str_strip_whitespace=True)
 
     home: Path = Field(Path(".abcdlink"), description="folder of runs, caches, logs and secrets")
     runs: str = Field("", description="where runs are stored: a folder or s3://...; default HOME/runs")

@@ -21,6 +21,8 @@ LETTERS_PER_WORD = 8
 """With its blank: an answer that is longer than so many letters a word is no single sentence."""
 MOST_REPEATS = 128
 """In one place of a pattern: xgrammar, with which vLLM holds a model to it, compiles no more."""
+LETTER = r'[^"\\\x00-\x1f{}\[\]]'
+"""What a sentence may be made of. Quotation marks are left to the typographic ones."""
 MAX_SHOTS = 4
 
 
@@ -107,10 +109,11 @@ def _turns(shots: Sequence[tuple[str, str]], subject: str) -> list[Message]:
 
 
 def _schema(letters: int) -> dict[str, Any]:
-    # A pattern instead of maxLength: OpenAI's strict schemas know only the former.
+    # A pattern instead of maxLength: OpenAI's strict schemas know only the former. Whatever it lets through must be
+    # allowed inside a JSON string as it stands: llama.cpp makes its grammar from the pattern and escapes nothing.
     rest = range(MOST_REPEATS, letters, MOST_REPEATS)
     limits = [(1, min(letters, MOST_REPEATS)), *((0, min(letters - start, MOST_REPEATS)) for start in rest)]
-    pattern = "".join(rf"[^\n{{}}\[\]]{{{least},{most}}}" for least, most in limits)
+    pattern = "".join(f"{LETTER}{{{least},{most}}}" for least, most in limits)
     sentence = {"type": "string", "pattern": f"^{pattern}$"}
     return {
         "type": "object",

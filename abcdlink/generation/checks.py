@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from abcdlink.domain import Domain
 from abcdlink.errors import ServiceError
-from abcdlink.llm.records import Answer, Outcome
+from abcdlink.llm.records import Answer
 from abcdlink.words import share_copied, words
 
 MIN_DISTINCT = 0.5
@@ -17,10 +17,10 @@ ENDS = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)]*$")
 
 
 def require_answer(answer: Answer) -> None:
-    """Raise ``ServiceError`` when the server gave no answer: that says nothing about the sentence, so ask later."""
-    if answer.outcome is Outcome.FAILED:
+    """Raise ``ServiceError`` when the server answers nobody: that says nothing about the sentence, so ask later."""
+    if answer.server_fault:
         msg = f"the LLM did not answer a question of the generation ({answer.detail})"
-        raise ServiceError(msg, "look at its log and run this again; what was answered before is not asked again")
+        raise ServiceError(msg, "check its log and run this again; what was answered is not asked again")
 
 
 def tidy(text: str) -> str:

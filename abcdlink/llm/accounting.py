@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import Any
 
 from abcdlink.llm.records import Usage
 from abcdlink.settings import Settings
 
-if TYPE_CHECKING:
-    from openai.types import CompletionUsage
-
 MILLION = 1_000_000
+MOST_TOKENS = 100 * MILLION
+"""Of one call; a server that counts more miscounts."""
 
 
-def usage_of(reported: CompletionUsage | None, seconds: float, settings: Settings, discount: float = 1.0) -> Usage:
+def usage_of(reported: Any, seconds: float, settings: Settings, discount: float = 1.0) -> Usage:  # noqa: ANN401
     """Return what one call used: tokens as the server reports them, cost by the price settings.
 
     ``prompt_tokens`` includes the cached ones, as servers count them; a server that reports no
-    cached tokens had none. A server that reports nothing leaves the tokens at 0.
+    cached tokens had none. A server that reports nothing, or nothing that can be a count, leaves the tokens at 0.
 
     Args:
-        reported: the server's own count.
+        reported: the server's own count: ``usage`` of the reply, any JSON value.
         seconds: how long the call took.
         settings: the prices.
         discount: share of the price that is paid, as for a batch.
     """
-    if reported is None:
-        return Usage(calls=1, seconds=seconds)
-    # The package checks nothing: a server may leave out what it likes.
-    prompt = getattr(reported, "prompt_tokens", None) or 0
-    completion = getattr(reported, "completion_tokens", None) or 0
-    cached = getattr(reported.prompt_tokens_details, "cached_tokens", None) or 0
+    counts = reported if isinstance(reported, dict) else {}
+    details = counts.get("prompt_tokens_details")
+    prompt, completion = _tokens(counts.get("prompt_tokens")), _tokens(counts.get("completion_tokens"))
+    cached = min(prompt, _tokens(details.get("cached_tokens") if isinstance(details, dict) else None))
     return Usage(
         calls=1,
         prompt_tokens=prompt,
@@ -41,6 +38,11 @@ def usage_of(reported: CompletionUsage | None, seconds: float, settings: Setting
         seconds=seconds,
         cost=cost_of(settings, prompt, completion, cached) * discount,
     )
+
+
+def _tokens(value: Any) -> int:  # noqa: ANN401 - any JSON value
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return int(value) if whole else 0
 
 
 def cost_of(settings: Settings, prompt: float, completion: float, cached: float = 0) -> float:

@@ -17,12 +17,12 @@ from filelock import FileLock
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
+from abcdlink.llm.batch_files import Batch, BatchStore, Item
 from abcdlink.llm.batch_results import PRICE, read_results
-from abcdlink.llm.batch_store import Batch, BatchStore, Item
+from abcdlink.llm.budget import Budget, Sum
 from abcdlink.llm.cache import content_key
-from abcdlink.llm.purse import Purse, Sum
+from abcdlink.llm.errors import NoReplyError, first_line
 from abcdlink.llm.records import Question, Usage
-from abcdlink.llm.troubles import NoReplyError, first_line
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -174,13 +174,13 @@ def _create(llm: LLM, store: BatchStore, file: _File) -> Batch:
         name=uuid.uuid4().hex,
         server=llm.endpoint.shown_url,
         size=len(file.items),
-        account=llm.purse.account,
+        account=llm.budget.account,
         most=file.most,
     )
     store.add(batch, file.items, file.lines)
-    if not llm.purse.hold(batch.name, file.most):
+    if not llm.budget.hold(batch.name, file.most):
         store.forget(batch)
-        raise llm.purse.error(file.most)
+        raise llm.budget.error(file.most)
     return _send(llm, store, batch)
 
 
@@ -191,7 +191,7 @@ def _under_way(llm: LLM, store: BatchStore) -> list[Batch]:
 
 def _resume(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
     """Go on with a batch that may have been sent: the server knows its name then."""
-    Purse(llm.settings, batch.account).hold(batch.name, Sum(*batch.most))
+    Budget(llm.settings, batch.account).hold(batch.name, Sum(*batch.most))
     for job in _client(llm).batches.list(limit=100):
         if (job.metadata or {}).get("abcdlink") == batch.name:
             return _sent(store, batch, job)
@@ -213,7 +213,7 @@ def _send(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
     except openai.APIStatusError as error:
         if error.status_code < REFUSED_BELOW:  # else it may have been taken
             store.forget(batch)
-            Purse(llm.settings, batch.account).settle(batch.name, Sum(0, 0.0))
+            Budget(llm.settings, batch.account).settle(batch.name, Sum(0, 0.0))
         raise
     return _sent(store, batch, job)
 
@@ -236,7 +236,7 @@ def _look_after(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
         for key, answer in results.answers.items():
             llm.cache.put(key, answer)
         used = results.usage
-        Purse(llm.settings, batch.account).settle(
+        Budget(llm.settings, batch.account).settle(
             batch.name, Sum(used.prompt_tokens + used.completion_tokens, used.cost)
         )
         found |= {"ended": True, "answered": len(results.answers), "reasons": results.reasons, "usage": used}

@@ -9,7 +9,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abcdlink.llm.accounting import usage_of
-from abcdlink.llm.batch_store import Item
+from abcdlink.llm.batch_files import Item
+from abcdlink.llm.errors import error_within
 from abcdlink.llm.records import Answer, Outcome, Usage
 from abcdlink.llm.reply import answer_of, reply_of
 
@@ -45,7 +46,7 @@ def read_results(llm: LLM, client: OpenAI, items: Iterable[Item], job: Job) -> R
     asked = {item.key: item for item in items}
     found: dict[str, Answer | str] = {}
     for line in _lines(client, job):
-        item = asked.get(line.get("custom_id", ""))
+        item = asked.get(str(line.get("custom_id")))
         if item is not None:
             found[item.key] = _answer(llm, item, line)
     paid = {key: answer for key, answer in found.items() if isinstance(answer, Answer)}
@@ -69,20 +70,20 @@ def _lines(client: OpenAI, job: Job) -> Iterator[dict[str, Any]]:
 
 def _answer(llm: LLM, item: Item, line: dict[str, Any]) -> Answer | str:
     """Return the answer of a line, or why it holds none."""
-    from openai.types.chat import ChatCompletion
-
-    response = line.get("response") or {}
-    body = response.get("body") or {}
-    status = response.get("status_code")
-    if status != HTTPStatus.OK:
-        said = line.get("error") or body.get("error") or {}
-        return llm.endpoint.secrets.hide(str(said.get("code") or said.get("message") or status))
-    completion = ChatCompletion.construct(**body)
-    usage = usage_of(completion.usage, 0.0, llm.settings, PRICE)
+    hide = llm.endpoint.secrets.hide
+    response = line.get("response")
+    body = response.get("body") if isinstance(response, dict) else None
+    error = line.get("error") or error_within(body)
+    if not isinstance(response, dict) or response.get("status_code") != HTTPStatus.OK or error:
+        error = error or (body.get("error") if isinstance(body, dict) else None)
+        said = error if isinstance(error, dict) else {"message": error}
+        status = response.get("status_code") if isinstance(response, dict) else "no response"
+        return hide(str(said.get("code") or said.get("message") or status))
+    usage = usage_of(body.get("usage") if isinstance(body, dict) else None, 0.0, llm.settings, PRICE)
     try:
-        return answer_of(reply_of(completion, usage, llm.endpoint.secrets.hide), item.json_schema, item.form)
-    except ValueError as trouble:
-        return str(trouble)
+        return answer_of(reply_of(body, usage, hide), item.json_schema, item.form)
+    except ValueError as fault:
+        return hide(str(fault))
 
 
 def _why(job: Job) -> str:

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from abcdlink.errors import ServiceError
-from abcdlink.llm import abilities as server_abilities
-from abcdlink.llm.abilities import ABOUT_SCHEMA, PROBE, Abilities
+from abcdlink.llm import capabilities as server_capabilities
 from abcdlink.llm.accounting import Ledger
+from abcdlink.llm.budget import Budget
 from abcdlink.llm.cache import AnswerCache, content_key
+from abcdlink.llm.capabilities import ABOUT_SCHEMA, PROBE, Capabilities
 from abcdlink.llm.endpoint import Endpoint
-from abcdlink.llm.estimate import Estimate, estimate
-from abcdlink.llm.purse import Purse
+from abcdlink.llm.errors import REFUSING, NoReplyError
 from abcdlink.llm.records import Answer, Form, Outcome, Question, Usage
 from abcdlink.llm.reply import Reply, answer_of
-from abcdlink.llm.troubles import REFUSING, NoReplyError
-from abcdlink.llm.wire import LIMIT, content_of, extra_of
+from abcdlink.llm.request import LIMIT, content_of, extra_of
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
 
+LOG = logging.getLogger(__name__)
 LARGER = 4
 """A truncated answer is asked for again with so many times the limit, once."""
+
+
+class _Bodies:
+    """The bodies with which one question can be sent and their keys in the cache, each made once."""
+
+    def __init__(self, question: Question, settings: Settings) -> None:
+        self.question, self._settings = question, settings
+        self._made: dict[tuple[Form, bool], tuple[dict[str, Any], str]] = {}
+
+    def content(self, form: Form, *, logprobs: bool) -> dict[str, Any]:
+        return self._make(form, logprobs)[0]
+
+    def key(self, form: Form, *, logprobs: bool) -> str:
+        return self._make(form, logprobs)[1]
+
+    def _make(self, form: Form, logprobs: bool) -> tuple[dict[str, Any], str]:
+        if (form, logprobs) not in self._made:
+            content = content_of(self.question, self._settings, form, logprobs=logprobs)
+            self._made[form, logprobs] = content, content_key(content)
+        return self._made[form, logprobs]
 
 
 class LLM:
@@ -52,14 +73,14 @@ class LLM:
     ) -> None:
         self.settings = settings or get_settings()
         extra_of(self.settings)
-        self.purse = Purse(self.settings, account)
-        self.endpoint = Endpoint(self.settings, self.purse, sleep)
+        self.budget = Budget(self.settings, account)
+        self.endpoint = Endpoint(self.settings, self.budget, sleep)
         self.cache = AnswerCache(self.settings.cache_root / "llm")
-        self._shared = self.endpoint.shared
+        self._state = self.endpoint.state
         self._spent, self._used = Ledger(), Ledger()
         asked_for = self.settings.llm_answers
         self._forms: tuple[Form, ...] = tuple(Form) if asked_for == "auto" else (Form(asked_for),)
-        probe = self._content(PROBE, self._forms[0], logprobs=True)
+        probe = content_of(PROBE, self.settings, self._forms[0], logprobs=True)
         asked = {"server": self.endpoint.shown_url, "forms": self._forms, "probe": probe}
         self._found = self.cache.root / "servers" / f"{content_key(asked)}.json"
 
@@ -80,7 +101,7 @@ class LLM:
         asked in the last day: the form of its answers, whether it gives log-probabilities, and why it
         is not asked for more.
         """
-        settings, known = self.settings, self._shared.abilities or server_abilities.load(self._found)
+        settings, known = self.settings, self._state.capabilities or server_capabilities.load(self._found)
         found = known.model_dump(mode="json", include={"form", "probabilities", "remarks"}) if known else {}
         return {
             "model": settings.llm_model,
@@ -96,8 +117,23 @@ class LLM:
         }
 
     def check(self) -> None:
-        """Raise ``ServiceError`` (the address, what is wrong, the mend) when the server cannot be used."""
-        self.endpoint.check()
+        """Find out whether the server can be used; one that does not list the model is asked something.
+
+        Raises:
+            ServiceError: it cannot; says the address, what is wrong and what to do.
+        """
+        models = self.endpoint.models()
+        if self.settings.llm_model in models or self._state.capabilities or server_capabilities.load(self._found):
+            return
+        try:
+            self._learn(self._ask_server(strict=True))
+        except NoReplyError as error:
+            msg = f"{self.endpoint.shown_url} does not serve the model {self.settings.llm_model!r} ({error.detail})"
+            hint = f"set ABCDLINK_LLM_MODEL to one it serves: {', '.join(models[:20]) or 'it lists none'}"
+            raise ServiceError(msg, hint) from None
+        LOG.warning(
+            "%s does not list the model %r but answers for it", self.endpoint.shown_url, self.settings.llm_model
+        )
 
     def require_probabilities(self) -> None:
         """Raise ``ServiceError`` when the server gives no log-probabilities; asks it where that is not known."""
@@ -110,19 +146,16 @@ class LLM:
             msg = f"{self.endpoint.shown_url} gives no log-probabilities ({'; '.join(known.remarks)})"
             raise ServiceError(msg, "score by votes or by the answer alone, or use another server or model")
 
-    def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """Return what it would cost to ask these questions; sends none of them."""
-        return estimate(self, questions)
-
     def ask(self, question: Question) -> Answer:
         """Answer one question, from the cache where it was answered before.
 
         Raises:
             BudgetError: it could cost more than the budget leaves.
         """
-        answer, mine = self.kept(question), False
+        bodies, mine = _Bodies(question, self.settings), False
+        answer = self._kept(bodies)
         if answer is None:
-            answer, mine = self._shared.flights.once(self.key(question), lambda: self._find_answer(question))
+            answer, mine = self._state.single_flight.once(self._key(bodies), lambda: self._find_answer(bodies))
         if mine and not answer.from_cache:
             self._spent.add(question.stage, answer.usage)
         elif not mine:
@@ -173,104 +206,111 @@ class LLM:
 
     def key(self, question: Question) -> str:
         """Return what tells a question from any other, however it is asked."""
-        return content_key(self._content(question, self._forms[0], logprobs=question.probabilities))
+        return self._key(_Bodies(question, self.settings))
+
+    def _key(self, bodies: _Bodies) -> str:
+        return bodies.key(self._forms[0], logprobs=bodies.question.probabilities)
 
     def kept(self, question: Question) -> Answer | None:
         """Return the answer that was paid for earlier, if it was, in whatever form that was asked for.
 
         A question for probabilities is the plain one where the server is known to give none.
         """
-        known = self._shared.abilities
-        logprobs = question.probabilities and (known is None or known.probabilities)
+        return self._kept(_Bodies(question, self.settings))
+
+    def _kept(self, bodies: _Bodies) -> Answer | None:
+        known = self._state.capabilities
+        logprobs = bodies.question.probabilities and (known is None or known.probabilities)
         for form in self._forms:
-            answer = self.cache.get(content_key(self._content(question, form, logprobs=logprobs)))
+            answer = self.cache.get(bodies.key(form, logprobs=logprobs))
             if answer is not None:
                 return answer
-        return self._shared.too_long.get(self.key(question))
+        return self._state.too_long.get(self._key(bodies))
 
     def content(self, question: Question) -> dict[str, Any]:
         """Return the body with which a question would be sent now, as far as the server is known."""
-        known = self._shared.abilities or server_abilities.load(self._found) or Abilities(form=self._forms[0])
-        return self._content(question, known.form, logprobs=question.probabilities and known.probabilities)
+        known = self._state.capabilities or server_capabilities.load(self._found) or Capabilities(form=self._forms[0])
+        logprobs = question.probabilities and known.probabilities
+        return content_of(question, self.settings, known.form, logprobs=logprobs)
 
-    def _content(self, question: Question, form: Form, *, logprobs: bool) -> dict[str, Any]:
-        return content_of(question, self.settings, form, logprobs=logprobs)
-
-    def _find_answer(self, question: Question) -> Answer:
+    def _find_answer(self, bodies: _Bodies) -> Answer:
         """Return the answer to a question that was not kept when this was called."""
         try:
             known = self.know()
         except NoReplyError as error:
-            return Answer(outcome=Outcome.FAILED, detail=error.detail)
+            return Answer(outcome=Outcome.FAILED, detail=error.detail, server_fault=error.server_fault)
         # Another thread may have paid meanwhile.
-        return self.kept(question) or self._pay(question, known)
+        return self._kept(bodies) or self._pay(bodies, known)
 
-    def know(self) -> Abilities:
+    def know(self) -> Capabilities:
         """Return what the server is able to do; asks it where nobody has in the last day.
 
         Raises:
             NoReplyError: it does not answer.
         """
-        shared, failures = self._shared, self._shared.failures
-        with shared.lock:
-            if shared.failure is not None and shared.failures > failures:
+        state, failures = self._state, self._state.failures
+        with state.lock:
+            if state.failure is not None and state.failures > failures:
                 # Another thread found out while this one waited; a dead server must not be waited for in turn.
-                raise shared.failure
-            known = shared.abilities = shared.abilities or server_abilities.load(self._found)
+                raise state.failure
+            known = state.capabilities = state.capabilities or server_capabilities.load(self._found)
             if known is None:
                 try:
                     known = self._ask_server()
                 except NoReplyError as error:
-                    shared.failure, shared.failures = error, shared.failures + 1
+                    state.failure, state.failures = error, state.failures + 1
                     raise
                 self._learn(known)
             return known
 
-    def _ask_server(self) -> Abilities:
-        def send(tried: Abilities) -> Reply:
-            reply = self.endpoint.complete(self._content(PROBE, tried.form, logprobs=tried.probabilities), tried.limit)
+    def _ask_server(self, *, strict: bool = False) -> Capabilities:
+        def send(tried: Capabilities) -> Reply:
+            content = content_of(PROBE, self.settings, tried.form, logprobs=tried.probabilities)
+            reply = self.endpoint.complete(content, tried.limit)
             self._spent.add(PROBE.stage, reply.usage)
             return reply
 
         try:
-            return server_abilities.find_out(send, self._forms)
+            return server_capabilities.find_out(send, self._forms)
         except NoReplyError as error:
-            if error.status not in REFUSING:
+            if strict or error.status not in REFUSING:
                 raise
             # It refuses the small question whatever we leave out: the real ones will tell.
-            return Abilities(form=self._forms[0])
+            return Capabilities(form=self._forms[0])
 
-    def _learn(self, abilities: Abilities) -> None:
-        self._shared.abilities = abilities
-        server_abilities.save(self._found, abilities)
+    def _learn(self, capabilities: Capabilities) -> None:
+        self._state.capabilities = capabilities
+        server_capabilities.save(self._found, capabilities)
 
-    def _pay(self, question: Question, known: Abilities) -> Answer:
+    def _pay(self, bodies: _Bodies, known: Capabilities) -> Answer:
         """Ask the server; what it refuses to understand is asked for in the way that is left."""
         used, for_all = known, True
         while True:
-            logprobs = question.probabilities and used.probabilities
-            content = self._content(question, used.form, logprobs=logprobs)
+            logprobs = bodies.question.probabilities and used.probabilities
+            content = bodies.content(used.form, logprobs=logprobs)
             try:
-                answer = self._answer(content, question, used)
+                answer = self._answer(content, bodies.question, used)
             except NoReplyError as error:
-                less = server_abilities.after_refusal(used, error, self._forms)
+                less = server_capabilities.after_refusal(used, error, self._forms)
                 if less is None:
-                    return self._without_reply(question, error)
-                for_all = for_all and not ABOUT_SCHEMA.search(error.said)
-                used = less
-                continue
-            if used != known and for_all:
-                self._learn(used)
-            self.cache.put(content_key(content), answer)
+                    answer = self._without_reply(bodies, error)
+                else:
+                    for_all = for_all and not ABOUT_SCHEMA.search(error.said)
+                    used = less
+                    continue
+            else:
+                if used != known and for_all:
+                    self._learn(used)
+            self.cache.put(bodies.key(used.form, logprobs=logprobs), answer)
             return answer
 
-    def _without_reply(self, question: Question, error: NoReplyError) -> Answer:
-        answer = Answer(outcome=error.outcome, detail=error.detail)
+    def _without_reply(self, bodies: _Bodies, error: NoReplyError) -> Answer:
+        answer = Answer(outcome=error.outcome, detail=error.detail, server_fault=error.server_fault)
         if answer.outcome is Outcome.TOO_LONG:
-            self._shared.too_long[self.key(question)] = answer.model_copy(update={"from_cache": True})
+            self._state.too_long[self._key(bodies)] = answer.model_copy(update={"from_cache": True})
         return answer
 
-    def _answer(self, content: dict[str, Any], question: Question, used: Abilities) -> Answer:
+    def _answer(self, content: dict[str, Any], question: Question, used: Capabilities) -> Answer:
         """Return the judged reply; a truncated one is asked for once more with a larger limit."""
         answer = answer_of(self.endpoint.complete(content, used.limit), question.json_schema, used.form)
         if answer.outcome is not Outcome.TRUNCATED:
@@ -279,7 +319,9 @@ class LLM:
         try:
             again = answer_of(self.endpoint.complete(larger, used.limit), question.json_schema, used.form)
         except NoReplyError as error:
-            if error.outcome is Outcome.TOO_LONG:  # the question fits, only the larger answer does not
-                return answer.model_copy(update={"detail": f"{answer.detail}; no room for a larger answer"})
-            return Answer(outcome=error.outcome, detail=error.detail, usage=answer.usage, form=used.form)
+            if error.outcome is Outcome.FAILED and error.status not in REFUSING:
+                failed = Answer(outcome=Outcome.FAILED, detail=error.detail, usage=answer.usage, form=used.form)
+                return failed.model_copy(update={"server_fault": error.server_fault})
+            # The question is fine, only the larger answer is not to be had.
+            return answer.model_copy(update={"detail": f"{answer.detail}; a larger limit was refused: {error.detail}"})
         return again.model_copy(update={"usage": answer.usage + again.usage})

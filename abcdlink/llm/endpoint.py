@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -15,31 +16,35 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponent
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.llm.accounting import cost_of, usage_of
-from abcdlink.llm.purse import Hold, Purse, Sum
-from abcdlink.llm.records import Outcome
-from abcdlink.llm.reply import Reply, reply_of
-from abcdlink.llm.secrets import Secrets
-from abcdlink.llm.shared import Shared, shared_by
-from abcdlink.llm.troubles import (
+from abcdlink.llm.budget import Budget, Hold, Sum
+from abcdlink.llm.errors import (
     OVERLOADED,
     NoReplyError,
+    error_within,
     first_line,
-    is_too_long,
+    is_for_good,
     may_pass,
+    outcome_of,
     retry_after,
+    status_of,
     was_under_way,
 )
-from abcdlink.llm.wire import LIMIT, size_of
+from abcdlink.llm.records import Outcome
+from abcdlink.llm.reply import Reply, reply_of
+from abcdlink.llm.request import LIMIT, size_of
+from abcdlink.llm.secrets import Secrets
+from abcdlink.llm.server import ServerState, state_of
 from abcdlink.settings import Settings
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
-    from openai.types.chat import ChatCompletion
 
 ATTEMPTS = 6
 """How often one request is sent at most: 5 waits of 1, 2, 4, 8 and 16 s, longer than a server's restart."""
 REFUSALS = 20
 """How often it is sent at most to a server that only has too much to do (HTTP 429, or it says when to come back)."""
+MOST_BYTES = 32_000_000
+"""Of one reply; log-probabilities of a long answer take some 5 MB."""
 CHECK_TIMEOUT = 10.0
 """Seconds for a sign of life."""
 
@@ -51,19 +56,19 @@ class Endpoint:
 
     Args:
         settings: address, key, model, time limit, prices and budget.
-        purse: what may be spent.
+        budget: what may be spent.
         sleep: waits so many seconds; another one makes tests fast.
 
     Raises:
         InputError: the address is none.
     """
 
-    def __init__(self, settings: Settings, purse: Purse, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.settings, self._purse, self._sleep = settings, purse, sleep
+    def __init__(self, settings: Settings, budget: Budget, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.settings, self._budget, self._sleep = settings, budget, sleep
         self.base_url = settings.llm_base_url or f"http://127.0.0.1:{settings.llm_port}/v1"
         local = _host_of(self.base_url) in {"127.0.0.1", "localhost", "::1"}
         self.secrets = Secrets(settings.llm_api_key.get_secret_value(), self.base_url)
-        self.shared: Shared = shared_by(settings, self.base_url)
+        self.state: ServerState = state_of(settings, self.base_url)
         self.client = self._make_client(local=local)
 
     def _make_client(self, *, local: bool) -> OpenAI:
@@ -107,64 +112,96 @@ class Endpoint:
         try:
             reply = retrying(self._send, content, limit)
         except openai.APIConnectionError as error:
-            self.shared.given_up = True
+            self.state.given_up = True
             detail = self.secrets.hide(f"{self.shown_url} does not answer: {first_line(error)}")
-            raise NoReplyError(Outcome.FAILED, detail) from None
+            raise NoReplyError(Outcome.FAILED, detail, server_fault=True) from None
         except openai.APIStatusError as error:
-            self.shared.given_up = error.status_code in OVERLOADED and may_pass(error)
-            outcome = Outcome.TOO_LONG if is_too_long(error) else Outcome.FAILED
-            said = self.secrets.hide(f"{error.body} {error}")
-            raise NoReplyError(outcome, self._explain(error), error.status_code, said) from None
-        except (openai.OpenAIError, ValueError) as error:
+            raise self._no_reply(error, content) from None
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
             detail = self.secrets.hide(f"no chat completion: {first_line(error)}")
             raise NoReplyError(Outcome.FAILED, detail) from None
-        self.shared.given_up = False
+        self.state.answered()
         return reply
+
+    def _no_reply(self, error: APIStatusError, content: dict[str, Any]) -> NoReplyError:
+        """Sort an HTTP error: this question's, the server's for now, or the server's for good."""
+        if error.status_code in OVERLOADED and may_pass(error):
+            self.state.given_up = True
+        elif error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            self.state.broke_on(json.dumps(content["messages"]))
+        else:
+            self.state.answered()
+        return NoReplyError(
+            outcome_of(error),
+            self._explain(error),
+            error.status_code,
+            self.secrets.hide(f"{error.body} {error}"),
+            server_fault=is_for_good(error) or self.state.given_up,
+        )
 
     def _pause(self, seconds: float) -> None:
         if seconds:
             self._sleep(seconds)
 
     def _send(self, content: dict[str, Any], limit: str) -> Reply:
-        """Send once, when the gate lets it through and the purse allows it."""
+        """Send once, when the rate limiter lets it through and the budget allows it."""
         import openai
 
-        gate = self.shared.gate
-        entered = gate.enter(self._sleep)
+        limiter = self.state.limiter
+        entered = limiter.enter(self._sleep)
         try:
-            with self._purse.call(self.most(content)) as hold:
+            with self._budget.call(self.most(content)) as hold:
                 reply = self._reply(content, limit, hold)
         except openai.APIStatusError as error:
             if error.status_code in OVERLOADED and may_pass(error):
-                gate.refused(entered, retry_after(error) or 0)
+                limiter.refused(entered, retry_after(error) or 0)
             raise
         finally:
-            gate.leave()
-        gate.passed()
+            limiter.leave()
+        limiter.passed()
         return reply
 
     def _reply(self, content: dict[str, Any], limit: str, hold: Hold) -> Reply:
         import openai
 
         start = time.perf_counter()
+        create = self.client.chat.completions.with_streaming_response.create
         try:
-            completion: ChatCompletion = self.client.chat.completions.create(
+            with create(
                 model=content["model"],
                 messages=content["messages"],
                 extra_body={limit if name == LIMIT else name: value for name, value in content.items()},
-            )
+            ) as response:
+                hold.used = hold.most  # whatever it says: the server has worked
+                raw = self._read(response.iter_bytes(), start)
         except openai.APITimeoutError as error:
             hold.used = hold.most if was_under_way(error) else None
             raise
-        usage = usage_of(getattr(completion, "usage", None), time.perf_counter() - start, self.settings)
-        tokens = usage.prompt_tokens + usage.completion_tokens
-        hold.used = Sum(tokens, usage.cost) if tokens else hold.most
-        self.shared.ratio.note(size_of(content), usage.prompt_tokens)
-        return reply_of(completion, usage, self.secrets.hide)
+        body = json.loads(raw)
+        if refusal := error_within(body):
+            hold.used = None
+            raise _status_error(refusal, response.http_response)
+        reported = body.get("usage") if isinstance(body, dict) else None
+        usage = usage_of(reported, time.perf_counter() - start, self.settings)
+        if tokens := usage.prompt_tokens + usage.completion_tokens:
+            hold.used = Sum(tokens, usage.cost)
+        self.state.ratio.note(size_of(content), usage.prompt_tokens)
+        return reply_of(body, usage, self.secrets.hide)
+
+    def _read(self, chunks: Iterator[bytes], start: float) -> bytes:
+        """Return the whole reply; ``ValueError`` when it does not end in time, or at all."""
+        raw = bytearray()
+        for chunk in chunks:
+            raw += chunk
+            # The package's own time limit is for each chunk: a drip would never end.
+            if len(raw) > MOST_BYTES or time.perf_counter() - start > self.settings.llm_timeout:
+                msg = f"the reply did not end within {self.settings.llm_timeout:g} s and {MOST_BYTES:,} bytes"
+                raise ValueError(msg)
+        return bytes(raw)
 
     def most(self, content: dict[str, Any]) -> Sum:
         """Return what one call may cost at most."""
-        prompt, completion = self.shared.ratio.most(size_of(content)), content[LIMIT]
+        prompt, completion = self.state.ratio.most(size_of(content)), content[LIMIT]
         return Sum(prompt + completion, cost_of(self.settings, prompt, completion))
 
     def _is_enough(self, state: RetryCallState) -> bool:
@@ -172,7 +209,8 @@ class Endpoint:
 
         error = _error_of(state)
         status = getattr(error, "status_code", 0)
-        if self.shared.given_up and (status in OVERLOADED or isinstance(error, openai.APIConnectionError)):
+        broken = status >= HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, openai.APIConnectionError)
+        if self.state.given_up and (status in OVERLOADED or broken):
             return True
         busy = status == HTTPStatus.TOO_MANY_REQUESTS or (status in OVERLOADED and retry_after(error) is not None)
         return state.attempt_number >= (REFUSALS if busy else ATTEMPTS)
@@ -180,19 +218,19 @@ class Endpoint:
     def _explain(self, error: APIStatusError) -> str:
         return self.secrets.hide(f"HTTP {error.status_code} from {self.shown_url}: {first_line(error)}")
 
-    def check(self) -> None:
-        """Ask for the list of models, once.
+    def models(self) -> list[str]:
+        """Return the models that the server lists; a server without a list of models has none.
 
         Raises:
-            ServiceError: the server is not there, refuses the key or does not serve the model.
+            ServiceError: the server is not there, refuses the key or does not speak the OpenAI API.
         """
         import openai
 
         start = "start it with `abcdlink up`, or point ABCDLINK_LLM_BASE_URL to a running server"
         if self.settings.llm_base_url:
-            start = "start the server, or mend ABCDLINK_LLM_BASE_URL"
+            start = "start the server, or correct ABCDLINK_LLM_BASE_URL"
         try:
-            models = [model.id for model in self.client.models.list(timeout=CHECK_TIMEOUT)]
+            return [model.id for model in self.client.models.list(timeout=CHECK_TIMEOUT)]
         except openai.APIConnectionError as error:
             msg = f"the LLM endpoint {self.shown_url} does not answer ({first_line(error)})"
             raise ServiceError(msg, start) from None
@@ -201,20 +239,25 @@ class Endpoint:
             raise ServiceError(msg, "set ABCDLINK_LLM_API_KEY to a valid key") from None
         except openai.APIStatusError as error:
             msg = f"the LLM endpoint does not work: {self._explain(error)}"
-            mend = "look whether the server is ready and ABCDLINK_LLM_BASE_URL is complete (it often ends in /v1)"
-            raise ServiceError(msg, mend) from None
+            hint = "check whether the server is ready and ABCDLINK_LLM_BASE_URL is complete (it often ends in /v1)"
+            raise ServiceError(msg, hint) from None
         except (openai.OpenAIError, ValueError, AttributeError, TypeError):
             msg = f"{self.shown_url} does not speak the OpenAI API (GET {self.shown_url.rstrip('/')}/models)"
-            raise ServiceError(msg, "mend ABCDLINK_LLM_BASE_URL; it often ends in /v1") from None
-        if self.settings.llm_model not in models:
-            msg = f"the LLM endpoint {self.shown_url} does not serve the model {self.settings.llm_model!r}"
-            raise ServiceError(msg, f"set ABCDLINK_LLM_MODEL to one it serves: {', '.join(models[:20]) or 'none'}")
+            raise ServiceError(msg, "correct ABCDLINK_LLM_BASE_URL; it often ends in /v1") from None
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
     """Return this machine's trusted certificates; to read them takes 0.1 s, so this is done once."""
     return ssl.create_default_context()
+
+
+def _status_error(error: dict[str, Any], response: Any) -> APIStatusError:  # noqa: ANN401 - an httpx.Response
+    """Return an error that came in a reply with status 200 as what it would be with its own status."""
+    import openai
+
+    response.status_code = status_of(error)
+    return openai.APIStatusError(str(error.get("message") or error), response=response, body=error)
 
 
 def _host_of(url: str) -> str:
@@ -224,8 +267,15 @@ def _host_of(url: str) -> str:
     except ValueError:
         valid = False
     if not valid or not parts.hostname:
-        msg = f"ABCDLINK_LLM_BASE_URL is {_without_login(url)!r}, which is no address"
+        msg = f"ABCDLINK_LLM_BASE_URL is not a valid URL: {_without_login(url)!r}"
         raise InputError(msg, "write it like http://HOST:PORT/v1")
+    if parts.query or parts.fragment:
+        msg = (
+            f"ABCDLINK_LLM_BASE_URL holds a query or fragment, after which no path can follow: {_without_login(url)!r}"
+        )
+        raise InputError(
+            msg, "leave out what follows '?' or '#'; for Azure write https://RESOURCE.openai.azure.com/openai/v1"
+        )
     return parts.hostname
 
 
@@ -238,6 +288,6 @@ def _error_of(state: RetryCallState) -> BaseException | None:
 
 
 def _wait(state: RetryCallState) -> float:
-    # Where the server says how long, the gate waits, for all.
+    # Where the server says how long, the rate limiter waits, for all.
     asked = retry_after(_error_of(state))
     return _backoff(state) if asked is None else 0.0

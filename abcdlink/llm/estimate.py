@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from abcdlink.corpus.records import Record
 from abcdlink.llm.accounting import cost_of
+from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Question
+from abcdlink.llm.request import LIMIT, size_of
 from abcdlink.llm.tokens import count
-from abcdlink.llm.wire import LIMIT, size_of
-
-if TYPE_CHECKING:
-    from abcdlink.llm.client import LLM
 
 
 class Estimate(Record):

@@ -78,7 +78,7 @@ def _only_object(text: str) -> str | Parsed:
         return _without_object(text)
     if len(found) > 1:
         return Parsed(Outcome.INVALID, detail=f"{len(found)} objects where one was asked for")
-    if re.search(r"[\[\]}]", around):
+    if not all(map(_is_balanced, around)):
         return Parsed(Outcome.INVALID, detail="the object stands inside something else")
     return found[0]
 
@@ -113,18 +113,29 @@ def _no_constant(name: str) -> None:
     raise ValueError(msg)
 
 
-def _objects(text: str) -> tuple[list[str], str, bool]:
-    """Return the top-level ``{...}`` of a text, what stands around them, and whether the last one ends."""
+def _objects(text: str) -> tuple[list[str], list[str], bool]:
+    """Return the top-level ``{...}`` of a text, the texts around them, and whether the last one ends."""
     found: list[str] = []
-    around, position = "", 0
+    around: list[str] = []
+    position = 0
     while (start := text.find("{", position)) >= 0:
-        around += text[position:start]
+        around.append(text[position:start])
         end = _end_of_object(text, start)
         if end is None:
             return found, around, False
         found.append(text[start:end])
         position = end
-    return found, around + text[position:], True
+    return found, [*around, text[position:]], True
+
+
+def _is_balanced(text: str) -> bool:
+    """Tell whether every bracket of a text is closed in it: a remark ``[as asked]`` is, half a list is not."""
+    depth = 0
+    for mark in re.findall(r"[\[\]}]", text):
+        depth += 1 if mark == "[" else -1
+        if depth < 0 or mark == "}":
+            return False
+    return depth == 0
 
 
 def _end_of_object(text: str, start: int) -> int | None:

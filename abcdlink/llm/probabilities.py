@@ -8,13 +8,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from abcdlink.llm.parsing import STRING, as_json
-
-if TYPE_CHECKING:
-    from openai.types.chat.chat_completion import ChoiceLogprobs
-    from openai.types.chat.chat_completion_token_logprob import ChatCompletionTokenLogprob
 
 WIDTH = 0.05
 """Where one of the two words is not among the alternatives, P(true) is told only if it is known to lie in an
@@ -38,18 +34,29 @@ class Token(NamedTuple):
     alternatives: Mapping[str, float]
 
 
-def tokens_of(logprobs: ChoiceLogprobs | None) -> tuple[Token, ...]:
+def tokens_of(logprobs: Any) -> tuple[Token, ...]:  # noqa: ANN401 - any JSON value
     """Return the tokens of a reply, or none where the server sent no usable log-probabilities."""
     try:
-        return tuple(map(_token, logprobs.content or [] if logprobs else []))
-    except (AttributeError, TypeError, ValueError, OverflowError):  # some server's own idea of the format
+        return tuple(map(_token, (logprobs or {}).get("content") or []))
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):  # some server's own idea of the format
         return ()
 
 
-def _token(sent: ChatCompletionTokenLogprob) -> Token:
-    alternatives = {other.token: math.exp(other.logprob) for other in sent.top_logprobs or []}
-    written = bytes(sent.bytes) if sent.bytes else sent.token.encode()
-    return Token(written, {**alternatives, sent.token: math.exp(sent.logprob)})
+def _token(sent: dict[str, Any]) -> Token:
+    alternatives = {other["token"]: _probability(other["logprob"]) for other in sent.get("top_logprobs") or []}
+    if not all(isinstance(text, str) for text in (sent["token"], *alternatives)):
+        msg = "a token is not a text"
+        raise TypeError(msg)
+    written = bytes(list(sent["bytes"])) if sent.get("bytes") else sent["token"].encode()
+    return Token(written, {**alternatives, sent["token"]: _probability(sent["logprob"])})
+
+
+def _probability(logprob: float) -> float:
+    """Return the probability; ``ValueError`` when it is none (NaN would spoil every sum)."""
+    if math.isnan(logprob):
+        msg = "a log-probability is not a number"
+        raise ValueError(msg)
+    return min(1.0, math.exp(logprob))
 
 
 def probabilities_of(raw: str, value: Mapping[str, Any], tokens: Sequence[Token]) -> dict[str, float] | None:
@@ -79,7 +86,10 @@ def probabilities_of(raw: str, value: Mapping[str, Any], tokens: Sequence[Token]
     ends = list(accumulate(len(token.written) for token in tokens))
     found: dict[str, float | None] = {}
     for match in BOOLEAN.finditer(raw):
-        key = json.loads(as_json(match["key"]), strict=False)
+        try:
+            key = json.loads(as_json(match["key"]), strict=False)
+        except ValueError:  # it stands in other text than the answer
+            continue
         if value.get(key) is not (match["value"].lower() == "true"):
             continue
         place = begin + len(raw[: match.start("value")].encode())

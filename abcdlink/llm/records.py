@@ -26,7 +26,7 @@ class Outcome(StrEnum):
     TOO_LONG = "too_long"
     """The question does not fit the model's context, also when shortened."""
     FAILED = "failed"
-    """The server did not answer, after all retries."""
+    """No answer came, after all retries."""
 
     @property
     def answered(self) -> bool:
@@ -113,7 +113,7 @@ class Answer(Record):
     ``probabilities``: P(true) of each key whose log-probabilities tell it (see ``llm.probabilities``);
     ``None`` when they were not asked for or the server gives none.
     ``raw``: the model's text as it came. ``detail``: why the outcome is what it is, for a person.
-    ``form``: how its form was asked for.
+    ``form``: how its form was asked for. ``server_fault``: whether any other question would have failed the same way.
     ``from_cache``: whether it was paid for earlier; then ``usage`` is what it had cost then.
     """
 
@@ -124,4 +124,5 @@ class Answer(Record):
     detail: str = ""
     usage: Usage = Usage()
     form: Form = Form.JSON_SCHEMA
+    server_fault: bool = False
     from_cache: bool = False

@@ -1,22 +1,24 @@
-"""From a completion as it came to an answer."""
+"""From a completion as it came, whatever its shape, to an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from abcdlink.llm.parsing import Parsed, parse
 from abcdlink.llm.probabilities import Token, probabilities_of, tokens_of
 from abcdlink.llm.records import Answer, Form, Outcome, Usage
 
-if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletion
+THINKING = ("reasoning_content", "reasoning")
+"""Where vLLM, SGLang and others put what a parser for reasoning models takes for thinking text."""
 
 
 class Reply(NamedTuple):
     """A completion as it came: text, why the model stopped, its own words of refusal, what it used, its tokens.
 
-    There are no ``tokens`` where log-probabilities were not asked for or the server gives none.
+    There are no ``tokens`` where log-probabilities were not asked for or the server gives none. ``thinking``: the
+    field of the message that holds text while its content is empty.
     """
 
     text: str
@@ -24,31 +26,62 @@ class Reply(NamedTuple):
     refusal: str
     usage: Usage
     tokens: tuple[Token, ...] = ()
+    thinking: str = ""
 
 
-def reply_of(completion: ChatCompletion, usage: Usage, scrub: Callable[[str], str]) -> Reply:
+def reply_of(body: Any, usage: Usage, scrub: Callable[[str], str]) -> Reply:  # noqa: ANN401 - any JSON value
     """Return what a completion says.
 
     Args:
-        completion: as the ``openai`` package read it; it checks nothing.
+        body: the reply as decoded JSON; servers put anything there.
         usage: what it cost.
         scrub: makes a text storable.
 
     Raises:
         ValueError: it holds no message.
     """
-    choices: list[Any] = getattr(completion, "choices", None) or []
-    message = getattr(choices[0], "message", None) if choices else None
-    if message is None:
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if message is None or not isinstance(choice, dict):
         msg = "the reply holds no choices"
         raise ValueError(msg)
+    if not isinstance(message, dict):
+        message = {"content": message}
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    text = "".join(_texts(parts, "refusal"))
+    refusal = "".join(_texts([message.get("refusal")], "")) or "".join(_refusals(parts))
+    finish = choice.get("finish_reason")
     return Reply(
-        text=scrub(message.content or ""),
-        finish=getattr(choices[0], "finish_reason", None) or "",
-        refusal=scrub(message.refusal or ""),
+        text=scrub(text),
+        finish=finish if isinstance(finish, str) else "",
+        refusal=scrub(refusal),
         usage=usage,
-        tokens=tokens_of(choices[0].logprobs),
+        tokens=tokens_of(choice.get("logprobs")),
+        thinking=next((name for name in THINKING if not text.strip() and message.get(name)), ""),
     )
+
+
+def _texts(parts: list[Any], left_out: str) -> Iterator[str]:
+    """Yield the text of each part of a content; thinking is no part of the answer."""
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict) and "type" in part:
+            if part["type"] in {"text", "output_text"}:
+                text = part.get("text")
+                yield from _texts([text.get("value") if isinstance(text, dict) else text], left_out)
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield part["text"]
+        elif part is not None:  # a server that decodes the answer itself
+            yield json.dumps(part, ensure_ascii=False)
+
+
+def _refusals(parts: list[Any]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == "refusal":
+            yield str(part.get("refusal") or "it does not say why")
 
 
 def answer_of(reply: Reply, schema: dict[str, Any], form: Form) -> Answer:
@@ -72,4 +105,10 @@ def _judge(reply: Reply, schema: dict[str, Any]) -> Parsed:
         return Parsed(Outcome.REFUSED, detail="the server's content filter stopped the answer")
     if reply.finish == "length":
         return Parsed(Outcome.TRUNCATED, detail="the answer reached its limit of tokens")
+    if reply.thinking:
+        return Parsed(
+            Outcome.INVALID,
+            detail=f"the answer is empty and all text is under {reply.thinking}: start the server without a reasoning "
+            "parser (vLLM and SGLang: --reasoning-parser), or with the one that is made for this model",
+        )
     return parse(reply.text, schema)

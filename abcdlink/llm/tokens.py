@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from abcdlink.llm.wire import size_of
+from abcdlink.llm.request import size_of
 
 if TYPE_CHECKING:
     from abcdlink.llm.endpoint import Endpoint

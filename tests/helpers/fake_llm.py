@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
-from abcdlink.llm.abilities import PROBE
+from abcdlink.llm.capabilities import PROBE
 from abcdlink.settings import Settings
 
 MODEL = "fake-model"
@@ -30,13 +30,17 @@ MODEL = "fake-model"
 
 @dataclass(frozen=True)
 class Response:
-    """One HTTP response; ``status`` 0 hangs up without one. ``delay`` in seconds."""
+    """One HTTP response; ``status`` 0 hangs up without one. ``delay`` in seconds.
+
+    ``drip``: send the body for ever, with so many seconds in between.
+    """
 
     status: int
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
     delay: float = 0.0
+    drip: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -202,7 +206,7 @@ class FakeLLM:
                 return error(401, f"Incorrect API key provided: {request.headers.get('authorization')}")
             if request.method == "GET":
                 listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
-                found = request.path.endswith("/models")
+                found = request.path == "/v1/models"
                 return Response(200, json.dumps({"object": "list", "data": listed}).encode()) if found else error(404)
             step = self._step(request)
             self._at_once += 1
@@ -249,6 +253,12 @@ def _handler_for(fake: FakeLLM) -> type[BaseHTTPRequestHandler]:
             for name, value in response.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Type", response.content_type)
+            if response.drip:
+                self.close_connection = True
+                self.end_headers()
+                while True:
+                    self.wfile.write(response.body)
+                    time.sleep(response.drip)
             self.send_header("Content-Length", str(len(response.body)))
             self.end_headers()
             self.wfile.write(response.body)

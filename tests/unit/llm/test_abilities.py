@@ -10,10 +10,10 @@ import pytest
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.llm import LLM, Form, Outcome
-from abcdlink.llm import shared as llm_shared
-from abcdlink.llm.wire import in_words
 from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
+from abcdlink.llm import server as server_states
+from abcdlink.llm.request import in_words
 
 ONLY_OBJECT = ("json_object", "text")
 SENTENCE = {"type": "object", "properties": {"sentence": {"type": "string"}}, "required": ["sentence"]}
@@ -21,7 +21,7 @@ SENTENCE = {"type": "object", "properties": {"sentence": {"type": "string"}}, "r
 
 def forget() -> None:
     """Be a new process."""
-    llm_shared._SHARED.clear()
+    server_states._STATES.clear()
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_server_without_log_probabilities_is_said_and_asked_without(isolated_h
     assert "logprobs" not in server.questions[0].body
 
 
-def test_probabilities_of_a_dead_server_are_no_question_of_its_abilities(isolated_home):
+def test_probabilities_of_a_dead_server_are_no_question_of_its_capabilities(isolated_home):
     with FakeLLM() as server:
         server.shows = error(500, "broken")
         with pytest.raises(ServiceError) as broken:

@@ -13,11 +13,11 @@ import pytest
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.llm import LLM, Outcome
 from abcdlink.llm.batch import BatchTicket, collect, pending, submit
-from abcdlink.llm.purse import Sum
 from tests import ROOT
 from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import MODEL, FakeLLM, Response, error, hangs_up, says
+from abcdlink.llm.budget import Sum
 
 PRICES = {"llm_price_prompt": 10.0, "llm_price_completion": 100.0}
 TEXTS = ["a", "b", "c"]
@@ -219,7 +219,7 @@ def test_what_the_server_does_not_take_is_not_waited_for(isolated_home):
         with pytest.raises(ServiceError) as refused:
             submit(llm, asked())
         assert pending(llm) == BatchTicket(batches=())
-        assert llm.purse.sums()[1] == (0, 0)
+        assert llm.budget.sums()[1] == (0, 0)
         assert submit(llm, asked()).batches
     assert "no such model for batches" in refused.value.problem
 
@@ -241,13 +241,13 @@ def test_a_batch_is_held_back_from_the_budget_at_half_the_price_and_then_booked(
         settings = server.settings(isolated_home, llm_budget=1.0, **PRICES)
         llm = LLM(settings, account="run")
         llm.ask(question("first, so that the small question is paid"))
-        spent, _ = llm.purse.sums()
+        spent, _ = llm.budget.sums()
         most = sum(llm.endpoint.most(llm.content(each)).cost for each in asked())
         ticket = submit(llm, asked())
-        assert llm.purse.sums()[1].cost == pytest.approx(most / 2)
+        assert llm.budget.sums()[1].cost == pytest.approx(most / 2)
         server.end(answered=2)
         state = collect(LLM(settings), ticket)
-    assert llm.purse.sums() == (Sum(spent.tokens + 220, pytest.approx(spent.cost + state.usage.cost)), Sum(0, 0))
+    assert llm.budget.sums() == (Sum(spent.tokens + 220, pytest.approx(spent.cost + state.usage.cost)), Sum(0, 0))
 
 
 def test_a_batch_that_the_budget_does_not_allow_is_not_sent(isolated_home):

@@ -9,7 +9,7 @@ import pytest
 
 from abcdlink.errors import BudgetError, InputError
 from abcdlink.llm import LLM
-from abcdlink.llm.purse import Purse, Sum
+from abcdlink.llm.budget import Budget, Sum
 from abcdlink.llm.records import Usage
 from abcdlink.settings import Settings
 from tests.helpers.asking import YES_NO, question
@@ -31,8 +31,8 @@ def used_by(server: FakeLLM) -> int:
     return USED * (len(server.questions) + len(server.probes))
 
 
-def purse(home, account="run", **limits) -> Purse:
-    return Purse(Settings(_env_file=None, home=home, **limits), account)
+def budget(home, account="run", **limits) -> Budget:
+    return Budget(Settings(_env_file=None, home=home, **limits), account)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
@@ -117,20 +117,20 @@ def test_what_nobody_counted_is_charged_as_if_it_were_the_most(isolated_home, sc
         llm = LLM(server.settings(isolated_home, llm_timeout=timeout), account="run", sleep=lambda _: None)
         llm.ask(question("first"))
         most = llm.endpoint.most(llm.content(question("first"))).tokens
-    spent, held = llm.purse.sums()
+    spent, held = llm.budget.sums()
     assert spent.tokens - USED == {"used": USED, "most": most, "most and used": most + USED}[charged]
     assert held == (0, 0)
 
 
 def test_what_a_killed_process_had_under_way_stays_held_back(isolated_home):
-    assert purse(isolated_home).hold("its call", Sum(900, 0.0))
-    assert not purse(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
-    purse(isolated_home).settle("its call", Sum(100, 0.0))
-    assert purse(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
+    assert budget(isolated_home).hold("its call", Sum(900, 0.0))
+    assert not budget(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
+    budget(isolated_home).settle("its call", Sum(100, 0.0))
+    assert budget(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
 
 
 def test_what_is_settled_twice_is_booked_once(isolated_home):
-    ours = purse(isolated_home)
+    ours = budget(isolated_home)
     ours.hold("call", Sum(10, 1.0))
     for _ in range(2):
         ours.settle("call", Sum(7, 0.5))
@@ -141,7 +141,7 @@ def test_processes_that_spend_at_once_stay_below_the_limit_together(isolated_hom
     booked, stopped = [], []
 
     def spend():
-        own = purse(isolated_home, llm_budget_tokens=500)
+        own = budget(isolated_home, llm_budget_tokens=500)
         try:
             while True:
                 with own.call(Sum(20, 0.0)) as hold:
@@ -156,12 +156,12 @@ def test_processes_that_spend_at_once_stay_below_the_limit_together(isolated_hom
     for thread in threads:
         thread.join(30)
     assert len(stopped) == 4
-    assert purse(isolated_home).sums()[0].tokens == sum(booked)
+    assert budget(isolated_home).sums()[0].tokens == sum(booked)
     assert 500 - 4 * 20 < sum(booked) <= 500
 
 
 def test_a_call_waits_for_those_under_way_rather_than_giving_up(isolated_home):
-    own = purse(isolated_home, llm_budget_tokens=100)
+    own = budget(isolated_home, llm_budget_tokens=100)
     order, first_is_in = [], threading.Event()
 
     def first():

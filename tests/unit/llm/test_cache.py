@@ -94,7 +94,7 @@ def test_a_stage_killed_in_its_middle_asks_nothing_twice_and_ends_as_an_undistur
         log = Counter(request.prompt for request in server.requests if request.method == "POST")
         undisturbed = ask_in_pairs(server, tmp_path / "other").communicate()[0]
     assert set(log.values()) == {1}, "some question was asked twice"
-    assert len(log) == 20 + 1, "the questions, and the small one about the server's abilities"
+    assert len(log) == 20 + 1, "the questions, and the small one about the server's capabilities"
     assert resumed == undisturbed
     assert resumed.startswith("".join(before))
 
@@ -173,8 +173,18 @@ def test_a_failure_is_asked_again(isolated_home):
         assert llm.ask(question()).outcome is Outcome.OK
 
 
+def test_a_truncated_answer_stays_as_it_is_where_the_server_refuses_a_larger_limit(isolated_home):
+    with FakeLLM(says("{", finish="length"), error(400, "max_tokens is too large: 2048")) as server:
+        llm = LLM(server.settings(isolated_home))
+        answer = llm.ask(question())
+        assert (answer.outcome, answer.raw) == (Outcome.TRUNCATED, "{")
+        assert "max_tokens is too large" in answer.detail
+        assert llm.ask(question()).from_cache
+    assert len(server.questions) == 2
+
+
 def test_a_truncated_answer_whose_second_try_fails_is_asked_again_but_counted(isolated_home):
-    with FakeLLM(says("{", finish="length"), error(400)) as server:
+    with FakeLLM(says("{", finish="length"), error(401)) as server:
         llm = LLM(server.settings(isolated_home))
         assert llm.ask(question()).outcome is Outcome.FAILED
     assert llm.spent["link"].calls == 1

@@ -43,10 +43,35 @@ def test_check_of_a_dead_embedded_server_says_how_to_start_it(isolated_home):
 
 
 def test_check_of_an_unknown_model_lists_those_served(isolated_home):
-    with FakeLLM(models=("a", "b")) as server, pytest.raises(ServiceError) as unknown:
-        LLM(server.settings(isolated_home)).check()
+    with FakeLLM(models=("a", "b")) as server:
+        server.shows = error(400, "model not found")
+        with pytest.raises(ServiceError) as unknown:
+            LLM(server.settings(isolated_home)).check()
     assert "'fake-model'" in unknown.value.problem
     assert "a, b" in unknown.value.mend
+
+
+def test_a_model_that_is_not_listed_but_answers_passes_with_a_warning_and_is_asked_once(isolated_home, caplog):
+    with FakeLLM(models=("other:free",)) as server:
+        LLM(server.settings(isolated_home)).check()
+        LLM(server.settings(isolated_home)).check()
+    assert len(server.probes) == 1
+    assert "does not list the model 'fake-model'" in caplog.text
+
+
+def test_a_query_in_the_address_is_refused_with_what_to_write_instead(isolated_home):
+    url = "https://x.openai.azure.com/openai/deployments/gpt-4o?api-version=2024-10-21"
+    with pytest.raises(InputError) as wrong:
+        LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home))
+    assert "query" in wrong.value.problem
+    assert "/openai/v1" in wrong.value.mend
+
+
+def test_white_space_around_a_setting_is_no_part_of_it(isolated_home):
+    with FakeLLM() as server:
+        llm = LLM(server.settings(isolated_home, llm_base_url=f" {server.base_url}\n", llm_model="fake-model "))
+        llm.check()
+        assert llm.settings.llm_model == "fake-model"
 
 
 def test_check_of_a_wrong_key_names_the_setting(isolated_home):
@@ -57,7 +82,7 @@ def test_check_of_a_wrong_key_names_the_setting(isolated_home):
 
 def test_check_of_an_address_without_v1_says_so(isolated_home):
     with FakeLLM() as server, pytest.raises(ServiceError) as wrong:
-        LLM(server.settings(isolated_home, llm_base_url=server.base_url + "/elsewhere/x?")).check()
+        LLM(server.settings(isolated_home, llm_base_url=server.base_url.removesuffix("/v1"))).check()
     assert "/v1" in wrong.value.mend
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from abcdlink.llm import LLM, Message, Usage
+from abcdlink.llm import LLM, Message, Usage, estimate
 from abcdlink.llm import tokens as llm_tokens
 from abcdlink.settings import Settings
 from tests.helpers.asking import YES_NO, question
@@ -42,23 +42,23 @@ def test_the_servers_own_tokenizer_is_asked_as_vllm_wants_it(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": like_vllm}
         llm = LLM(server.settings(isolated_home, **PRICES))
-        estimate = llm.estimate(
-            [question("one two three"), question("four", max_tokens=40), question("four", max_tokens=40)]
+        told = estimate(
+            llm, [question("one two three"), question("four", max_tokens=40), question("four", max_tokens=40)]
         )
-    assert (estimate.questions, estimate.kept, estimate.calls) == (2, 0, 2)
-    assert estimate.prompt_tokens == 7 + 3 + 7 + 1
-    assert estimate.completion_tokens == 512 + 40
-    assert estimate.cost == pytest.approx((18 * 10 + 552 * 100) / 1e6)
-    assert estimate.method == "counted by the server's tokenizer"
+    assert (told.questions, told.kept, told.calls) == (2, 0, 2)
+    assert told.prompt_tokens == 7 + 3 + 7 + 1
+    assert told.completion_tokens == 512 + 40
+    assert told.cost == pytest.approx((18 * 10 + 552 * 100) / 1e6)
+    assert told.method == "counted by the server's tokenizer"
     assert server.questions + server.probes == []
 
 
 def test_the_servers_own_tokenizer_is_asked_as_llama_cpp_wants_it(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": like_llama, "/apply-template": template_of_llama}
-        estimate = LLM(server.settings(isolated_home)).estimate([question("one two three")])
-    assert estimate.prompt_tokens == 5
-    assert estimate.method == "counted by the server's tokenizer"
+        told = estimate(LLM(server.settings(isolated_home)), [question("one two three")])
+    assert told.prompt_tokens == 5
+    assert told.method == "counted by the server's tokenizer"
 
 
 def test_what_is_kept_costs_nothing_and_is_not_counted(isolated_home):
@@ -66,9 +66,9 @@ def test_what_is_kept_costs_nothing_and_is_not_counted(isolated_home):
         server.posts = {"/tokenize": like_vllm}
         llm = LLM(server.settings(isolated_home))
         llm.ask(question("a"))
-        estimate = llm.estimate([question("a"), question("b c")])
-        nothing = llm.estimate([question("a")])
-    assert (estimate.kept, estimate.calls, estimate.prompt_tokens) == (1, 1, 9)
+        told = estimate(llm, [question("a"), question("b c")])
+        nothing = estimate(llm, [question("a")])
+    assert (told.kept, told.calls, told.prompt_tokens) == (1, 1, 9)
     assert (nothing.calls, nothing.prompt_tokens, nothing.cost) == (0, 0, 0)
     assert len(server.questions) == 1
 
@@ -78,9 +78,9 @@ def test_without_a_tokenizer_what_the_server_counted_before_is_the_measure(isola
     with FakeLLM(says(YES_NO, tokens=(1000, 10))) as server:
         server.posts = {"/tokenize": broken}
         llm = LLM(server.settings(isolated_home))
-        unknown = llm.estimate([question("x" * 4000)])
+        unknown = estimate(llm, [question("x" * 4000)])
         llm.ask(question("y" * 4000))
-        measured = llm.estimate([question("y" * 4000), question("x" * 4000)])
+        measured = estimate(llm, [question("y" * 4000), question("x" * 4000)])
     assert measured.prompt_tokens == 1000, "as many as the equally long one"
     assert "as the server counted in 1 kept answers" in measured.method
     assert 1000 <= unknown.prompt_tokens <= 1100
@@ -88,9 +88,9 @@ def test_without_a_tokenizer_what_the_server_counted_before_is_the_measure(isola
 
 
 def test_a_dead_server_is_no_hindrance(isolated_home):
-    estimate = LLM(Settings(_env_file=None, home=isolated_home, llm_port=9)).estimate([question("x" * 400)])
-    assert estimate.calls == 1
-    assert estimate.prompt_tokens >= 100
+    told = estimate(LLM(Settings(_env_file=None, home=isolated_home, llm_port=9)), [question("x" * 400)])
+    assert told.calls == 1
+    assert told.prompt_tokens >= 100
 
 
 def test_of_very_many_prompts_some_are_counted(isolated_home, monkeypatch):
@@ -104,10 +104,10 @@ def test_of_very_many_prompts_some_are_counted(isolated_home, monkeypatch):
     texts = [str(number).rjust(100 + number, "x") for number in range(95)]
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": count}
-        estimate = LLM(server.settings(isolated_home)).estimate([question(text) for text in texts])
+        told = estimate(LLM(server.settings(isolated_home)), [question(text) for text in texts])
     assert len(counted) == 10
-    assert estimate.prompt_tokens == pytest.approx(2 * sum(map(len, texts)), rel=0.02)
-    assert estimate.method.startswith("10 of 95 prompts counted")
+    assert told.prompt_tokens == pytest.approx(2 * sum(map(len, texts)), rel=0.02)
+    assert told.method.startswith("10 of 95 prompts counted")
 
 
 def test_openais_tokenizer_counts_where_it_is_installed(isolated_home, monkeypatch):
@@ -120,8 +120,8 @@ def test_openais_tokenizer_counts_where_it_is_installed(isolated_home, monkeypat
 
     monkeypatch.setitem(sys.modules, "tiktoken", SimpleNamespace(encoding_for_model=encoding_for_model))
     with FakeLLM(says(YES_NO)) as server:
-        known = LLM(server.settings(isolated_home, llm_model="gpt-x")).estimate([question("one two")])
-        other = LLM(server.settings(isolated_home)).estimate([question("one two")])
+        known = estimate(LLM(server.settings(isolated_home, llm_model="gpt-x")), [question("one two")])
+        other = estimate(LLM(server.settings(isolated_home)), [question("one two")])
     assert (known.prompt_tokens, known.method) == (3 + 4 + 2, "counted by tiktoken")
     assert "a quarter" in other.method
 
@@ -135,7 +135,7 @@ def test_what_neighbours_begin_with_can_come_from_the_servers_cache(isolated_hom
     apart = [near[0], near[2], near[1], near[3]]
     with FakeLLM(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home, **PRICES))
-        ordered, shuffled = llm.estimate(near), llm.estimate(apart)
+        ordered, shuffled = estimate(llm, near), estimate(llm, apart)
     assert ordered.prompt_tokens == shuffled.prompt_tokens
     share = (902 + 501 + 902) / (4 * 903)
     assert ordered.shared_tokens / ordered.prompt_tokens == pytest.approx(share, rel=0.01)

@@ -61,11 +61,11 @@ def test_an_error_is_everybodys(isolated_home):
 
 
 def test_what_is_too_long_for_one_start_of_a_server_is_asked_again_by_another_process(isolated_home):
-    from abcdlink.llm import shared
+    from abcdlink.llm import server as server_states
 
     with FakeLLM(error(400, code="context_length_exceeded"), says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home))
         assert [llm.ask(question()).outcome for _ in range(3)] == [Outcome.TOO_LONG] * 3
         assert len(server.questions) == 1
-        shared._SHARED.clear()
+        server_states._STATES.clear()
         assert LLM(server.settings(isolated_home)).ask(question()).outcome is Outcome.OK

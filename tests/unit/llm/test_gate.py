@@ -9,9 +9,9 @@ import time
 import pytest
 
 from abcdlink.llm import LLM
-from abcdlink.llm.gate import Gate
 from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, error, says
+from abcdlink.llm.server import RateLimiter
 
 
 class Clock:
@@ -33,68 +33,68 @@ def never(seconds):
 
 
 def test_a_refusal_halves_what_is_allowed_and_a_round_of_answers_adds_one():
-    gate = Gate(16)
+    limiter = RateLimiter(16)
     for expected in (8, 4, 2, 1, 1):
-        gate.refused(gate.enter(never), 0)
-        gate.leave()
-        assert gate.allowed == expected
+        limiter.refused(limiter.enter(never), 0)
+        limiter.leave()
+        assert limiter.allowed == expected
     for _ in range(1 + 2 + 3 + 4):
-        gate.passed()
-    assert 4.5 < gate.allowed <= 5
+        limiter.passed()
+    assert 4.5 < limiter.allowed <= 5
     for _ in range(300):
-        gate.passed()
-    assert gate.allowed == 16
+        limiter.passed()
+    assert limiter.allowed == 16
 
 
 def test_refusals_of_requests_that_were_under_way_together_count_once():
-    gate = Gate(16)
-    entered = [gate.enter(never) for _ in range(10)]
+    limiter = RateLimiter(16)
+    entered = [limiter.enter(never) for _ in range(10)]
     for number in entered:
-        gate.refused(number, 0)
-        gate.leave()
-    assert gate.allowed == 8
+        limiter.refused(number, 0)
+        limiter.leave()
+    assert limiter.allowed == 8
 
 
 def test_nobody_is_let_in_until_the_server_wants_it():
     clock = Clock()
-    gate = Gate(4, clock)
-    gate.refused(gate.enter(never), 3)
-    gate.leave()
+    limiter = RateLimiter(4, clock)
+    limiter.refused(limiter.enter(never), 3)
+    limiter.leave()
     clock.now += 1
-    gate.enter(clock.sleep)
+    limiter.enter(clock.sleep)
     assert clock.slept == [2]
-    gate.enter(never)
+    limiter.enter(never)
 
 
 def test_a_shorter_wait_does_not_open_what_a_longer_one_shut():
     clock = Clock()
-    gate = Gate(4, clock)
-    gate.refused(gate.enter(never), 30)
-    gate.refused(0, 1)
-    gate.enter(clock.sleep)
+    limiter = RateLimiter(4, clock)
+    limiter.refused(limiter.enter(never), 30)
+    limiter.refused(0, 1)
+    limiter.enter(clock.sleep)
     assert clock.slept == [30]
 
 
 def test_each_shutting_is_slept_for_once_even_if_the_sleep_takes_no_time():
-    gate, slept = Gate(4), []
-    gate.refused(gate.enter(never), 1000)
-    gate.enter(slept.append)
+    limiter, slept = RateLimiter(4), []
+    limiter.refused(limiter.enter(never), 1000)
+    limiter.enter(slept.append)
     assert len(slept) == 1
 
 
 def test_never_more_than_allowed_are_inside():
-    gate, lock, inside, most = Gate(3), threading.Lock(), 0, 0
+    limiter, lock, inside, most = RateLimiter(3), threading.Lock(), 0, 0
 
     def work():
         nonlocal inside, most
-        gate.enter(never)
+        limiter.enter(never)
         with lock:
             inside += 1
             most = max(most, inside)
         time.sleep(0.002)
         with lock:
             inside -= 1
-        gate.leave()
+        limiter.leave()
 
     threads = [threading.Thread(target=work) for _ in range(20)]
     for thread in threads:
@@ -112,7 +112,7 @@ def test_a_storm_of_refusals_is_weathered(isolated_home, status):
     def respond(request):
         with lock:
             calm = len(server.questions) > 60
-            allowed.append(llm._shared.gate.allowed)
+            allowed.append(llm._state.limiter.allowed)
             refuses = not calm and chance.random() < 0.5
         if refuses:
             refused.append(request.prompt)
@@ -127,7 +127,7 @@ def test_a_storm_of_refusals_is_weathered(isolated_home, status):
     assert len(server.questions) == 60 + len(refused)
     assert 20 < len(refused) <= 45
     assert min(allowed) <= 2
-    assert llm._shared.gate.allowed > 2.5
+    assert llm._state.limiter.allowed > 2.5
     assert busy < 10
 
 
@@ -141,8 +141,8 @@ def test_who_is_refused_for_ever_gives_up(isolated_home):
     assert all(0 < seconds <= 1 for seconds in slept)
 
 
-def test_clients_of_one_server_share_one_gate(isolated_home):
+def test_clients_of_one_server_share_one_limiter(isolated_home):
     with FakeLLM() as server, FakeLLM() as other:
-        gates = [LLM(each.settings(isolated_home))._shared.gate for each in (server, server, other)]
-    assert gates[0] is gates[1]
-    assert gates[0] is not gates[2]
+        limiters = [LLM(each.settings(isolated_home))._state.limiter for each in (server, server, other)]
+    assert limiters[0] is limiters[1]
+    assert limiters[0] is not limiters[2]

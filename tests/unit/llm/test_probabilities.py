@@ -129,9 +129,9 @@ class Sent:
 
 
 def test_log_probabilities_become_probabilities_and_the_written_token_is_an_alternative():
-    other = Sent(token="false", bytes=None, logprob=math.log(0.25))
-    written = Sent(token="true", bytes=[116, 114, 117, 101], logprob=math.log(0.5), top_logprobs=[other])
-    (read,) = tokens_of(Sent(content=[written]))
+    other = {"token": "false", "bytes": None, "logprob": math.log(0.25)}
+    written = {"token": "true", "bytes": [116, 114, 117, 101], "logprob": math.log(0.5), "top_logprobs": [other]}
+    (read,) = tokens_of({"content": [written]})
     assert read.written == b"true"
     assert read.alternatives == {"true": pytest.approx(0.5), "false": pytest.approx(0.25)}
 
@@ -140,12 +140,12 @@ def test_log_probabilities_become_probabilities_and_the_written_token_is_an_alte
     "logprobs",
     [
         None,
-        Sent(content=None),
-        Sent(content=[]),
-        Sent(tokens=["old"], token_logprobs=[-1.0]),
-        Sent(content=[Sent(token="true", bytes=None, logprob=None, top_logprobs=None)]),
-        Sent(content=[Sent(token=None, bytes=None, logprob=-1.0, top_logprobs=None)]),
-        Sent(content=["true"]),
+        {"content": None},
+        {"content": []},
+        {"tokens": ["old"], "token_logprobs": [-1.0]},
+        {"content": [{"token": "true", "bytes": None, "logprob": None, "top_logprobs": None}]},
+        {"content": [{"token": None, "bytes": None, "logprob": -1.0, "top_logprobs": None}]},
+        {"content": ["true"]},
     ],
 )
 def test_log_probabilities_that_cannot_be_read_are_none(logprobs):

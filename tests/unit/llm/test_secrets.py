@@ -8,7 +8,7 @@ import traceback
 import pytest
 
 from abcdlink.errors import ServiceError
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm import LLM, Outcome, estimate
 from abcdlink.llm.batch import submit
 from abcdlink.settings import Settings
 from tests.helpers.asking import KEY, YES_NO, dead_port, question
@@ -49,12 +49,12 @@ def test_the_key_is_sent_and_shows_up_nowhere(isolated_home, caplog):
         llm = LLM(server.settings(isolated_home, llm_api_key=KEY), account="run", sleep=lambda _: None)
         llm.check()
         answers = llm.ask_many([question(text) for text in asked])
-        estimate = llm.estimate([question("new")])
+        expected = estimate(llm, [question("new")])
     assert [answer.outcome for answer in answers[:3]] == [Outcome.REPAIRED, Outcome.REFUSED, Outcome.TOO_LONG]
     assert all(answer.outcome is Outcome.FAILED for answer in answers[3:])
     assert "***" in answers[0].raw
     assert all("***" in answer.detail for answer in answers[1:3])
-    told = everything_told(isolated_home, caplog, answers, llm.describe(), vars(llm), vars(llm.endpoint), estimate)
+    told = everything_told(isolated_home, caplog, answers, llm.describe(), vars(llm), vars(llm.endpoint), expected)
     assert len(told) > 100, "debugging was on"
     assert not [text for text in told if KEY in text]
 
@@ -78,7 +78,8 @@ def test_the_password_of_an_address_shows_up_nowhere(isolated_home, caplog):
     caplog.set_level(logging.DEBUG)
     errors = []
     for port in (dead_port(), None):
-        with FakeLLM(lambda _: error(400)) as server:
+        with FakeLLM() as server:
+            server.shows = error(404, "no such model")
             url = server.base_url.replace("//", f"//somebody:{PASSWORD}@")
             url = f"http://somebody:{PASSWORD}@127.0.0.1:{port}/v1" if port else url
             llm = LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home), sleep=lambda _: None)

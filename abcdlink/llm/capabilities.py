@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from abcdlink.corpus.records import Record
 from abcdlink.folders import write_atomically
+from abcdlink.llm.errors import REFUSING, NoReplyError
 from abcdlink.llm.parsing import parse
 from abcdlink.llm.records import Form, Message, Outcome, Question
 from abcdlink.llm.reply import Reply
-from abcdlink.llm.troubles import REFUSING, NoReplyError
-from abcdlink.llm.wire import LIMIT, OLD_LIMIT
+from abcdlink.llm.request import LIMIT, OLD_LIMIT
 
 KEPT = 24 * 3600.0
 """Seconds for which another process believes what one found out; a server may be replaced by a better one."""
@@ -38,7 +38,7 @@ ABOUT_SCHEMA = re.compile(r"invalid_json_schema|invalid schema", re.IGNORECASE)
 """The server knows schemas but not this one."""
 
 
-class Abilities(Record):
+class Capabilities(Record):
     """How a server is spoken to.
 
     ``form``: the strictest form of answers that it knows. ``probabilities``: whether it gives
@@ -51,12 +51,12 @@ class Abilities(Record):
     limit: str = LIMIT
     remarks: tuple[str, ...] = ()
 
-    def less(self, remark: str, **changed: object) -> Abilities:
+    def less(self, remark: str, **changed: object) -> Capabilities:
         """Return the same with one ability less and the reason."""
         return self.model_copy(update={**changed, "remarks": (*self.remarks, remark)})
 
 
-def find_out(send: Callable[[Abilities], Reply], forms: Sequence[Form]) -> Abilities:
+def find_out(send: Callable[[Capabilities], Reply], forms: Sequence[Form]) -> Capabilities:
     """Try a server with the small question, from the most to the least that it might know.
 
     Args:
@@ -66,7 +66,7 @@ def find_out(send: Callable[[Abilities], Reply], forms: Sequence[Form]) -> Abili
     Raises:
         NoReplyError: from ``send``, when the server does not answer at all.
     """
-    tried = Abilities(form=forms[0])
+    tried = Capabilities(form=forms[0])
     while True:
         try:
             reply = send(tried)
@@ -84,9 +84,9 @@ def find_out(send: Callable[[Abilities], Reply], forms: Sequence[Form]) -> Abili
         tried = tried.less("it does not keep its answers to a JSON schema", form=weaker)
 
 
-def after_refusal(used: Abilities, error: NoReplyError, forms: Sequence[Form]) -> Abilities | None:
+def after_refusal(used: Capabilities, error: NoReplyError, forms: Sequence[Form]) -> Capabilities | None:
     """Return how to ask again after a request was refused, if the refusal names something that can be left out."""
-    if error.status not in REFUSING or error.outcome is Outcome.TOO_LONG:
+    if error.status not in REFUSING or error.outcome is not Outcome.FAILED:
         return None
     if LIMIT in error.said and used.limit == LIMIT:
         return used.less(f"it refuses {LIMIT}: {error.detail}", limit=OLD_LIMIT)
@@ -98,7 +98,7 @@ def after_refusal(used: Abilities, error: NoReplyError, forms: Sequence[Form]) -
     return None
 
 
-def _guess(used: Abilities, error: NoReplyError, forms: Sequence[Form]) -> Abilities | None:
+def _guess(used: Capabilities, error: NoReplyError, forms: Sequence[Form]) -> Capabilities | None:
     """Return what to try next where the server does not say what it dislikes."""
     if error.status not in REFUSING:
         return None
@@ -118,16 +118,16 @@ def _keeps_to_schema(reply: Reply) -> bool:
     return silent or parse(reply.text, PROBE.json_schema).outcome.answered
 
 
-def load(path: Path) -> Abilities | None:
+def load(path: Path) -> Capabilities | None:
     """Return what was found out less than a day ago."""
     try:
         if time.time() - path.stat().st_mtime > KEPT:
             return None
-        return Abilities.model_validate_json(path.read_bytes())
+        return Capabilities.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
 
 
-def save(path: Path, abilities: Abilities) -> None:
+def save(path: Path, capabilities: Capabilities) -> None:
     """Keep what was found out."""
-    write_atomically(path, abilities.model_dump_json(indent=2).encode())
+    write_atomically(path, capabilities.model_dump_json(indent=2).encode())

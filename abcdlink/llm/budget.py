@@ -41,7 +41,7 @@ class Hold:
         """``None`` while nothing is known: then the call is taken to have cost nothing."""
 
 
-class Purse:
+class Budget:
     """The account of one run, shared by its stages, threads and processes on this machine.
 
     Before a call its highest possible cost is held back; after it, what it did cost is booked. What

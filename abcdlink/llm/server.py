@@ -1,0 +1,163 @@
+"""What all clients of one server in this process share: its pace, questions under way, what is known of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from abcdlink.llm.capabilities import Capabilities
+from abcdlink.llm.errors import NoReplyError
+from abcdlink.llm.records import Answer
+from abcdlink.llm.tokens import Ratio
+from abcdlink.settings import Settings
+
+BROKEN_AFTER = 5
+"""Different questions in a row that a server answers with an internal error; then the fault is not in the questions."""
+
+
+class SingleFlight:
+    """Lets threads that ask the same thing at the same moment pay for it once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: dict[str, Future[Answer]] = {}
+
+    def once(self, key: str, pay: Callable[[], Answer]) -> tuple[Answer, bool]:
+        """Return the answer and whether it was this caller who paid; the others wait for it.
+
+        What ``pay`` raises is raised for all of them.
+        """
+        with self._lock:
+            flight = self._under_way.get(key)
+            mine = flight is None
+            if flight is None:
+                flight = self._under_way[key] = Future()
+        if not mine:
+            return flight.result(), False
+        try:
+            flight.set_result(pay())
+        except BaseException as error:
+            flight.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._under_way[key]
+        return flight.result(), True
+
+
+class RateLimiter:
+    """Limits how many requests are under way: fewer when the server refuses them, more again when it answers.
+
+    Additive increase, multiplicative decrease (Chiu and Jain 1989), as in TCP: every answer allows
+    1 / allowed more at once, so that a round of answers allows one more; a refusal halves what is
+    allowed, once for all that were under way when it came. It stays between 1 and ``most``.
+
+    Where a refusal says how long to wait, no request starts until then. One limiter serves all threads
+    of the process that ask one server.
+
+    Args:
+        most: the most requests at once.
+        now: a clock in seconds that never goes back.
+    """
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self.most = most
+        self.allowed = float(most)
+        self._now = now
+        self._changed = threading.Condition()
+        self._inside = 0
+        self._refusals = 0
+        self._shut_until, self._times_shut = 0.0, 0
+
+    def enter(self, sleep: Callable[[float], None]) -> int:
+        """Wait for a place; returns the number that ``refused`` wants to know.
+
+        Args:
+            sleep: waits so many seconds while no request may start; each such time is slept for once.
+        """
+        slept = 0
+        while True:
+            with self._changed:
+                wait = self._shut_until - self._now()
+                if wait > 0 and slept < self._times_shut:
+                    slept = self._times_shut
+                elif self._inside < int(self.allowed):
+                    self._inside += 1
+                    return self._refusals
+                else:
+                    self._changed.wait()
+                    continue
+            sleep(wait)
+
+    def leave(self) -> None:
+        """Give the place back."""
+        with self._changed:
+            self._inside -= 1
+            self._changed.notify_all()
+
+    def passed(self) -> None:
+        """Note that the server answered."""
+        with self._changed:
+            self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
+
+    def refused(self, entered: int, wait: float) -> None:
+        """Note that the server is overloaded.
+
+        Args:
+            entered: what ``enter`` returned for the request.
+            wait: seconds for which the server wants to be left alone; 0 where it does not say.
+        """
+        with self._changed:
+            if entered == self._refusals:  # not sent before others found out
+                self._refusals += 1
+                self.allowed = max(1.0, self.allowed / 2)
+            if wait > 0:
+                self._shut_until = max(self._shut_until, self._now() + wait)
+                self._times_shut += 1
+
+
+@dataclass
+class ServerState:
+    """The state of one server, as far as this process knows it.
+
+    ``failure``, ``failures``: why its capabilities could not be found out the last time, and how often that happened.
+    ``given_up``: it did not answer for a whole round of attempts. ``broken_on``: prompts that ended in an internal
+    error since the last answer. ``too_long``: questions that do not fit its context; another start of the server may
+    enlarge it, so no other process hears of them.
+    """
+
+    limiter: RateLimiter
+    single_flight: SingleFlight = field(default_factory=SingleFlight)
+    ratio: Ratio = field(default_factory=Ratio)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    capabilities: Capabilities | None = None
+    failure: NoReplyError | None = None
+    failures: int = 0
+    given_up: bool = False
+    broken_on: set[str] = field(default_factory=set)
+    too_long: dict[str, Answer] = field(default_factory=dict)
+
+    def answered(self) -> None:
+        """Note that the server works."""
+        self.given_up = False
+        self.broken_on.clear()
+
+    def broke_on(self, prompt: str) -> None:
+        """Note that a prompt ended in an internal error, whatever its seed."""
+        self.broken_on.add(prompt)
+        self.given_up = self.given_up or len(self.broken_on) >= BROKEN_AFTER
+
+
+_LOCK = threading.Lock()
+_STATES: dict[tuple[str, ...], ServerState] = {}
+
+
+def state_of(settings: Settings, base_url: str) -> ServerState:
+    """Return what the clients of a server with these settings share."""
+    told = (settings.llm_model, settings.llm_answers, settings.llm_reasoning_effort, settings.llm_extra)
+    key = (base_url, *told, str(settings.llm_concurrency), str(settings.cache_root))
+    with _LOCK:
+        return _STATES.setdefault(key, ServerState(RateLimiter(settings.llm_concurrency)))
