@@ -118,21 +118,23 @@ class Endpoint:
         except openai.APIStatusError as error:
             raise self._no_reply(error, content) from None
         except (openai.OpenAIError, ValueError, RecursionError) as error:
+            self.state.broke_on(json.dumps(content["messages"]))
             detail = self.secrets.hide(f"no chat completion: {first_line(error)}")
-            raise NoReplyError(Outcome.FAILED, detail) from None
+            raise NoReplyError(Outcome.FAILED, detail, server_fault=self.state.given_up) from None
         self.state.answered()
         return reply
 
     def _no_reply(self, error: APIStatusError, content: dict[str, Any]) -> NoReplyError:
         """Sort an HTTP error: this question's, the server's for now, or the server's for good."""
-        if error.status_code in OVERLOADED and may_pass(error):
-            self.state.given_up = True
-        elif error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            self.state.broke_on(json.dumps(content["messages"]))
-        else:
+        outcome = outcome_of(error)
+        if outcome is not Outcome.FAILED:
             self.state.answered()
+        elif error.status_code in OVERLOADED and may_pass(error):
+            self.state.given_up = True
+        else:
+            self.state.broke_on(json.dumps(content["messages"]))
         return NoReplyError(
-            outcome_of(error),
+            outcome,
             self._explain(error),
             error.status_code,
             self.secrets.hide(f"{error.body} {error}"),

@@ -69,7 +69,7 @@ def _texts(parts: list[Any], left_out: str) -> Iterator[str]:
         if isinstance(part, str):
             yield part
         elif isinstance(part, dict) and "type" in part:
-            if part["type"] in {"text", "output_text"}:
+            if part["type"] in ("text", "output_text"):
                 text = part.get("text")
                 yield from _texts([text.get("value") if isinstance(text, dict) else text], left_out)
         elif isinstance(part, dict) and isinstance(part.get("text"), str):

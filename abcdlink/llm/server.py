@@ -15,7 +15,7 @@ from abcdlink.llm.tokens import Ratio
 from abcdlink.settings import Settings
 
 BROKEN_AFTER = 5
-"""Different questions in a row that a server answers with an internal error; then the fault is not in the questions."""
+"""Different questions in a row to which a server gives no answer; then the fault is not in the questions."""
 
 
 class SingleFlight:
@@ -124,8 +124,8 @@ class ServerState:
     """The state of one server, as far as this process knows it.
 
     ``failure``, ``failures``: why its capabilities could not be found out the last time, and how often that happened.
-    ``given_up``: it did not answer for a whole round of attempts. ``broken_on``: prompts that ended in an internal
-    error since the last answer. ``too_long``: questions that do not fit its context; another start of the server may
+    ``given_up``: it did not answer for a whole round of attempts. ``broken_on``: prompts that ended in an error
+    since the last answer. ``too_long``: questions that do not fit its context; another start of the server may
     enlarge it, so no other process hears of them.
     """
 
@@ -146,7 +146,7 @@ class ServerState:
         self.broken_on.clear()
 
     def broke_on(self, prompt: str) -> None:
-        """Note that a prompt ended in an internal error, whatever its seed."""
+        """Note that a prompt ended in an error, whatever its seed."""
         self.broken_on.add(prompt)
         self.given_up = self.given_up or len(self.broken_on) >= BROKEN_AFTER
 

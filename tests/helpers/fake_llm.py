@@ -182,6 +182,10 @@ class FakeLLM:
         self._server.shutdown()
         self._server.server_close()
 
+    def answer_by(self, script: Script) -> None:
+        """Answer by another script from now on."""
+        self._script = [script]
+
     @property
     def questions(self) -> list[Request]:
         """The chat completions among the requests, but for the small question."""

@@ -13,13 +13,20 @@ from pathlib import Path
 
 import pytest
 
+from abcdlink.corpus.records import Document, Sentence
+from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.llm import LLM, Message, Outcome, Question, Usage
+from abcdlink.generation import Strategy, generate_pair
+from abcdlink.llm import LLM, Message, Outcome, Question, Usage, estimate
 from abcdlink.llm.embedded import find_weights
 from abcdlink.settings import Settings
 
 START = 120.0
 """Seconds that a busy machine may take to load the model (3 s on a quiet one)."""
+QUOTES = """"We heard a bang," said Capt. J. R. Lindqvist, 58. "And then the lights went out: 'Shame!', he cried."""
+BACKSLASHES = 'He wrote C:\\temp\\new, {braces} and [brackets], and a "quoted" word.'
+CHINESE = "消防队周一救出了三名矿工，他说：“没事。”"
+HINDI = "अग्निशमन दल ने तीन लोगों को बचाया।"
 SCHEMA = {
     "type": "object",
     "properties": {"11": {"type": "boolean"}, "4": {"type": "boolean"}},
@@ -77,11 +84,11 @@ def test_it_answers_by_the_schema_and_keeps_the_shared_prefix(llm: LLM) -> None:
 
 def test_prompts_are_counted_as_the_server_counts_them(llm: LLM) -> None:
     asked = [question(f"Source: It rained {n} times. Targets: 11: It was wet. 4: It was dry.") for n in range(3)]
-    estimate = llm.estimate(asked)
+    told = estimate(llm, asked)
     usage = sum((answer.usage for answer in llm.ask_many(asked)), Usage())
-    assert estimate.prompt_tokens == usage.prompt_tokens
-    assert estimate.shared_tokens > estimate.prompt_tokens / 2
-    assert usage.completion_tokens <= estimate.completion_tokens
+    assert told.prompt_tokens == usage.prompt_tokens
+    assert told.shared_tokens > told.prompt_tokens / 2
+    assert usage.completion_tokens <= told.completion_tokens
 
 
 def test_it_gives_probabilities_and_is_known_to(llm: LLM) -> None:
@@ -103,3 +110,28 @@ def test_it_can_be_asked_in_words(llm: LLM, form: str) -> None:
 
 def test_a_question_longer_than_its_context_is_too_long(llm: LLM) -> None:
     assert llm.ask(question("word " * 9000)).outcome is Outcome.TOO_LONG
+
+
+@pytest.mark.parametrize(
+    "text", [QUOTES, BACKSLASHES, "消防队周一救出了三名矿工，他说：“没事。”", "अग्निशमन दल ने तीन लोगों को बचाया।"]
+)
+def test_generated_sentences_fit_the_grammar_whatever_the_target_holds(llm: LLM, text: str) -> None:
+    target = Document(id="t", sentences=(Sentence(id="0", text=text),))
+    llm.settings.llm_temperature = 1.0
+    result = generate_pair(target, find_domain("news"), llm, Strategy.SENTENCE, seed=1)
+    assert result.usage.calls >= 3
+    reasons = [refusal.reason for refusal in (*result.dropped, *filter(None, [result.refusal]))]
+    assert not any("HTTP" in reason or "JSON" in reason for reason in reasons), reasons
+
+
+def test_ids_of_any_characters_can_be_asked_for(llm: LLM) -> None:
+    ids = ['s"1', "a\\b", "{x}", "第一", "d'une", "7"]
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "boolean"} for name in ids},
+        "required": ids,
+        "additionalProperties": False,
+    }
+    answer = llm.ask(question("Which?").model_copy(update={"json_schema": schema}))
+    assert answer.outcome is Outcome.OK, answer.detail
+    assert set(answer.value or {}) == set(ids)

@@ -102,7 +102,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def llm(tmp_path_factory):
     """One server that answers question n with row n of the table."""
-    with FakeLLM(lambda request: ROWS[int(request.prompt)][0]) as server:
+    with FakeLLM(lambda request: says(YES_NO) if "good" in request.prompt else ROWS[int(request.prompt)][0]) as server:
         yield LLM(server.settings(tmp_path_factory.mktemp("home")), sleep=lambda _: None)
 
 
@@ -115,6 +115,7 @@ def test_a_reply_of_any_shape_has_its_outcome(llm, row):
     assert not answer.server_fault
     assert 0 <= answer.usage.cached_tokens <= answer.usage.prompt_tokens < 10**9
     assert llm.ask(question(str(row), json_schema=SCHEMA)).outcome is outcome
+    assert llm.ask(question(f"a good one after {row}")).outcome is Outcome.OK
 
 
 JSON = st.recursive(
@@ -196,7 +197,6 @@ def test_a_server_that_breaks_on_every_question_is_soon_asked_once_each(isolated
     with FakeLLM(error(500, "assertion failed")) as server:
         llm = LLM(server.settings(isolated_home, llm_concurrency=1), sleep=lambda _: None)
         answers = [llm.ask(question(str(number))) for number in range(8)]
-        # The same prompt with other seeds tells nothing new of the server.
         sent = len(server.questions)
     assert [answer.server_fault for answer in answers] == [False] * 4 + [True] * 4
     assert sent == 5 * 6 + 3

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from abcdlink.corpus import Document, PairKind, Sentence
 from abcdlink.domain import find_domain
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, ServiceError
 from abcdlink.generation import Strategy, generate_pair
 from abcdlink.generation.by_document import read_answer
+from abcdlink.generation.by_sentence import LETTER
 from abcdlink.generation.checks import fault_of
 from abcdlink.llm import LLM
 from tests.helpers.fake_llm import FakeLLM, says
@@ -194,6 +195,44 @@ def test_by_document_recovers_with_another_seed(isolated_home):
     result, _ = generate(isolated_home, Strategy.DOCUMENT, *script)
     assert result.pair.links == {"0": ("t0",)}
     assert result.usage.calls == 2
+
+
+@pytest.mark.parametrize("code", [*range(0x250), 0x2028, 0x3002, 0x964, 0x1F600])
+def test_whatever_the_pattern_lets_through_is_allowed_in_a_json_string_as_it_stands(code):
+    # llama.cpp holds the model to the pattern alone: a raw quotation mark would end the string.
+    if re.fullmatch(LETTER, chr(code)):
+        assert json.loads(f'"{chr(code)}"') == chr(code)
+    else:
+        assert chr(code) in '"\\{}[]' or code < 0x20
+
+
+@pytest.mark.parametrize(
+    "text", ["消防队周一救出了三名矿工。", "अग्निशमन दल ने तीन लोगों को बचाया।", "“Nein”, sagte sie – und ging."]
+)
+def test_the_pattern_lets_other_scripts_and_typographic_marks_through(isolated_home, text):
+    _, questions = generate(isolated_home, Strategy.SENTENCE, *[sentence(good) for good in GOOD])
+    assert re.search(questions[0].schema["properties"]["sentence"]["pattern"], text)
+
+
+def test_a_question_that_breaks_the_server_costs_one_sentence_and_not_the_run(isolated_home):
+    good = iter(GOOD)
+
+    def write(request):
+        if "police" in request.body["messages"][-1]["content"]:
+            return error(500, "Failed to parse input at pos 31")
+        return sentence(next(good))
+
+    result, _ = generate(isolated_home, Strategy.SENTENCE, write)
+    assert len(result.source.sentences) == 4
+    (refusal,) = result.dropped
+    assert refusal.where == "town: fire, link to t2"
+    assert "Failed to parse input at pos 31" in refusal.reason
+
+
+def test_a_server_that_answers_nobody_ends_the_generation(isolated_home):
+    with pytest.raises(ServiceError) as ended:
+        generate(isolated_home, Strategy.SENTENCE, error(401))
+    assert "what was answered is not asked again" in ended.value.mend
 
 
 TEXTS = st.sampled_from([*GOOD, *TARGET.texts, "", "no"])

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.io import read_corpus_from, write_corpus
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import Domain, domain_of, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.evaluation.shortlist import ShortlistRule
@@ -110,6 +111,53 @@ def test_a_stage_that_was_stopped_goes_on_with_the_part_that_is_missing(
     result = run_generation(store, domain, plan)
     assert result.documents == 5
     assert len(llm.questions) < 2 * asked
+
+
+@pytest.mark.parametrize("strategy", list(Strategy))
+def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_reason(
+    domain: Domain, llm: FakeLLM, strategy: Strategy, tmp_path: Path
+) -> None:
+    """Every third question is filtered, every fourth has list content, every fifth an error inside 200."""
+    numbers: dict[str, int] = {}
+
+    def odd(request: Request) -> Response:
+        number = numbers.setdefault(json.dumps(request.body), len(numbers) + 1)
+        text = f"Officials said on day {number} of the {number * 7} that the road stays shut."
+        good = {"sentence": text}
+        if strategy is Strategy.DOCUMENT:
+            good = {"sentences": [text], "links": [{"source": 0, "targets": [0]}]}
+        if number % 3 == 0:
+            return error(400, "The response was filtered", code="content_filter")
+        if number % 4 == 0:
+            parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": json.dumps(good)}]
+            body = json.loads(says("").body)
+            body["choices"][0]["message"]["content"] = parts
+            return Response(200, json.dumps(body).encode())
+        if number % 5 == 0:
+            return Response(200, json.dumps({"choices": None, "error": {"code": 422, "message": "bad luck"}}).encode())
+        return says(json.dumps(good))
+
+    llm.answer_by(odd)
+    store = open_run("odd")
+    documents = {
+        f"{side}{n}": Document(id=f"{side}{n}", sentences=(Sentence(id="0", text=f"In town {n} the {side} was shut."),))
+        for n in range(20)
+        for side in ("bridge", "road")
+    }
+    pairs = [Pair(id=f"p{n}", source=f"bridge{n}", target=f"road{n}") for n in range(20)]
+    write_corpus(Corpus(name="own", documents=documents, pairs=pairs), tmp_path)
+    take_corpus(store, str(tmp_path), domain)
+    plan = plan_generation(store, strategy, 13, None)
+    result = run_generation(store, domain, plan)
+    assert result.documents == 20
+    assert result.pairs + result.refused == 20
+    assert result.pairs > 10
+    assert any("filtered" in reason or "bad luck" in reason for reason in result.reasons) == bool(result.reasons)
+    asked = Counter(json.dumps(request.body) for request in llm.questions)
+    assert max(asked.values()) == 1
+    before = len(llm.questions)
+    run_generation(store, domain, plan)
+    assert len(llm.questions) == before
 
 
 def test_other_settings_for_the_same_run_are_refused_by_name(store: Store, domain: Domain) -> None:
