@@ -15,7 +15,7 @@ from abcdlink.generation.by_document import read_answer
 from abcdlink.generation.by_sentence import LETTER
 from abcdlink.generation.checks import fault_of
 from abcdlink.llm import LLM
-from tests.helpers.fake_llm import FakeLLM, says
+from tests.helpers.fake_llm import FakeLLM, error, says
 
 DOMAIN = find_domain("news")
 TARGET = Document(

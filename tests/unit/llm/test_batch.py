@@ -13,11 +13,11 @@ import pytest
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.llm import LLM, Outcome
 from abcdlink.llm.batch import BatchTicket, collect, pending, submit
+from abcdlink.llm.budget import Sum
 from tests import ROOT
 from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import MODEL, FakeLLM, Response, error, hangs_up, says
-from abcdlink.llm.budget import Sum
 
 PRICES = {"llm_price_prompt": 10.0, "llm_price_completion": 100.0}
 TEXTS = ["a", "b", "c"]

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from abcdlink.llm import LLM
+from abcdlink.llm.server import RateLimiter
 from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, error, says
-from abcdlink.llm.server import RateLimiter
 
 
 class Clock:

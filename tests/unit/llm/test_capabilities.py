@@ -10,10 +10,10 @@ import pytest
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.llm import LLM, Form, Outcome
-from tests.helpers.asking import YES_NO, question
-from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
 from abcdlink.llm import server as server_states
 from abcdlink.llm.request import in_words
+from tests.helpers.asking import YES_NO, question
+from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
 
 ONLY_OBJECT = ("json_object", "text")
 SENTENCE = {"type": "object", "properties": {"sentence": {"type": "string"}}, "required": ["sentence"]}

@@ -6,13 +6,13 @@ import json
 import time
 
 import pytest
-from asking import SCHEMA, YES_NO, question
-from fake_llm import FakeLLM, Response, error, says
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from abcdlink.llm import LLM, Outcome, Usage
 from abcdlink.llm.reply import answer_of, reply_of
+from tests.helpers.asking import SCHEMA, YES_NO, question
+from tests.helpers.fake_llm import FakeLLM, Response, error, says
 
 COMPLETION = json.loads(says(YES_NO).body)
 
