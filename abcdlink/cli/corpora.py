@@ -54,7 +54,7 @@ def init(
 def import_documents(
     format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="jsonl, abcd-link, text, f1000rd or ecb-plus.")],
     source: Annotated[Path, typer.Argument(help="Folder (or file) in that format.")],
-    out: Annotated[Path | None, typer.Option(help="Corpus folder to write.")] = None,
+    out: Annotated[str, typer.Option(help="Corpus folder to write, or an s3:// prefix.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; only say what would be imported.")] = False,
     domain: DomainOption = "news",
     language: Annotated[str, typer.Option(help="Language of plain text, for the segmentation.")] = "en",
@@ -77,7 +77,7 @@ def import_documents(
     from abcdlink.preview import preview
     from abcdlink.segmentation import get_segmenter
 
-    if (out is None) != check:
+    if bool(out) == check:
         msg = "an import needs either --out or --check"
         raise InputError(msg, "give --out FOLDER to write a corpus, or --check to write nothing")
     of_domain = find_domain(domain)
@@ -90,22 +90,23 @@ def import_documents(
         "imported_from": source.name,
         "notes": [note.model_dump(mode="json") for note in corpus.notes],
     }
-    if out is not None:
+    if out:
         _write(out, view, origin)
     if as_json:
-        print_json({"corpus": str(out) if out else None, **_counts(view), "segmentation": segmenter.name})
+        print_json({"corpus": out or None, **_counts(view), "segmentation": segmenter.name})
     else:
         _say_what_is_imported(view, out)
 
 
-def _write(out: Path, view: Preview, origin: dict[str, Any]) -> None:
+def _write(out: str, view: Preview, origin: dict[str, Any]) -> None:
     from abcdlink.corpus.io import write_corpus
-    from abcdlink.folders import write_atomically
+    from abcdlink.folders import open_folder
     from abcdlink.layout import ORIGIN
     from abcdlink.preview import PREVIEW, render
 
-    write_atomically(out / PREVIEW, render(view).encode())
-    write_atomically(out / ORIGIN, json.dumps(origin, ensure_ascii=False).encode())
+    folder = open_folder(out)
+    folder.write(PREVIEW, render(view).encode())
+    folder.write(ORIGIN, json.dumps(origin, ensure_ascii=False).encode())
     write_corpus(view.corpus, out)  # last, and its pairs last of all: a folder with pairs is complete
 
 
@@ -125,12 +126,14 @@ def _counts(view: Preview) -> dict[str, Any]:
     }
 
 
-def _say_what_is_imported(view: Preview, out: Path | None) -> None:
+def _say_what_is_imported(view: Preview, out: str) -> None:
+    from abcdlink.folders import open_folder
     from abcdlink.preview import PREVIEW
 
+    folder = open_folder(out)
     corpus, counts = view.corpus, _counts(view)
     say(
-        f"{'Would import' if out is None else f'Wrote {out}:'} {counts['documents']} documents with {view.sentences} "
+        f"{f'Wrote {out}:' if out else 'Would import'} {counts['documents']} documents with {view.sentences} "
         f"sentences, {counts['pairs']} pairs, {counts['links']} links. Sentences: {view.segmentation}."
     )
     say(
@@ -148,14 +151,14 @@ def _say_what_is_imported(view: Preview, out: Path | None) -> None:
     for note in corpus.notes:
         say(str(note))
     if corpus.refused:
-        kept = "" if out is None else f", listed in {out / REFUSED}"
+        kept = f", listed in {folder.where(REFUSED)}" if out else ""
         say(
             f"Refused {len(corpus.refused)} items{kept}:"
             + "".join(f"\n  {_line(refusal)}" for refusal in corpus.refused[:SHOWN])
             + ("\n  ..." if len(corpus.refused) > SHOWN else "")
         )
-    if out is not None:
-        say(f"Preview: {(out / PREVIEW).resolve().as_uri()}")
+    if out:
+        say(f"Preview: {folder.where(PREVIEW)}")
 
 
 def _line(refusal: Refusal) -> str:

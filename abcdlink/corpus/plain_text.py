@@ -47,14 +47,17 @@ class PlainText:
         self._kept: list[str] = []
         self._decoded: list[str] = []
 
-    def document(self, document_id: str, text: str) -> Document:
-        """Return the text as a document with the sentence ids 0, 1, 2 ...; ``InputError`` when it is blank."""
+    def document(self, document_id: str, text: str, *, is_linked: bool = False) -> Document:
+        """Return the text as a document with the sentence ids 0, 1, 2 ...; ``InputError`` when it is blank.
+
+        ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines.
+        """
         if self.entities:
             decoded = decode_entities(text)
             if decoded != text:
                 self._decoded.append(document_id)
             text = decoded
-        joined = join_lines(text, self.lines)
+        joined = join_lines(text, Lines.KEEP if is_linked and self.lines is Lines.AUTO else self.lines)
         if joined != text:
             self._joined.append(document_id)
         elif LINE_END.search(text.strip()):

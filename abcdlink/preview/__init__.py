@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PREVIEW = "preview.html"
 """Name of the file beside the corpus."""
 
-MOST_PAIRS = 60
-"""So many pairs are shown side by side; the counts are of all."""
+MOST_PAIRS, MOST_LINES = 60, 6000
+"""So many pairs, and about so many sentences, are shown side by side; the counts are of all."""
 
 MOST_LISTED = 20
 """So many refusals are listed, and so many examples of each remark."""
@@ -110,11 +110,13 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
         for line in document:
             if line.doubt:
                 view.doubts.setdefault(line.doubt, []).append(line.sentence.text)
+    shown = 0
     for pair in corpus.pairs:
         sources = lines[pair.source]
         view.left_out.update(line.left_out for line in sources if line.left_out)
         view.tasks += sum(not line.left_out for line in sources)
-        if len(view.pairs) < MOST_PAIRS:
+        if len(view.pairs) < MOST_PAIRS and shown < MOST_LINES:
+            shown += len(sources) + len(lines[pair.target])
             view.pairs.append(PairView(pair.id, pair.source, pair.target, sources, lines[pair.target]))
     return view
 

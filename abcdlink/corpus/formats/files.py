@@ -98,17 +98,20 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 
 def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield where each row of a CSV file is, and its cells by column.
+    """Yield where each row of a table in a text file is, and its cells by column.
 
-    Columns may stand in any order; names are lower-cased, names and cells stripped, and a cell
-    that is not there is empty.
+    Cells are separated by commas, semicolons or tabs, as spreadsheets write them. Columns may be in any order; names
+    are lower-cased, names and cells stripped, and a cell that is not there is empty.
 
     Raises:
-        InputError: when the file cannot be read, is not UTF-8 or not CSV, or lacks a required column.
+        InputError: when the file cannot be read, is not UTF-8 or not such a table, or lacks a required column.
     """
-    rows = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    text = read_text(path)
+    tables = [csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter) for delimiter in ",;\t"]
+    rows = tables[0]
     try:
-        columns = {name.strip().lower(): name for name in rows.fieldnames or () if name}
+        rows = next((table for table in tables if set(required) <= _columns(table).keys()), rows)
+        columns = _columns(rows)
         if not set(required) <= columns.keys():
             msg = f"{path} has the columns {', '.join(columns) or '(none)'}"
             raise InputError(msg, f"name its columns {','.join(required)} in the first line")
@@ -117,3 +120,8 @@ def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[
     except csv.Error as error:
         msg = f"{path}, line {rows.line_num}: {error}"
         raise InputError(msg, "save it as a comma-separated table") from None
+
+
+def _columns(table: csv.DictReader[str]) -> dict[str, str]:
+    """Return column as it is looked up -> column as it is written."""
+    return {name.strip().lower(): name for name in table.fieldnames or () if name}

@@ -48,10 +48,10 @@ class DocumentLine(Line):
             raise InputError(msg, "give one of the two")
         return self
 
-    def document(self, texts: PlainText) -> Document:
+    def document(self, texts: PlainText, *, is_linked: bool) -> Document:
         """Return the document, cut into sentences where it came as text; bare sentences get the ids 0, 1, 2 ..."""
         if self.sentences is None:
-            return texts.document(self.id, self.text or "")
+            return texts.document(self.id, self.text or "", is_linked=is_linked)
         sentences = (
             Sentence(id=str(index), text=line) if isinstance(line, str) else Sentence(id=line.id, text=line.text)
             for index, line in enumerate(self.sentences)
@@ -60,7 +60,7 @@ class DocumentLine(Line):
 
 
 class PairLine(Line):
-    """A pair over documents that stand elsewhere; without an ``id`` it is named ``<source>__<target>``."""
+    """A pair of documents that are elsewhere; without an ``id`` it is named ``<source>__<target>``."""
 
     id: Id | None = None
     source: Id
@@ -86,7 +86,8 @@ class DropLine(Line):
     def records(self, texts: PlainText) -> tuple[Document, Document, Pair]:
         """Return source document, target document and pair."""
         pair = Pair(id=self.pair, source=self.source.id, target=self.target.id, kind=self.kind, links=self.links)
-        return self.source.document(texts), self.target.document(texts), pair
+        source, target = (each.document(texts, is_linked=bool(self.links)) for each in (self.source, self.target))
+        return source, target, pair
 
 
 def read_jsonl(given: ImportSource) -> Corpus:
@@ -114,13 +115,17 @@ def _read_folder(builder: CorpusBuilder, given: ImportSource) -> None:
     if not documents.is_file():
         msg = f"{documents} is not there"
         raise InputError(msg, "give a folder with documents.jsonl and pairs.jsonl, or one .jsonl file of whole pairs")
-    for where, line in _lines(given, documents):
-        with builder.refusing(where):
-            builder.add_document(where, DocumentLine.model_validate_json(line).document(given.texts))
+    linked: set[str] = set()
     if pairs.is_file():
         for where, line in _lines(given, pairs):
             with builder.refusing(where):
-                builder.add_pair(where, PairLine.model_validate_json(line).pair())
+                pair = PairLine.model_validate_json(line).pair()
+                builder.add_pair(where, pair)
+                linked |= {pair.source, pair.target} if pair.links else set()
+    for where, line in _lines(given, documents):
+        with builder.refusing(where):
+            document = DocumentLine.model_validate_json(line)
+            builder.add_document(where, document.document(given.texts, is_linked=document.id in linked))
 
 
 def _lines(given: ImportSource, path: Path) -> Iterator[tuple[str, str]]:

@@ -2,8 +2,8 @@
 
 A document is named by its path below the folder without ``.txt``. The pairs come from ``pairs.csv``
 (columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ``.txt``) where there
-is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``. Upper and lower case matter
-only where two names differ in nothing else.
+is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``. Case, and whether an accent is a
+character of its own, matter only where two names differ in nothing else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from unicodedata import normalize
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.formats.files import ImportSource, read_table, read_text
@@ -48,17 +49,17 @@ def read_text_folder(given: ImportSource) -> Corpus:
 
 
 class _Names:
-    """Finds a name as it is written, else the only one that differs from it in case alone."""
+    """Finds a name as it is written, else the only one that differs from it as file systems let names differ."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._exact = set(names)
         self._folded = defaultdict(set)
         for name in self._exact:
-            self._folded[name.casefold()].add(name)
+            self._folded[_folded(name)].add(name)
 
     def find(self, name: str) -> str:
         """Return the name that is meant; the same one when there is none."""
-        alike = self._folded.get(name.casefold(), ())
+        alike = self._folded.get(_folded(name), ())
         return name if name in self._exact or len(alike) != 1 else next(iter(alike))
 
 
@@ -82,6 +83,11 @@ def _pairs_from_names(builder: CorpusBuilder, names: list[str]) -> None:
         if pair not in sources and lone_sources.find(pair) not in sources:
             reason = f"there is no {pair}{SOURCE}{SUFFIX} to pair it with"
             builder.refuse(f"{target}{SUFFIX}", reason, "add the file, or name the pairs in pairs.csv")
+
+
+def _folded(name: str) -> str:
+    """Return a name without what differs between systems: case, composed accents, the slash of Windows, ``./``."""
+    return normalize("NFC", name).casefold().replace("\\", "/").removeprefix("./")
 
 
 def _by_pair(builder: CorpusBuilder, names: list[str], ending: str) -> dict[str, str]:

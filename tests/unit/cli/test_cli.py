@@ -144,7 +144,7 @@ def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run
         ):
             assert part in err
     assert "Would import" in checked[2]
-    assert f"Preview: {(tmp_path / 'made' / 'preview.html').as_uri()}" in written[2]
+    assert f"Preview: {tmp_path / 'made' / 'preview.html'}" in written[2]
     origin = json.loads((tmp_path / "made" / "origin.json").read_text(encoding="utf-8"))
     assert [note["count"] for note in origin["notes"]] == [1, 1, 1]
     assert run("import", "text", texts, "--out", "kept", "--lines", "keep", "--no-entities")[0] == 0

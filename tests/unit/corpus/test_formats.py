@@ -202,10 +202,11 @@ def test_jsonl_refuses_lines_that_do_not_fit_and_keeps_the_rest(tmp_path):
     assert [(p.id, p.links) for p in corpus.pairs] == [("z__z", None)]
     places = [r.where.rpartition("/")[2] for r in corpus.refused]
     assert places == [
+        *(f"pairs.jsonl, line {n}" for n in (2, 3)),
         *(f"documents.jsonl, line {n}" for n in (2, 3, 4, 5, 6, 7, 8)),
-        *(f"pairs.jsonl, line {n}" for n in (2, 3, 1)),
+        "pairs.jsonl, line 1",
     ]
-    assert reasons(corpus)[1] == "document 'b' needs either 'text' or 'sentences'"
+    assert reasons(corpus)[3] == "document 'b' needs either 'text' or 'sentences'"
 
 
 def test_jsonl_documents_with_one_id_and_other_texts_stay_with_their_pairs(tmp_path):
