@@ -7,9 +7,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +16,9 @@ import httpx
 import pytest
 
 from tests import ROOT
+from tests.helpers.waiting import until
 
 PROGRAM = ROOT / ".venv-label-studio" / "bin" / "label-studio"
-START_LIMIT = 280
-"""Seconds: the first start makes the database, 48 s on two free cores."""
-
 TEMPLATE = PROGRAM.parents[1] / "template" / "label_studio.sqlite3"
 """The empty tables that `make setup` prepares; with them a start takes a fifth of the time."""
 
@@ -111,15 +108,14 @@ def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
 
 
 def _wait(server: LabelStudioServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_LIMIT
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(f"{server.url}/health", timeout=5).status_code == httpx.codes.OK:
-                return
-        except httpx.HTTPError:
-            pass
-        time.sleep(0.3)
-    pytest.fail(f"Label Studio did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    def answers() -> bool:
+        if process.poll() is not None:
+            pytest.fail(f"Label Studio ended:\n{log.read_text(errors='replace')[-2000:]}")
+        with suppress(httpx.HTTPError):
+            return httpx.get(f"{server.url}/health", timeout=5).is_success
+        return False
+
+    until(answers, "a Label Studio that answers")
 
 
 @pytest.fixture(scope="session")

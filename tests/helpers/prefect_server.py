@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
 import pytest
+from filelock import FileLock
 
 from tests import ROOT
 from tests.helpers.label_studio_server import free_port
+from tests.helpers.waiting import until
 
 BIN = Path(sys.executable).parent
-START_LIMIT = 120
-POLL = 0.5
 TRIES = 10
 
 
@@ -29,8 +31,12 @@ class PrefectServer:
     """The server's API as a test needs it, and its worker."""
 
     def __init__(self, port: int, folder: Path, environment: dict[str, str]) -> None:
-        self.api = f"http://127.0.0.1:{port}/api"
-        self.folder, self.worker = folder, None
+        self.port, self.api = port, f"http://127.0.0.1:{port}/api"
+        self.folder = folder
+        self.database = folder / "prefect" / "prefect.db"
+        self.database.parent.mkdir()
+        self.server: subprocess.Popen[bytes] | None = None
+        self.worker: subprocess.Popen[bytes] | None = None
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("ABCDLINK_", "PREFECT_"))},
             **environment,
@@ -49,17 +55,45 @@ class PrefectServer:
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
-    def start_worker(self) -> None:
-        """Start the process that picks up flow runs."""
-        with (self.folder / "worker.log").open("ab") as log:
-            self.worker = subprocess.Popen(
-                [BIN / "prefect", "worker", "start", "--pool", "abcdlink", "--type", "process"],
+    def start_server(self) -> None:
+        """Start the server and wait until it answers."""
+        command = [BIN / "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port)]
+        self.server = self._start(command, "server.log")
+        until(self._answers, "a Prefect server that answers")
+
+    def _answers(self) -> bool:
+        if self.server.poll() is not None:
+            pytest.fail(f"the Prefect server ended:\n{self._end_of('server.log')}")
+        with suppress(httpx.HTTPError):
+            return httpx.get(f"{self.api}/health", timeout=5).is_success
+        return False
+
+    def deploy(self) -> None:
+        """Deploy every flow; its schedule is off, since the tests say when a flow runs."""
+        self.run_prefect("work-pool", "create", "abcdlink", "--type", "process")
+        self.run_prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
+        for deployment in self.post("/deployments/filter"):
+            for schedule in deployment["schedules"]:
+                self.call("PATCH", f"/deployments/{deployment['id']}/schedules/{schedule['id']}", {"active": False})
+
+    def _start(self, command: list[Path | str], log: str) -> subprocess.Popen[bytes]:
+        with (self.folder / log).open("ab") as output:
+            return subprocess.Popen(
+                command,
                 cwd=ROOT,
                 env=self.environment,
-                stdout=log,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def _end_of(self, log: str) -> str:
+        return (self.folder / log).read_text(errors="replace")[-6000:]
+
+    def start_worker(self) -> None:
+        """Start the process that picks up flow runs."""
+        command = [BIN / "prefect", "worker", "start", "--pool", "abcdlink", "--type", "process"]
+        self.worker = self._start(command, "worker.log")
 
     def kill_worker(self) -> None:
         """Kill the worker alone; the flow runs that it started are left without it."""
@@ -112,61 +146,44 @@ class PrefectServer:
         run = self.call("GET", f"/flow_runs/{flow_run}").json()
         return run["state"]["name"]
 
-    def wait(self, flow_run: str, state: str, seconds: float = 120) -> None:
-        """Wait until a run is in a state; fail with the worker's log when it ends otherwise or too late."""
-        deadline = time.monotonic() + seconds
-        while (now := self.state(flow_run)) != state:
-            if now in {"Failed", "Crashed", "Cancelled", "Completed"} or time.monotonic() > deadline:
-                log = (self.folder / "worker.log").read_text(errors="replace")[-6000:]
-                pytest.fail(f"the flow run is {now}, not {state}; the worker's log ends:\n{log}")
-            time.sleep(POLL)
+    def wait(self, flow_run: str, state: str) -> None:
+        """Wait until a run is in a state; fail with the worker's log when it ends otherwise."""
+
+        def is_there() -> bool:
+            now = self.state(flow_run)
+            if now != state and now in {"Failed", "Crashed", "Cancelled", "Completed"}:
+                pytest.fail(f"the run is {now}, not {state}; the worker's log ends:\n{self._end_of('worker.log')}")
+            return now == state
+
+        until(is_there, f"{state}: {flow_run}")
 
 
 @contextmanager
 def prefect_server(folder: Path, environment: dict[str, str]) -> Iterator[PrefectServer]:
     """Run a server with all deployments, their schedules off, and a worker while the context is open.
 
+    The first server of a test session leaves its database as a template to those that start later.
+
     ``environment``: settings (``ABCDLINK_*``) of the flow runs.
     """
-    port = free_port()
-    prefect = PrefectServer(port, folder, environment)
-    with (folder / "server.log").open("wb") as log:
-        server = subprocess.Popen(
-            [BIN / "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)],
-            cwd=ROOT,
-            env=prefect.environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    prefect = PrefectServer(free_port(), folder, environment)
+    base = folder.parent.parent if folder.parent.name.startswith("popen-") else folder.parent  # of all xdist workers
+    template = base / "prefect-template.db"
     try:
-        _wait(prefect, server, folder / "server.log")
-        prefect.run_prefect("work-pool", "create", "abcdlink", "--type", "process")
-        prefect.run_prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
-        # The tests say when a scheduled flow runs.
-        for deployment in prefect.post("/deployments/filter"):
-            _switch_schedules_off(prefect, deployment)
+        with FileLock(template.with_suffix(".lock")):
+            if template.exists():
+                shutil.copy(template, prefect.database)
+            else:
+                prefect.start_server()
+                prefect.deploy()
+                with closing(sqlite3.connect(prefect.database)) as made, closing(sqlite3.connect(template)) as copy:
+                    made.backup(copy)
+        if prefect.server is None:
+            prefect.start_server()
         prefect.start_worker()
         yield prefect
     finally:
-        for process in (prefect.worker, server):
+        for process in (prefect.worker, prefect.server):
             if process is not None and process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-
-
-def _switch_schedules_off(prefect: PrefectServer, deployment: dict[str, Any]) -> None:
-    for schedule in deployment["schedules"]:
-        prefect.call("PATCH", f"/deployments/{deployment['id']}/schedules/{schedule['id']}", {"active": False})
-
-
-def _wait(prefect: PrefectServer, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_LIMIT
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            if httpx.get(f"{prefect.api}/health", timeout=5).is_success:
-                return
-        except httpx.HTTPError:
-            pass
-        time.sleep(POLL)
-    pytest.fail(f"the Prefect server did not start:\n{log.read_text(errors='replace')[-2000:]}")

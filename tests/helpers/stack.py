@@ -1,23 +1,27 @@
-"""All servers of one module of tests: Prefect, Label Studio, and an LLM endpoint that logs every question."""
+"""All servers of a test session: Prefect, Label Studio, and an LLM endpoint that logs every question."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from abcdlink.layout import batch_slug, feedback_slug
+from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
+from flows.reconcile import Round, look_at_all
 from labelstudio_config.simulate import simulate_batch
 from tasks.waiting import WaitsFor, waiting_of
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import PrefectServer, prefect_server
+from tests.helpers.waiting import until
 
 SMALL = {
     "generation": {"documents": 3},
@@ -37,7 +41,7 @@ def answer(request: Request) -> Response:
 
 @dataclass
 class Stack:
-    """All servers of one session, and the folder that runs lie in."""
+    """All servers of one session, and the folder that runs are in."""
 
     prefect: PrefectServer
     label_studio: LabelStudioServer
@@ -50,32 +54,41 @@ class Stack:
     def simulate(self, key: str, batch: int) -> None:
         simulate_batch(self.run(key), self.label_studio.url, self.label_studio.token, batch)
 
-    def reconcile(self, **parameters: int) -> None:
-        self.prefect.wait(self.prefect.start("reconcile/reconcile", parameters), "Completed")
+    def look(self, stale_seconds: int = 150) -> Round:
+        """Look at all waiting and dead runs once, as the watcher does, and resume those that can go on."""
+        with pytest.MonkeyPatch.context() as patch, temporary_settings({PREFECT_API_URL: self.prefect.api}):
+            for name, value in self.prefect.environment.items():
+                if name.startswith("ABCDLINK_"):
+                    patch.setenv(name, value)
+            get_settings.cache_clear()
+            with get_client(sync_client=True) as client:
+                found = look_at_all(client, timedelta(seconds=stale_seconds))
+        get_settings.cache_clear()
+        return found
 
     def bring_to_its_end(self, flow_run: str) -> None:
-        """Reconcile as its schedule would, until a run is completed."""
-        for _ in range(12):
-            if self.prefect.state(flow_run) == "Completed":
-                return
-            self.reconcile(stale_seconds=20)
-            time.sleep(5)
-        self.prefect.wait(flow_run, "Completed", 10)
+        """Look as the watcher would, until a run is completed."""
 
-    def wait_until_waiting(self, flow_run: str, key: str, kind: WaitsFor, batch: int, seconds: float = 90) -> None:
-        """Wait until the run is suspended for ``kind`` of ``batch``."""
-        store, deadline = self.run(key), time.monotonic() + seconds
-        slug = feedback_slug(batch) if kind is WaitsFor.COORDINATOR else batch_slug(batch)
-        while time.monotonic() < deadline:
-            waiting = waiting_of(store, "annotate")
-            if waiting is not None and (waiting.kind, waiting.slug) == (kind, slug):
-                self.prefect.wait(flow_run, "Suspended")
-                return
-            time.sleep(0.5)
-        pytest.fail(f"run {key} does not wait for {kind} of batch {batch} but: {waiting}")
+        def ended() -> bool:
+            self.look(stale_seconds=20)
+            return self.prefect.state(flow_run) == "Completed"
+
+        until(ended, f"Completed: {flow_run}", poll=1)
+
+    def wait_until_waiting(
+        self, flow_run: str, key: str, kind: WaitsFor, slug: str | None = None, flow: str = "annotate"
+    ) -> None:
+        """Wait until the run is suspended for ``kind``, where a ``slug`` is given in that project."""
+
+        def waits() -> bool:
+            waiting = waiting_of(self.run(key), flow)
+            return waiting is not None and waiting.kind is kind and slug in {None, waiting.slug}
+
+        until(waits, f"run {key} waiting for {kind} of {slug}")
+        self.prefect.wait(flow_run, "Suspended")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory, label_studio: LabelStudioServer) -> Iterator[Stack]:
     home = tmp_path_factory.mktemp("home")
     with FakeLLM(answer) as llm:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from abcdlink.store import Store, open_run
 from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import MODEL, Request, Response, says
 from tests.helpers.prefect_server import PrefectServer, prefect_server
+from tests.helpers.waiting import until
 from tests.integration.test_runners import synthetic
 
 SMALL = {"retrievers": ["bm25"], "learned": [], "rules": [], "cutoffs": [1, 3]}
@@ -57,11 +57,6 @@ class Flows:
 
     def reconcile(self) -> None:
         self.prefect.wait(self.prefect.start("reconcile/reconcile", {}), "Completed")
-
-    def wait_for_another_job(self, before: set[str]) -> None:
-        deadline = time.monotonic() + 90
-        while set(self.llm.jobs) == before and time.monotonic() < deadline:
-            time.sleep(0.2)
 
     def shown(self, flow_run: str) -> list[str]:
         """Return the texts on a run page, those of its tables and pictures left out."""
@@ -113,7 +108,6 @@ def test_a_benchmark_waits_for_its_batch_and_asks_each_question_once(flows: Flow
     assert "24 answered" in flows.shown(flow_run)
 
 
-@pytest.mark.timeout(400)
 def test_a_bootstrap_waits_for_each_batch_and_asks_what_an_expired_one_left_open(flows: Flows) -> None:
     llm, prefect = flows.llm, flows.prefect
     parameters: dict[str, Any] = {"run": "whole", "generation": {"documents": 2}, "benchmark": SMALL, "pairs": 2}
@@ -123,7 +117,7 @@ def test_a_bootstrap_waits_for_each_batch_and_asks_what_an_expired_one_left_open
     on_synthetic = max(llm.jobs)
     llm.end("expired", answered=1)
     flows.reconcile()
-    flows.wait_for_another_job(before)
+    until(lambda: set(llm.jobs) != before, "another job")
     prefect.wait(flow_run, "Suspended")
     left_open = asked_live(llm) - generating
     sent = asked_by_batch(llm, on_synthetic)

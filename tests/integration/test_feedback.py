@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from abcdlink.domain import find_domain
 from abcdlink.feedback import Accepted, Outcome, SecondAnswer
@@ -19,7 +17,7 @@ from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.feedback import UNDERSTOOD
 from labelstudio_config.run.pushed import is_pushed, read_pushed
-from tasks.waiting import WaitsFor, waiting_of
+from tasks.waiting import WaitsFor
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.example_benchmark import benchmark
 from tests.helpers.example_run import generate, make_pools, take_in
@@ -47,17 +45,6 @@ def begin(stack: Stack) -> Store:
     ]
     store.write_records("candidates.jsonl", small)
     return store
-
-
-def wait_until(stack: Stack, flow_run: str, kind: WaitsFor, slug: str) -> None:
-    store, deadline = stack.run(KEY), time.monotonic() + 120
-    while time.monotonic() < deadline:
-        waiting = waiting_of(store, "annotate")
-        if waiting is not None and (waiting.kind, waiting.slug) == (kind, slug):
-            stack.prefect.wait(flow_run, "Suspended")
-            return
-        time.sleep(0.5)
-    pytest.fail(f"the run does not wait for {kind} of {slug} but: {waiting_of(store, 'annotate')}")
 
 
 def judge(stack: Stack, client: Client, people: Sequence[httpx.Client], batch: int) -> None:
@@ -101,21 +88,20 @@ def kept(store: Store, name: str, kind: type[Any]) -> Any:
     return kind.model_validate_json(store.read_text(name))
 
 
-@pytest.mark.timeout(600)
 def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack: Stack, tmp_path: Path) -> None:
     store, prefect = begin(stack), stack.prefect
     client = connect(stack.label_studio.url, stack.label_studio.token)
     parameters = {"run": KEY, "domain": "news", "annotation": {"batches": 3, "overlap": 2}}
     run = prefect.start("annotate/annotate", parameters)
     with annotator(client, "ada") as ada, annotator(client, "ben") as ben:
-        wait_until(stack, run, WaitsFor.ANNOTATORS, batch_slug(1))
+        stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(1))
         judge(stack, client, (ada, ben), 1)
-        stack.reconcile()
-        wait_until(stack, run, WaitsFor.COORDINATOR, feedback_slug(1))
+        stack.look()
+        stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, feedback_slug(1))
 
         # Neither an empty resume nor a look at the annotators ends what the coordinator has to decide.
         assert prefect.post(f"/flow_runs/{run}/resume")["status"] == "REJECT"
-        stack.reconcile()
+        stack.look()
         assert prefect.state(run) == "Suspended"
         feedback = [one for one in prefect.artifacts(run) if f"{KEY}-feedback" in (one["key"] or "")]
         shown = str([artifact["data"] for artifact in feedback])
@@ -126,31 +112,31 @@ def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack:
         assert prefect.post(f"/flow_runs/{run}/resume", {"run_input": form})["status"] == "ACCEPT"
 
         # One of two has answered: the run waits. Both have: it goes on.
-        wait_until(stack, run, WaitsFor.ANNOTATORS, feedback_slug(1))
+        stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, feedback_slug(1))
         answer_again(stack, client, ada, 1)
-        stack.reconcile()
+        stack.look()
         assert prefect.state(run) == "Suspended"
         assert not is_pushed(store, batch_slug(2))
         answer_again(stack, client, ben, 1)
-        stack.reconcile()
+        stack.look()
 
         # The next batch shows the new guidelines.
-        wait_until(stack, run, WaitsFor.ANNOTATORS, batch_slug(2))
+        stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(2))
         assert "Look twice" not in instruction(stack, read_pushed(store, batch_slug(1)).project_id)
         assert "Look twice" in instruction(stack, read_pushed(store, batch_slug(2)).project_id)
         judge(stack, client, (ada, ben), 2)
-        stack.reconcile()
-        wait_until(stack, run, WaitsFor.COORDINATOR, feedback_slug(2))
+        stack.look()
+        stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, feedback_slug(2))
         (tmp_path / "more.md").write_text("**Ferries.** Look thrice.", encoding="utf-8")
         accept(stack, "--clarifications", str(tmp_path / "more.md"))
 
         # Someone vanished: the coordinator goes on without.
-        wait_until(stack, run, WaitsFor.ANNOTATORS, feedback_slug(2))
+        stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, feedback_slug(2))
         answer_again(stack, client, ben, 2)
         accept(stack)
-        wait_until(stack, run, WaitsFor.ANNOTATORS, batch_slug(3))
+        stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(3))
         judge(stack, client, (ada, ben), 3)
-        stack.reconcile()
+        stack.look()
         prefect.wait(run, "Completed")
 
     assert_what_is_kept(store)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 import subprocess
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
-import pytest
 
 from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.corpus.records import PairKind
@@ -35,12 +33,13 @@ from labelstudio_config.pages.qualification import qualification_project, qualif
 from labelstudio_config.pages.rating import rating_title
 from labelstudio_config.projects import require_project
 from labelstudio_config.push import push_tasks
-from tasks.waiting import WaitsFor, waiting_of
+from tasks.waiting import WaitsFor
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import BIN
 from tests.helpers.pulls import progress_of, pull_qualification
 from tests.helpers.stack import Stack
+from tests.helpers.waiting import until
 
 Judge = Callable[[httpx.Client, int, str], None]
 """Submits one task: session, task id, task key."""
@@ -107,38 +106,23 @@ def test_applicants_judge_at_the_same_time_and_see_no_gold(label_studio: LabelSt
     assert not [name for name in names if f'"{name}"' in there]
 
 
-def wait_until(stack: Stack, key: str, flow: str, flow_run: str, kind: WaitsFor) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        waiting = waiting_of(stack.run(key), flow)
-        if waiting is not None and waiting.kind is kind and stack.prefect.state(flow_run) == "Suspended":
-            return
-        time.sleep(0.5)
-    pytest.fail(f"{flow} does not wait for {kind} but: {waiting}, {stack.prefect.state(flow_run)}")
-
-
 def fill_in(stack: Stack, flow_run: str, names: list[str]) -> None:
     """Resume with the filled-in form; for a moment after it is suspended, a run has no form yet."""
-    for _ in range(20):
-        answer = stack.prefect.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"qualified": names}})
-        if answer["status"] == "ACCEPT":
-            return
-        time.sleep(0.5)
-    pytest.fail(f"the form is not taken: {answer}")
+    address, body = f"/flow_runs/{flow_run}/resume", {"run_input": {"qualified": names}}
+    until(lambda: stack.prefect.post(address, body)["status"] == "ACCEPT", "a form that is taken")
 
 
-@pytest.mark.timeout(400)
 def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stack: Stack) -> None:
     key, prefect, client = "new-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
     asked = {"run": key, "domain": "news", "qualification": {"applicants": 2, "wanted": 1, "threshold": 0.5}}
     flow_run = prefect.start("qualify/qualify", asked)
-    wait_until(stack, key, "qualify", flow_run, WaitsFor.ANNOTATORS)
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="qualify")
     gold = gold_set_of(stack.run(key))
     size = len(gold.pools)
     people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size)}
     work(client, qualification_title(key), people)
-    stack.reconcile()
-    wait_until(stack, key, "qualify", flow_run, WaitsFor.COORDINATOR)
+    stack.look()
+    stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
     best = proposal(applicants_of(stack.run(key)), 1, 0.5)[0]
     (table,) = [one for one in prefect.artifacts(flow_run) if one["key"] == f"{key}-applicants"]
     rows = json.loads(table["data"])
@@ -148,7 +132,7 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
     # A name that is none is asked for again, and so is an empty form.
     for names in (["applicant-9"], []):
         fill_in(stack, flow_run, names)
-        wait_until(stack, key, "qualify", flow_run, WaitsFor.COORDINATOR)
+        stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
         assert qualified_accounts(stack.run(key)) is None
     command = [BIN / "abcdlink", "qualify", "confirm", key, "--wanted", "1", "--threshold", "0.5"]
     done = subprocess.run(command, env=prefect.environment, capture_output=True, text=True, check=False)
@@ -174,7 +158,6 @@ def rated(value: int) -> Judge:
     return judge
 
 
-@pytest.mark.timeout(400)
 def test_documents_of_a_run_are_rated(stack: Stack) -> None:
     key, prefect, client = "rated-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
     store, domain = stack.run(key), find_domain("news")
@@ -183,9 +166,9 @@ def test_documents_of_a_run_are_rated(stack: Stack) -> None:
     write_corpus_to(store, NATURAL, sample)
     write_corpus_to(store, SYNTHETIC, sample.first_pairs(3))
     flow_run = prefect.start("rate/rate", {"run": key, "rating": {"synthetic": 3, "natural": 2}})
-    wait_until(stack, key, "rate", flow_run, WaitsFor.ANNOTATORS)
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="rate")
     work(client, rating_title(key), {"mild": (rated(4), 5), "strict": (rated(2), 5)})
-    stack.reconcile()
+    stack.look()
     prefect.wait(flow_run, "Completed")
     assert [one.kind for one in sample_of(store)].count(PairKind.SYNTHETIC) == 3
     assert len(ratings_of(store)) == 2 * 5 * 4

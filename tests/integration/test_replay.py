@@ -203,7 +203,6 @@ def links_as(gold: Mapping[str, set[str]]) -> Answerer:
     return answer
 
 
-@pytest.mark.timeout(900)
 def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, shared_data: Path) -> None:
     store, folder = stack.run(RUN), shared_data / "reviews_he"
     judgments = begin(store, folder)
@@ -248,20 +247,20 @@ def replay_batches(stack: Stack, sessions: Sequence[httpx.Client], judgments: Se
     parameters = {"run": RUN, "annotation": {"batches": 2, "overlap": 2, "auto_feedback": True}}
     flow_run = stack.prefect.start("annotate/annotate", parameters)
     for batch in (1, 2):
-        stack.wait_until_waiting(flow_run, RUN, WaitsFor.ANNOTATORS, batch)
+        stack.wait_until_waiting(flow_run, RUN, WaitsFor.ANNOTATORS, batch_slug(batch))
         annotate(stack, batch_slug(batch), sessions, [candidates_as(judgments, name) for name in ANNOTATORS])
-        stack.reconcile()
-    stack.prefect.wait(flow_run, "Completed", 180)
+        stack.look()
+    stack.prefect.wait(flow_run, "Completed")
 
 
 def replay_exhaustive(stack: Stack, session: httpx.Client, gold: Mapping[str, set[str]]) -> None:
     """Bring the flow ``exhaustive`` to its end with one annotator, who ticks the gold links."""
     parameters = {"run": RUN, "judging": {"number": 29, "overlap": 1}}
     flow_run = stack.prefect.start("exhaustive/exhaustive", parameters)
-    stack.prefect.wait(flow_run, "Suspended", 120)
+    stack.prefect.wait(flow_run, "Suspended")
     annotate(stack, EXHAUSTIVE_SLUG, [session], [links_as(gold)])
-    stack.reconcile()
-    stack.prefect.wait(flow_run, "Completed", 120)
+    stack.look()
+    stack.prefect.wait(flow_run, "Completed")
 
 
 def labels_of(judgments: Sequence[Judgment]) -> dict[tuple[str, str, str], dict[str, Label]]:

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from tasks.runner import task_runner, worker_count
 from tests.helpers.example_run import FACTS
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
 from tests.helpers.prefect_server import PrefectServer, prefect_server
+from tests.helpers.waiting import WAIT, until
 
 RETRIEVERS = ["bm25", "all-minilm-l6-v2"]
 PAIRS = 24
@@ -127,17 +127,15 @@ def test_after_a_kill_finished_parts_are_not_ranked_again(flows: Flows) -> None:
         """Start the flow, kill a process of it after some parts, and see that all of them are gone."""
         before = len(parts())
         # A run is completed some moments before its process ends.
-        _, earlier = psutil.wait_procs(psutil.Process(flows.prefect.worker.pid).children(), timeout=60)
+        _, earlier = psutil.wait_procs(psutil.Process(flows.prefect.worker.pid).children(), timeout=WAIT)
         assert not earlier
         flow_run = flows.benchmark("killed", "process", ["bm25"])
-        deadline = time.monotonic() + 90
-        while len(parts()) < before + 3 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: len(parts()) >= before + 3, "three more parts", poll=0.02)
         (flow,) = psutil.Process(flows.prefect.worker.pid).children()
         pool = [process for process in flow.children() if "spawn_main" in " ".join(process.cmdline())]
         choose(flow, pool).kill()
         flows.prefect.wait(flow_run, state)
-        _, left = psutil.wait_procs(pool, timeout=20)
+        _, left = psutil.wait_procs(pool, timeout=WAIT)
         assert not left, "processes of a killed flow are left"
 
     run_until_killed(lambda _flow, pool: pool[0], "Failed")

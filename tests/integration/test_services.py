@@ -291,7 +291,6 @@ def started(machine: Settings, prefect_file: Path) -> Stack:
     return up(machine, prefect_file=prefect_file)
 
 
-@pytest.mark.timeout(600)
 def test_everything_is_up(machine: Settings, started: Stack):
     assert started.ready
     assert started.started == ["prefect", "label-studio", "llm", "worker", "watcher"]

@@ -1,0 +1,25 @@
+"""Waiting for a condition, never for a time: how fast the machine is must not decide a test."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+WAIT = 600.0
+"""Seconds until a wait is given up: a hang is found, and a busy machine is none."""
+POLL = 0.2
+
+T = TypeVar("T")
+
+
+def until(look: Callable[[], T], wanted: str, poll: float = POLL) -> T:
+    """Look again and again until what is seen is true, and return it; ``wanted`` says what did not come."""
+    deadline = time.monotonic() + WAIT
+    while not (seen := look()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"after {WAIT:.0f} s: not {wanted}")
+        time.sleep(poll)
+    return seen
