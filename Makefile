@@ -16,8 +16,11 @@ CONSTRAINTS := deployments/constraints
 TIERS := unit paper integration browser
 # Part of `make test` only where `make setup-vllm` was called: 3 GB that nothing else needs.
 SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
-# Unit tests share nothing, so they run on both cores.
+# Two processes, for two cores. Unit tests share nothing; in the tiers with servers each process has servers of its own,
+# and the tests of one file stay together.
 WORKERS_unit := -n 2
+WORKERS_integration := -n 2 --dist loadfile
+WORKERS_browser := -n 2 --dist loadfile
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
 ANNOTATORS ?= simulated
 # The real data of the paper, for `make bench`, which skips what is not there.

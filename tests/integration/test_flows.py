@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -127,9 +127,10 @@ def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path)
             "text": "On Monday the new bridge was opened. Many people came. It cost nine million euros.",
         },
     }
-    (tmp_path / "drop.jsonl").write_text(json.dumps(line) + "\n" + "{broken\n", encoding="utf-8")
+    drop = tmp_path / "drop.jsonl"
+    drop.write_text(json.dumps(line) + "\n" + "{broken\n", encoding="utf-8")
+    os.utime(drop, (0, 0))  # a file that was changed just now is left for later
     parameters = {"run": "base", "source": str(tmp_path)}
-    time.sleep(3)  # a file that was changed just now is left for later
     prefect.wait(prefect.start("drops/drops", parameters), "Completed")
     prefect.wait(prefect.start("drops/drops", parameters), "Completed")
     runs = [run["parameters"]["run"] for run in prefect.runs("annotate") if "drop" in run["parameters"]["run"]]
