@@ -6,12 +6,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from abcdlink.settings import get_settings
 from tests import ROOT
 
 SHARED_DATA = Path(os.environ.get("ABCDLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
+
+# How fast the machine is decides no test. Property tests find what they find in 50 examples; `--hypothesis-profile
+# thorough` takes a thousand where a test does not say how many.
+hypothesis.settings.register_profile("usual", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("usual")
 
 
 @pytest.fixture(autouse=True)

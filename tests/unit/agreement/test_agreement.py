@@ -110,7 +110,6 @@ def test_three_annotators_two_a_candidate():
 tables = st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(lambda t: 0 < 2 * t[0] + t[1] + t[2] < 2 * sum(t))
 
 
-@settings(deadline=None)
 @given(tables)
 def test_fast_kappa_equals_scikit_learn(table: list[int]):
     first = np.repeat([1, 1, 0, 0], table)
@@ -120,7 +119,6 @@ def test_fast_kappa_equals_scikit_learn(table: list[int]):
     assert kappas(np.array(table)) == pytest.approx(expected)
 
 
-@settings(deadline=None)
 @given(tables)
 def test_ac1_is_bounded_and_one_on_full_agreement(table: list[int]):
     assert -1 - 1e-9 <= gwet_ac1(np.array(table)) <= 1 + 1e-9
@@ -154,7 +152,7 @@ def _interval_in_one_chunk(tables: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.permutations(range(12)))
 def test_order_of_judgments_does_not_matter(order: list[int]):
     judgments = said("LLNNLN", "LNNNLL")

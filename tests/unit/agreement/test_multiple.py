@@ -72,7 +72,7 @@ def test_krippendorff_as_published():
 labels = st.sampled_from("LN ")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(labels, labels, labels), min_size=2, max_size=30))
 def test_alpha_is_that_of_the_definition_with_judgments_missing(units: list[tuple[str, str, str]]):
     rows = ["".join(column) for column in zip(*units, strict=True)]

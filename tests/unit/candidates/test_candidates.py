@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.candidates import (
@@ -137,7 +137,6 @@ def test_another_seed_gives_other_distractors():
     assert len(pools) > 1
 
 
-@settings(deadline=None)
 @given(
     first=st.lists(st.integers(0, 9), unique=True),
     second=st.lists(st.integers(0, 9), unique=True),
@@ -164,7 +163,6 @@ def test_every_pool_is_well_formed(first: list[int], second: list[int], sizes: t
             assert c.method == expected[c.target in top[0], c.target in top[1]]
 
 
-@settings(deadline=None)
 @given(count=st.integers(0, 40), batches=st.integers(1, 5))
 def test_batches_are_even_and_in_order(count: int, batches: int):
     pairs = [Pair(id=str(n), source="a", target="b") for n in range(count)]

@@ -150,7 +150,7 @@ def test_several_approaches_at_once_are_refused():
         analyse_errors(corpus, [decision("a0"), decision("a0", approach="y@3")])
 
 
-@settings(max_examples=8, deadline=None)  # each one loads a tokenizer
+@settings(max_examples=8)  # each one loads a tokenizer
 @given(scripted_corpora())
 def test_errors_are_what_differs_between_decided_and_gold_links(drawn):
     corpus, scores = drawn

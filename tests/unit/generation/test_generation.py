@@ -239,7 +239,7 @@ TEXTS = st.sampled_from([*GOOD, *TARGET.texts, "", "no"])
 LINKS = st.lists(st.fixed_dictionaries({"source": st.integers(-2, 6), "targets": st.lists(st.integers(-2, 6))}))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.fixed_dictionaries({"sentences": st.lists(TEXTS, max_size=5), "links": LINKS}))
 def test_what_is_taken_of_any_answer_is_sound(value):
     try:

@@ -123,7 +123,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fields=FIELDS, data=st.none() | VALUES | st.dictionaries(st.sampled_from(["candidates", "more"]), VALUES))
 def test_whatever_one_annotation_or_task_holds_the_answers_of_others_count(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], fields: dict[str, Any], data: object
