@@ -23,7 +23,7 @@ WORKERS_integration := -n 2 --dist loadfile
 WORKERS_browser := -n 2 --dist loadfile
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
 ANNOTATORS ?= simulated
-# The real data of the paper, for `make bench`, which skips what is not there.
+# Where the paper's data are: `make data` fetches them, tests and `make bench` skip what is not there.
 DATA ?= ../shared/data
 
 PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
@@ -31,7 +31,7 @@ PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
 # are written for a newer Python do not compile: what is broken shows when it is imported.
 COMPILE := -m compileall -qq -j 0 -x '/tests?/|/torch/testing/|/transformers/models/(?!auto|bert/|mpnet/)'
 
-.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm bench check lock chromium
+.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm data bench check lock chromium
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -105,6 +105,9 @@ browser: chromium
 
 chromium: setup
 	@command -v chromium > /dev/null || $(BIN)/playwright install chromium
+
+data: setup  ## fetch the paper's released data into DATA and check them (for the tier paper and `abcdlink reproduce`)
+	@$(BIN)/python -m tests.paper.fetch $(DATA)
 
 bench: setup  ## speed and scale as ratios to named baselines (DATA=folder, BENCH=one of them)
 	@$(BIN)/python -m benchmarks $(DATA) $(if $(BENCH),--only $(BENCH))

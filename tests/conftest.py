@@ -11,6 +11,7 @@ import pytest
 
 from abcdlink.settings import get_settings
 from tests import ROOT
+from tests.paper.fetch import HASHES, REPOSITORY
 
 SHARED_DATA = Path(os.environ.get("ABCDLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
@@ -33,9 +34,25 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     get_settings.cache_clear()
 
 
+class SharedData:
+    """The folder of real data, of which any part may be missing: a test that asks for one is skipped then."""
+
+    PARTS = ("news_ecb", "reviews_he", "f1000rd_sample", "news_synth_rest", "paper_tables.json")
+
+    def __truediv__(self, part: str) -> Path:
+        path = SHARED_DATA / part
+        if not path.exists():
+            fetched = any(name.startswith(f"{part}/") for name in HASHES)
+            how = "`make data` fetches it" if fetched else f"it is not among the files of {REPOSITORY}"
+            pytest.skip(f"{path} is not there: {how} (ABCDLINK_SHARED_DATA names another folder)")
+        return path
+
+    def whole(self) -> Path:
+        for part in self.PARTS:
+            self / part
+        return SHARED_DATA
+
+
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of real data; tests that need it are skipped where it is absent."""
-    if not SHARED_DATA.is_dir():
-        pytest.skip(f"the real data folder is not here ({SHARED_DATA}); set ABCDLINK_SHARED_DATA to run this test")
-    return SHARED_DATA
+def shared_data() -> SharedData:
+    return SharedData()

@@ -54,6 +54,7 @@ from labelstudio_config.pages.exhaustive import ALL_TICKED, DONE, LINKS
 from labelstudio_config.pages.linking import candidate_id
 from labelstudio_config.run.pushed import read_pushed
 from tasks.waiting import WaitsFor
+from tests.conftest import SharedData
 from tests.helpers.stack import Stack
 
 RUN = "replay"
@@ -203,7 +204,7 @@ def links_as(gold: Mapping[str, set[str]]) -> Answerer:
     return answer
 
 
-def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, shared_data: Path) -> None:
+def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, shared_data: SharedData) -> None:
     store, folder = stack.run(RUN), shared_data / "reviews_he"
     judgments = begin(store, folder)
     gold = sample_as_the_paper(store, folder)

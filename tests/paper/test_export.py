@@ -14,13 +14,14 @@ from abcdlink.export import export_dataset
 from abcdlink.folders import LocalFolder
 from abcdlink.segmentation import get_segmenter
 from abcdlink.store import Store
+from tests.conftest import SharedData
 
 TEXTS = ("source_sentence", "target_sentence")
 """In the released table without white space around them; ours are as the documents have them."""
 
 
 @pytest.fixture
-def store(shared_data: Path, tmp_path: Path) -> Store:
+def store(shared_data: SharedData, tmp_path: Path) -> Store:
     store = Store(LocalFolder(tmp_path / "he"), "he")
     write_corpus_to(store, "natural", import_corpus("abcd-link", shared_data / "reviews_he", get_segmenter()))
     store.write_records("judgments.jsonl", read_judgments(shared_data / "reviews_he" / "annotations.csv"))
@@ -32,7 +33,7 @@ def rows_of(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
         return {(row["document_id"], row["source_id"], row["target_id"]): row for row in csv.DictReader(file)}
 
 
-def test_the_released_table_comes_out_as_it_went_in(store: Store, shared_data: Path):
+def test_the_released_table_comes_out_as_it_went_in(store: Store, shared_data: SharedData):
     export_dataset(store, "csv")
     released = rows_of(shared_data / "reviews_he" / "annotations.csv")
     ours = rows_of(Path(store.where("dataset/annotations.csv")))

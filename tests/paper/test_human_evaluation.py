@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from abcdlink.agreement import Agreement, Details, agreement, details, read_judgment_file
+from tests.conftest import SharedData
 
 
 @pytest.fixture(scope="module")
-def released(shared_data: Path) -> Agreement:
+def released(shared_data: SharedData) -> Agreement:
     file = read_judgment_file(shared_data / "reviews_he" / "annotations.csv")
     assert file.refused == ()
     return agreement(file.judgments)
@@ -39,7 +38,7 @@ def test_interval_holds_the_value(released: Agreement):
 
 
 @pytest.fixture(scope="module")
-def more(shared_data: Path) -> Details:
+def more(shared_data: SharedData) -> Details:
     return details(read_judgment_file(shared_data / "reviews_he" / "annotations.csv").judgments)
 
 

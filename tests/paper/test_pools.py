@@ -15,6 +15,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.domain import SourceFilter, find_domain
 from abcdlink.linking.records import Decision
 from abcdlink.segmentation import get_segmenter
+from tests.conftest import SharedData
 
 NEVER_ANNOTATED = "dd0a83852cb35c8d"
 """Beginning of the id of the one pair of documents with predictions that nobody annotated."""
@@ -24,7 +25,7 @@ Candidates = set[tuple[str, str, str, str]]
 
 
 @pytest.fixture(scope="module")
-def folder(shared_data: Path) -> Path:
+def folder(shared_data: SharedData) -> Path:
     return shared_data / "reviews_he"
 
 

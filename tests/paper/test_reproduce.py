@@ -11,7 +11,7 @@ from abcdlink.reproduction import reproduce
 
 
 def test_all_figures_that_can_be_computed_are_those_of_the_paper(shared_data):
-    result = reproduce(shared_data, ["bm25"])
+    result = reproduce(shared_data.whole(), ["bm25"])
     tables = {figure.table for figure in result.compared}
     human = {"acceptance", "kappa", "true_recall", "true_recall_pool", "link_clusters"}
     assert tables == {"dataset_stats", "retrieval", *human}
@@ -25,10 +25,10 @@ def test_all_figures_that_can_be_computed_are_those_of_the_paper(shared_data):
 
 
 def test_the_command_prints_figures_and_gaps(shared_data):
-    shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data), "--retrievers", "bm25"])
+    shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data.whole()), "--retrievers", "bm25"])
     assert shown.exit_code == 0
     for part in ("45.03", "62.12", "no folder news_synth", "first 60 pairs", "59 of 60 figures"):
         assert part in shown.stdout
-    shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data), "--retrievers", "bm25", "--json"])
+    shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data.whole()), "--retrievers", "bm25", "--json"])
     value = json.loads(shown.stdout)
     assert (value["equal"], value["compared"]) == (59, 60)

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from abcdlink.recall import ExhaustiveGold, Over, RecallRow, View, measure
+from tests.conftest import SharedData
 
 NAMES = ("R+LLM", "Retriever", "Random")
 
 
 @pytest.fixture(scope="module")
-def gold(shared_data: Path) -> ExhaustiveGold:
+def gold(shared_data: SharedData) -> ExhaustiveGold:
     links: dict[tuple[str, str], set[str]] = {}
     with (shared_data / "reviews_he" / "reviews_gold_labels.csv").open(encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file):
@@ -41,7 +42,7 @@ def rows_of(gold: ExhaustiveGold, folder: Path, view: View, limit: int | None) -
     [("true_recall", View.FULL, None, Over.GOLD), ("true_recall_pool", View.POOL, 3, Over.SHARED)],
 )
 def test_the_papers_tables(
-    shared_data: Path, gold: ExhaustiveGold, table: str, view: View, limit: int | None, over: Over
+    shared_data: SharedData, gold: ExhaustiveGold, table: str, view: View, limit: int | None, over: Over
 ):
     printed = json.loads((shared_data / "paper_tables.json").read_text(encoding="utf-8"))[table]["REVIEWS"]
     rows = rows_of(gold, shared_data, view, limit)
@@ -51,7 +52,9 @@ def test_the_papers_tables(
     assert chosen["R+LLM"].sources == 29
 
 
-def test_the_papers_mean_of_both_under_pool_limits_leaves_ten_sources_out(shared_data: Path, gold: ExhaustiveGold):
+def test_the_papers_mean_of_both_under_pool_limits_leaves_ten_sources_out(
+    shared_data: SharedData, gold: ExhaustiveGold
+):
     """A mean over all sources with gold is lower: where both find nothing in common, recall is 0."""
     rows = rows_of(gold, shared_data, View.POOL, 3)
     ours, paper = rows["both", Over.GOLD], rows["both", Over.SHARED]
