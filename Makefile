@@ -31,7 +31,7 @@ PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
 # are written for a newer Python do not compile: what is broken shows when it is imported.
 COMPILE := -m compileall -qq -j 0 -x '/tests?/|/torch/testing/|/transformers/models/(?!auto|bert/|mpnet/)'
 
-.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm data bench check lock chromium
+.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm data bench at-rest chaos check lock chromium
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -111,6 +111,12 @@ data: setup  ## fetch the paper's released data into DATA and check them (for th
 
 bench: setup  ## speed and scale as ratios to named baselines (DATA=folder, BENCH=one of them)
 	@$(BIN)/python -m benchmarks $(DATA) $(if $(BENCH),--only $(BENCH))
+
+at-rest: setup  ## what an idle installation costs: CPU, database, runs (17 minutes)
+	@$(BIN)/python -m benchmarks.at_rest
+
+chaos: setup  ## servers stopped and killed 30 times at random moments: every run goes on (half an hour)
+	@ABCDLINK_CYCLES=30 $(BIN)/python -m pytest -s tests/integration/test_cycles.py
 
 check: setup  ## ruff, mypy and the check of the documentation
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest -q tests/unit/test_docs.py

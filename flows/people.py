@@ -1,4 +1,4 @@
-"""While a run waits for people: who did how much, reminders, and whether answers of earlier batches were changed."""
+"""While a run waits for people: who has done how much, reminders, and changed answers of earlier batches."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Loggers = Logger | LoggerAdapter[Logger]
 
 CHECKED = "checked.json"
 BETWEEN_CHECKS = timedelta(hours=1)
-"""A check reads a whole batch from Label Studio."""
+"""Hours, since a check reads a whole batch from Label Studio."""
 
 
-def show_attendance(run: str, slug: str, rows: Sequence[Attendance], told: str) -> None:
-    """Show who did how much of a project."""
-    table(key(run, slug, "annotators"), [row_of(one) for one in rows], f"Run {run}, {slug}: {told}")
+def show_attendance(run: str, slug: str, rows: Sequence[Attendance], summary: str) -> None:
+    """Show who has done how much of a project."""
+    table(key(run, slug, "annotators"), [row_of(one) for one in rows], f"Run {run}, {slug}: {summary}")
 
 
 def row_of(one: Attendance) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def row_of(one: Attendance) -> dict[str, Any]:
     }
 
 
-def look_after(store: Store, waiting: Waiting, told: str, logger: Loggers) -> None:
+def look_after(store: Store, waiting: Waiting, summary: str, logger: Loggers) -> None:
     """Show the annotators of the batch that a run waits for on its page, and remind where that is due.
 
     It goes by what was found just before. Other projects have no schedule, and nobody is expected there.
@@ -57,8 +57,8 @@ def look_after(store: Store, waiting: Waiting, told: str, logger: Loggers) -> No
     if snapshot is None or not store.exists(project_file(slug, SCHEDULE)):
         return
     rows = attendance(store, pushed, snapshot, now)
-    shown = [row_of(one) for one in rows] or [{"account": "nobody has begun"}]
-    show_rows(store, waiting.flow_run, slug, "annotators", shown, f"Run {store.key}, {slug}: {told}")
+    shown = [row_of(one) for one in rows] or [{"account": "nobody has started"}]
+    show_rows(store, waiting.flow_run, slug, "annotators", shown, f"Run {store.key}, {slug}: {summary}")
     text = reminder_due(store, pushed, snapshot, rows, now)
     if text:
         block = schedule_of(store, slug).block
@@ -67,7 +67,7 @@ def look_after(store: Store, waiting: Waiting, told: str, logger: Loggers) -> No
 
 
 def check_earlier(store: Store, logger: Loggers) -> None:
-    """Compare batches that were pulled with Label Studio, each once an hour, and say what has changed."""
+    """Compare pulled batches with Label Studio, each once an hour, and say what has changed."""
     now = datetime.now(UTC)
     for batch in batches_pushed(store):
         name = batch_file(batch, CHECKED)

@@ -93,7 +93,7 @@ def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> State[None]:
 
 
 def look_at_all(
-    client: SyncPrefectClient, stale: timedelta, choice: Choice | None = None, told: dict[str, str] | None = None
+    client: SyncPrefectClient, stale: timedelta, choice: Choice | None = None, shown: dict[str, str] | None = None
 ) -> Round:
     """Look at every suspended, running or crashed run; a fault of one run never keeps another waiting.
 
@@ -101,9 +101,9 @@ def look_at_all(
         client: of the Prefect server.
         stale: a run that gave no sign of life for so long is dead.
         choice: which suspended runs are worth a look; default: all.
-        told: faults that were shown on the runs' pages before, so that each is shown once.
+        shown: faults that were shown on the runs' pages before, so that each is shown once.
     """
-    choice, told = choice or Every(), {} if told is None else told
+    choice, shown = choice or Every(), {} if shown is None else shown
     found = Round()
     for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed"], LONG_FLOWS, client):
         state = flow_run.state_name or ""
@@ -116,11 +116,11 @@ def look_at_all(
         except Exception as error:  # noqa: BLE001 - whatever is wrong with one run
             fault = str(error) or type(error).__name__
             found.faults[flow_run.name] = fault
-            if told.get(str(flow_run.id)) != fault:
+            if shown.get(str(flow_run.id)) != fault:
                 flow_run_logger(flow_run).error("This run could not be looked after: %s", fault)
-            told[str(flow_run.id)] = fault
+            shown[str(flow_run.id)] = fault
         else:
-            told.pop(str(flow_run.id), None)
+            shown.pop(str(flow_run.id), None)
             found.done += [did] if did else []
     return found
 
@@ -164,10 +164,10 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     for line in not_said_yet(store, waiting.slug, anomalies_in(snapshot, str)):
         logger.warning("Run %s, %s: %s.", run, waiting.slug, line)
     progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)
-    told = f"{progress.done} of {progress.tasks} tasks done"
+    summary = f"{progress.done} of {progress.tasks} tasks done"
     percent = 100.0 * progress.done / max(progress.tasks, 1)
-    show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {told}")
-    look_after(store, waiting, told, logger)
+    show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {summary}")
+    look_after(store, waiting, summary, logger)
     check_earlier(store, logger)
     choice.looked(f"{run} {waiting.slug}")
     return progress.complete
@@ -180,11 +180,11 @@ def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> b
     store = open_run(run)
     state = look_at_batch(store, corpus)
     over = state.answered + state.open
-    told = f"Run {run}, LLM batch on the {corpus} pairs: {batch_in_words(state)}"
+    summary = f"Run {run}, LLM batch on the {corpus} pairs: {batch_in_words(state)}"
     percent = 100.0 * over / max(over + state.waiting, 1)
     bar = ProgressArtifact(
-        key=key(run, "llm", corpus, "progress"), progress=percent, description=told, flow_run_id=flow_run.id
+        key=key(run, "llm", corpus, "progress"), progress=percent, description=summary, flow_run_id=flow_run.id
     )
-    show_standing(store, f"llm-{corpus}", bar, told)
+    show_standing(store, f"llm-{corpus}", bar, summary)
     choice.looked(f"{run} {corpus}")
     return state.done

@@ -1,4 +1,4 @@
-"""Look at flow runs from the command line."""
+"""Flow runs, for the command line."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Watcher:
 
     def __init__(self, home: Path) -> None:
         self.home, self.choice = home, WorthALook()
-        self.told: dict[str, str] = {}
+        self.shown: dict[str, str] = {}
 
     def run(self) -> None:
         """Look for ever; a Prefect server that is away is waited for."""
@@ -101,7 +101,7 @@ class Watcher:
 
     def look(self, client: SyncPrefectClient) -> None:
         """Look once."""
-        found = look_at_all(client, STALE, self.choice, self.told)
+        found = look_at_all(client, STALE, self.choice, self.shown)
         for line in found.done:
             logger.info(line)
         Heartbeat(looked=datetime.now(UTC), waiting=found.waiting, faults=found.faults).write(self.home)

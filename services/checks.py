@@ -1,4 +1,4 @@
-"""``doctor``: looks at everything that the work needs and says what to do about what is not right."""
+"""``doctor``: checks everything that the work needs and says how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from services.supervision import ACTIVE, Supervisor
 SETUP = "run `make setup` in the project's folder"
 GIGABYTE = 1024**3
 DISK_FAIL, DISK_WARN = 0.5, 3.0
-"""GB free in the home folder: below the first nothing works for long, below the second a large run may not fit."""
+"""GB free in the home folder. Below the first nothing works for long; below the second a large run may not fit."""
 MEMORY_WARN = 2.0
 """GB available: Label Studio takes up to 0.7, Prefect 0.3, the embedded LLM 0.4, a sentence encoder 0.5."""
 PYTHONS = ((3, 11), (3, 12))
@@ -36,7 +36,7 @@ SPACY_MODELS = ("en_core_web_md", "en_core_web_sm")
 
 
 def doctor(settings: Settings | None = None) -> list[Check]:
-    """Return one check a thing that the work needs; what fails or warns comes with its mend."""
+    """Return the checks; each that warns or fails says what to do."""
     settings = with_secrets(settings or get_settings())
     looks: list[Callable[[], list[Check]]] = [
         _versions,
@@ -97,11 +97,11 @@ def _port(program: Program, runs: bool) -> Check:
     port = program.port or 0
     name = f"port {port}"
     if runs:
-        return _ok(name, f"held by our {program.name}")
+        return _ok(name, f"used by our {program.name}")
     if is_free(port):
         return _ok(name, f"free for {program.name}")
     move = program.port_setting.format(port="...")
-    return _fail(name, f"held by {holder(port)}, but {program.name} needs it", f"end that program, or set {move}")
+    return _fail(name, f"used by {holder(port)}, but {program.name} needs it", f"stop that program, or set {move}")
 
 
 def _secrets(settings: Settings) -> list[Check]:
@@ -123,7 +123,7 @@ def _watcher(settings: Settings) -> list[Check]:
     heartbeat = read_heartbeat(supervisor.home)
     if heartbeat is None or heartbeat.age > SILENT_SECONDS:
         what = heartbeat.problem if heartbeat else "it has never looked after waiting runs"
-        return [_fail("watcher", what, f"look into {supervisor.log(WATCHER)}, then `abcdlink down` and `abcdlink up`")]
+        return [_fail("watcher", what, f"see {supervisor.log(WATCHER)}, then `abcdlink down` and `abcdlink up`")]
     if heartbeat.problem:
         return [_warn("watcher", heartbeat.problem, "fix what is wrong with this run; the others go on")]
     return [_ok("watcher", f"looked {heartbeat.age:.0f} s ago")]
@@ -138,7 +138,7 @@ def _label_studio(settings: Settings) -> list[Check]:
     if user:
         return [_ok(name, f"belongs to {user} at {url}")]
     if problem == "does not answer" and local:
-        return [_warn(name, f"not tried: {url} does not answer", "run `abcdlink up`")]
+        return [_warn(name, f"not checked: {url} does not answer", "run `abcdlink up`")]
     mend = "set ABCDLINK_LABEL_STUDIO_URL and ABCDLINK_LABEL_STUDIO_TOKEN (account settings of Label Studio)"
     return [_fail(name, f"{url}: {problem}", mend)]
 
@@ -152,7 +152,7 @@ def _llm(settings: Settings) -> list[Check]:
         return [_warn("llm", f"the embedded {settings.llm_model}: its link decisions are at chance", mend)]
     where = settings.llm_base_url
     if problem:
-        mend = "start that server, or mend ABCDLINK_LLM_BASE_URL (it ends in /v1) and ABCDLINK_LLM_API_KEY"
+        mend = "start that server, or correct ABCDLINK_LLM_BASE_URL (it ends in /v1) and ABCDLINK_LLM_API_KEY"
         return [_fail("llm", f"{where} {problem}", mend)]
     if settings.llm_model not in models:
         mend = f"set ABCDLINK_LLM_MODEL to one of: {', '.join(models[:8])}"
@@ -168,7 +168,7 @@ def _models(settings: Settings) -> list[Check]:
         else _fail("sentence encoder", "all-MiniLM-L6-v2 is not installed", SETUP)
     ]
     found = [model for model in SPACY_MODELS if importlib.util.find_spec(model)]
-    mend = "for finer sentence ends: `.venv/bin/python -m spacy download en_core_web_sm`"
+    mend = "for better sentence boundaries: `.venv/bin/python -m spacy download en_core_web_sm`"
     checks.append(_ok("spacy model", found[0]) if found else _warn("spacy model", "none: rules find sentences", mend))
     if not settings.llm_base_url:
         try:
@@ -183,12 +183,12 @@ def _room(settings: Settings) -> list[Check]:
     there = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(there).free / GIGABYTE
     what = f"{free:.1f} GB free at {there}"
-    mend = "free some, or set ABCDLINK_HOME to a folder with more room"
+    mend = "free some space, or set ABCDLINK_HOME to a folder on a larger disk"
     disk = _ok("disk", what)
     if free < DISK_WARN:
         disk = _fail("disk", what, mend) if free < DISK_FAIL else _warn("disk", what, mend)
     available = psutil.virtual_memory().available / GIGABYTE
     what = f"{available:.1f} GB available"
     enough = available >= MEMORY_WARN
-    memory = _ok("memory", what) if enough else _warn("memory", what, "end programs that are not needed")
+    memory = _ok("memory", what) if enough else _warn("memory", what, "close programs that you do not need")
     return [disk, memory]

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def start_servers() -> Stack:
-    """Start what is not running yet, with progress bars, and read the settings that this made anew."""
+    """Start what is not running yet, with progress bars, and read the settings that this generated."""
     from abcdlink.progress import terminal
     from services import up as start
 
@@ -31,7 +31,7 @@ def start_servers() -> Stack:
 
 
 def up(json: JsonOption = False) -> None:
-    """Start Label Studio, the Prefect server and its worker, and the embedded LLM where no other is set.
+    """Start Label Studio, the Prefect server with its worker and watcher, and the embedded LLM unless another is set.
 
     Example: `abcdlink up`
     """
@@ -39,7 +39,7 @@ def up(json: JsonOption = False) -> None:
 
 
 def down(json: JsonOption = False) -> None:
-    """Stop what `abcdlink up` started. Runs, annotations and secrets stay.
+    """Stop what `abcdlink up` started. Runs, annotations and secrets are kept.
 
     Example: `abcdlink down`
     """
@@ -49,7 +49,7 @@ def down(json: JsonOption = False) -> None:
 
 
 def status(json: JsonOption = False) -> None:
-    """Show which servers are running and where; exits with 1 when one is not.
+    """Show which servers are running, and where; exits with 1 if one is not.
 
     Example: `abcdlink status`
     """
@@ -74,7 +74,7 @@ def show(stack: Stack, json: bool) -> None:
 
 
 def doctor(json: JsonOption = False) -> None:
-    """Check ports, versions, tokens, models and disk, and say what to do; exits with 1 when a check fails.
+    """Check ports, versions, tokens, models and disk, and say how to fix problems; exits with 1 when a check fails.
 
     Example: `abcdlink doctor`
     """

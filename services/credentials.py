@@ -95,7 +95,7 @@ def read_credentials(path: Path) -> Credentials:
     """Read the file that ``ensure_credentials`` wrote.
 
     Raises:
-        InputError: names the variable that is not there.
+        InputError: names the variable that is missing.
     """
     found = _values(path)
     missing = [variable for variable in FIELDS.values() if not found.get(variable)]

@@ -72,7 +72,7 @@ def schedule_drops(settings: Settings) -> None:
 
 
 class Deployment:
-    """One `prefect deploy` in the background: every flow, parameter form and schedule of a Prefect file.
+    """One `prefect deploy` in the background, for every flow, form and schedule of a Prefect file.
 
     Entry points in the file are relative to the project's folder. Applying it again changes nothing.
 
@@ -86,8 +86,8 @@ class Deployment:
 
     def __init__(self, settings: Settings, prefect_file: Path = PREFECT_FILE) -> None:
         if not prefect_file.is_file():
-            msg = f"{prefect_file} is not there"
-            raise InputError(msg, "restore it from the repository: it names the flows to deploy")
+            msg = f"there is no file {prefect_file}"
+            raise InputError(msg, "restore it from the repository; it names the flows to deploy")
         ensure_work_pool(settings)
         self.settings, self.prefect_file = settings, prefect_file
         self._drops_scheduled = False
@@ -105,10 +105,10 @@ class Deployment:
             )
 
     def is_done(self) -> bool:
-        """Tell whether all is deployed; ``ServiceError`` with the end of what Prefect said when it is refused."""
+        """Tell whether everything is deployed; ``ServiceError`` with the end of the log if Prefect refused it."""
         if self._process.poll():
-            msg = f"Prefect did not take the deployments of {self.prefect_file}; the end of {self.log}:\n"
-            raise ServiceError(msg + end_of(self.log), "mend what it names, then run `abcdlink up` again")
+            msg = f"Prefect did not accept the deployments of {self.prefect_file}; the end of {self.log}:\n"
+            raise ServiceError(msg + end_of(self.log), "fix what it names, then run `abcdlink up` again")
         if self._process.returncode is None:
             return False
         if self.settings.drops_source and not self._drops_scheduled:
@@ -117,21 +117,21 @@ class Deployment:
         return True
 
     def wait(self) -> None:
-        """Wait until all is deployed.
+        """Wait until everything is deployed.
 
         Raises:
-            ServiceError: when Prefect refuses it or needs too long.
+            ServiceError: when Prefect refuses it or takes too long.
         """
         try:
             self._process.wait(DEPLOY_SECONDS)
         except subprocess.TimeoutExpired:
             self.stop()
-            msg = f"`prefect deploy` did not end within {DEPLOY_SECONDS:.0f} s"
-            raise ServiceError(msg, f"look into {self.log}") from None
+            msg = f"`prefect deploy` did not finish within {DEPLOY_SECONDS:.0f} s"
+            raise ServiceError(msg, f"see {self.log}") from None
         self.is_done()
 
     def stop(self) -> None:
-        """End it if it still works."""
+        """Kill it if it is still running."""
         self._process.kill()
         self._process.wait()
 

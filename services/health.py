@@ -1,4 +1,4 @@
-"""How a service shows that it does its work: small HTTP requests."""
+"""Whether a service is at work, by small HTTP requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from services.ports import LOOPBACK, is_local
 from services.prefect_api import PrefectApi
 
 TIMEOUT = 3.0
-"""Seconds that a healthy service may take to say so."""
+"""Seconds within which a healthy service answers."""
 
 
 def answers(url: str, _started: float = 0.0) -> bool:
@@ -25,7 +25,7 @@ def answers(url: str, _started: float = 0.0) -> bool:
 
 
 def _ask(method: str, url: str, **details: Any) -> httpx.Response:  # noqa: ANN401 - httpx's own keywords
-    # A proxy of the environment has no business between programs of one machine.
+    # Programs of one machine need no proxy between them.
     return httpx.request(method, url, timeout=TIMEOUT, trust_env=not is_local(url), **details)
 
 
@@ -49,7 +49,7 @@ def worker_is_online(api: PrefectApi, pool: str, name: str, started: float) -> b
 
 
 def llm_models(settings: Settings) -> tuple[list[str], str]:
-    """Ask the LLM's endpoint which models it has; return their names and, when it does not say, the problem."""
+    """Ask the LLM's endpoint for its models; return their names and, if it does not answer, the problem."""
     base = settings.llm_base_url or f"http://{LOOPBACK}:{settings.llm_port}/v1"
     key = {"Authorization": f"Bearer {settings.llm_api_key.get_secret_value()}"}
     try:
@@ -65,9 +65,10 @@ def llm_models(settings: Settings) -> tuple[list[str], str]:
 
 
 def label_studio_user(settings: Settings) -> tuple[str, str]:
-    """Ask Label Studio whose token it is; return the user's e-mail address or the problem.
+    """Ask Label Studio whose token this is; return the user's email address, or the problem.
 
-    A legacy token is sent as it is; a personal access token (a JWT, with two dots) buys a short-lived one first.
+    A legacy token is sent as is; a personal access token (a JWT, with two dots) is first
+    exchanged for a short-lived one.
     """
     base, token = settings.label_studio_url.rstrip("/"), settings.label_studio_token.get_secret_value()
     try:

@@ -1,4 +1,4 @@
-"""Ports of this machine: who holds one, and which is free."""
+"""Ports of this machine: who uses one, and which is free."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def free_port() -> int:
 
 
 def next_free(port: int, spoken_for: Collection[int] = ()) -> int:
-    """Return the first free port above ``port`` (below it for the last ports) that nobody is about to take."""
+    """Return the first free port above ``port`` (below it for the last ports) that is not spoken for."""
     candidates: list[int] = [*range(port + 1, min(port + 200, 65536)), *range(port - 1, max(port - 200, 1024), -1)]
     return next(candidate for candidate in candidates if candidate not in spoken_for and is_free(candidate))
 
@@ -56,7 +56,7 @@ def holder(port: int) -> str:
 
 
 def program_of(pid: int) -> str:
-    """Return the name of a program as a person knows it: of a Python program, what Python runs."""
+    """Return the name of a program as people know it; for a Python program, what Python runs."""
     try:
         process = psutil.Process(pid)
         name, command = process.name(), process.cmdline()

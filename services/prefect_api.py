@@ -31,7 +31,7 @@ class PrefectApi:
             base_url=f"http://{LOOPBACK}:{port}/api",
             auth=(user, password) if auth else None,
             timeout=TIMEOUT,
-            trust_env=False,  # a proxy of the environment has no business between programs of one machine
+            trust_env=False,  # programs of one machine need no proxy between them
         )
         self._name = str(uuid4())
         self._token: dict[str, str] = {}

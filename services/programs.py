@@ -25,13 +25,13 @@ WORK_POOL = "abcdlink"
 LABEL_STUDIO_ENVIRONMENT = PROJECT_ROOT / ".venv-label-studio"
 LABEL_STUDIO_COMMAND = LABEL_STUDIO_ENVIRONMENT / "bin" / "label-studio"
 LABEL_STUDIO_TEMPLATE = LABEL_STUDIO_ENVIRONMENT / "template" / "label_studio.sqlite3"
-"""Label Studio's tables without any row of ours; ``make setup`` makes it, which saves half a minute at first start."""
+"""Label Studio's empty tables, made by ``make setup``; they save half a minute at the first start."""
 
 MARK = "ABCDLINK_STARTED_BY"
 """Environment variable of every program started by ``up``: the home folder it belongs to."""
 
 ELSEWHERE = {"PREFECT_PROFILE", "PREFECT_API_KEY"}
-"""Variables that would send our programs to another Prefect server than their own."""
+"""Variables that would point our programs to another Prefect server."""
 
 
 DAY = 24 * 60 * 60
@@ -53,8 +53,8 @@ class Program:
 
     Attributes:
         port: the port it listens on, ``None`` for the worker.
-        port_setting: the assignment that moves it to another port, with ``{port}`` for the number.
-        is_ready: tells, given when the process started (seconds since 1970), whether it does its work.
+        port_setting: the setting that moves it to another port, with ``{port}`` for the number.
+        is_ready: tells whether the program is at work, given when its process started (seconds since 1970).
         after: name of the program that must be ready first.
     """
 
@@ -147,12 +147,12 @@ def prefect_server_environment(settings: Settings) -> dict[str, str]:
     }
 
 
-def process_environment(told: dict[str, str]) -> dict[str, str]:
-    """Return the whole environment of a process that is told these variables: ours, without what leads elsewhere."""
+def process_environment(variables: dict[str, str]) -> dict[str, str]:
+    """Return the whole environment of a process that gets these variables: ours, without what points elsewhere."""
     inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    # A proxy of the environment has no business between programs of one machine.
+    # Programs of one machine need no proxy between them.
     direct = ",".join(filter(None, (os.environ.get("NO_PROXY"), LOOPBACK, "localhost")))
-    return {**inherited, "NO_PROXY": direct, "no_proxy": direct, **told}
+    return {**inherited, "NO_PROXY": direct, "no_proxy": direct, **variables}
 
 
 def _text(value: object) -> str:
@@ -255,8 +255,8 @@ def _has_looked(home: Path, started: float) -> bool:
 
 
 def require_installed(programs: list[Program]) -> None:
-    """Raise ``ServiceError`` when a program is not on this machine."""
+    """Raise ``ServiceError`` when a program is not installed."""
     for program in programs:
         if not os.access(program.command[0], os.X_OK):
-            msg = f"{program.name} is not installed ({program.command[0]} is not there)"
+            msg = f"{program.name} is not installed (there is no {program.command[0]})"
             raise ServiceError(msg, "run `make setup` in the project's folder")

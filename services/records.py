@@ -1,4 +1,4 @@
-"""What the services tell about themselves: one record a service, one a check."""
+"""What ``up``, ``status`` and ``doctor`` report: a record for each service and each check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ServiceState(StrEnum):
-    """How a service is."""
+    """The state of a service."""
 
     READY = "ready"
     STARTING = "starting"
@@ -17,10 +17,10 @@ class ServiceState(StrEnum):
 
 
 class Service(BaseModel):
-    """One service as it is now.
+    """The present state of one service.
 
     Attributes:
-        url: where it is; empty for the worker, which has no address.
+        url: where it is; empty for the worker and the watcher, which have no address.
         managed: whether ``up`` starts it here; ``False`` for a server that the settings name elsewhere.
         detail: one line for a person: process id, age and memory, or what is wrong.
         log: path of its log; empty when it is not managed.
@@ -41,8 +41,8 @@ class Stack(BaseModel):
 
     Attributes:
         started: names of the services that this call of ``up`` started.
-        login: how a person logs in to Label Studio; names no password and no token.
-        notes: what the reader should know besides, a sentence each.
+        login: how to log in to the local servers; contains no password and no token.
+        notes: what else the reader should know, one sentence each.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -59,7 +59,7 @@ class Stack(BaseModel):
 
 
 class Result(StrEnum):
-    """How a check came out: ``WARN`` leaves the product usable."""
+    """The result of a check; after ``WARN`` everything can still be used."""
 
     OK = "ok"
     WARN = "warn"
@@ -67,7 +67,7 @@ class Result(StrEnum):
 
 
 class Check(BaseModel):
-    """One check of ``doctor``: what was found and, unless it is fine, what to do about it."""
+    """One check of ``doctor``: what was found and, unless it is fine, how to fix it."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""``up`` and ``down``: everything that the work needs on this machine, started side by side and waited for."""
+"""``up`` and ``down``: start everything that the work needs on this machine, in parallel, and stop it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ START_SECONDS = 300.0
 
 POLL_SECONDS = 0.3
 FLOWS = "flows"
-"""What the deployment of the flows is called beside the programs."""
+"""The name of the deployment in the list of programs."""
 
 
 def up(settings: Settings | None = None, progress: Progress = silent, prefect_file: Path = PREFECT_FILE) -> Stack:
@@ -61,22 +61,22 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
 
     Raises:
         InputError: when a setting, the file of secrets or the file of deployments cannot be used, or when
-            the services run already with other settings.
+            the services are running with other settings.
         ServiceError: when a port is taken, a program is not installed or does not become ready; what this
-            call started is stopped then.
+            call started is stopped again.
     """
     settings = settings or get_settings()
     require_installed(local_programs(settings))
     home = make_home(settings)
     (home / "locks").mkdir(exist_ok=True)
     with FileLock(home / "locks" / "services.lock"):
-        settings, told = _prepare(settings)
+        settings, variables = _prepare(settings)
         programs = local_programs(settings)
         supervisor = Supervisor(home)
-        wanted, notes = _wanted(supervisor, programs, told)
+        wanted, notes = _wanted(supervisor, programs, variables)
         require_free_ports(wanted)
         if fresh := not supervisor.is_running():
-            supervisor.launch(programs, told)
+            supervisor.launch(programs, variables)
 
         def deploy() -> Deployment:
             if fresh:
@@ -94,10 +94,10 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
 
 
 def down(settings: Settings | None = None) -> Stack:
-    """Stop everything that ``up`` started for this home; runs, annotations and secrets stay.
+    """Stop everything that ``up`` started for this home; runs, annotations and secrets are kept.
 
     Raises:
-        ServiceError: when the process manager does not end.
+        ServiceError: when the process manager does not stop.
     """
     settings = settings or get_settings()
     supervisor = Supervisor(settings.home.resolve())
@@ -135,42 +135,44 @@ def _copy_tables(database: Path) -> None:
     half.replace(database)
 
 
-def _wanted(supervisor: Supervisor, programs: list[Program], told: dict[str, str]) -> tuple[list[Program], list[str]]:
-    """Return the programs that do not run yet, and notes for the reader.
+def _wanted(
+    supervisor: Supervisor, programs: list[Program], variables: dict[str, str]
+) -> tuple[list[Program], list[str]]:
+    """Return the programs that are not running yet, and notes for the reader.
 
     Raises:
-        InputError: when those that run were started with other settings.
+        InputError: when the running ones were started with other settings.
     """
     if not supervisor.is_running():
         ended = supervisor.end_leftovers()
-        return programs, [f"ended what an earlier start had left behind: {', '.join(ended)}"] if ended else []
-    if changed := supervisor.differences(programs, told):
-        msg = f"the services run with other settings than these ({', '.join(changed)})"
-        raise InputError(msg, "take back the change, or run `abcdlink down` and then `abcdlink up`")
+        return programs, [f"stopped what an earlier start had left behind: {', '.join(ended)}"] if ended else []
+    if changed := supervisor.differences(programs, variables):
+        msg = f"the services are running with other settings than these ({', '.join(changed)})"
+        raise InputError(msg, "undo the change, or run `abcdlink down` and then `abcdlink up`")
     states = supervisor.states()
     wanted = [program for program in programs if states[program.name]["statename"] not in ACTIVE]
-    return wanted, [] if wanted else ["everything was running already"]
+    return wanted, [] if wanted else ["everything was already running"]
 
 
 def require_free_ports(programs: list[Program]) -> None:
-    """Raise one ``ServiceError`` that names every taken port, who holds it, and the setting that moves ours."""
+    """Raise one ``ServiceError`` that names every port in use, who uses it, and the setting that moves ours."""
     problems, mends = [], []
     spoken_for = {program.port for program in programs if program.port is not None}
     for program in programs:
         if program.port is not None and not is_free(program.port):
-            problems.append(f"port {program.port}, which {program.name} needs, is held by {holder(program.port)}")
+            problems.append(f"port {program.port}, which {program.name} needs, is used by {holder(program.port)}")
             other = next_free(program.port, spoken_for)
             spoken_for.add(other)
             mends.append(program.port_setting.format(port=other))
     if problems:
-        raise ServiceError("; ".join(problems), f"end that program, or set {' and '.join(mends)}")
+        raise ServiceError("; ".join(problems), f"stop that program, or set {' and '.join(mends)}")
 
 
 class _Start:
-    """One start: programs side by side, each begun as soon as what it needs is ready.
+    """One start: programs in parallel, each as soon as what it needs is ready.
 
     Args:
-        wanted: the programs to start; all others of the home run already.
+        wanted: the programs to start; all others of the home are running.
         deploy: begins the deployment; called when Prefect is ready and its worker is wanted.
     """
 
@@ -185,7 +187,7 @@ class _Start:
         self.shown: dict[str, Iterator[str]] = {}
 
     def run(self) -> None:
-        """Return when all is ready; ``ServiceError`` at the first thing that goes wrong."""
+        """Return when everything is ready; ``ServiceError`` at the first thing that goes wrong."""
         deadline = time.monotonic() + START_SECONDS
         while self.to_start or self.waiting or not self.deployed:
             self._begin()
@@ -196,7 +198,7 @@ class _Start:
             time.sleep(POLL_SECONDS)
 
     def undo(self) -> None:
-        """Stop what this start has begun, the last first."""
+        """Stop what this start has started, the last first."""
         if self.deployment:
             self.deployment.stop()
         if not self.supervisor.is_running():
@@ -244,4 +246,4 @@ class _Start:
     def _failure(self, name: str, problem: str) -> ServiceError:
         log = self.supervisor.log(name)
         said = f"; the end of {log}:\n{end_of(log)}" if log.exists() and log.stat().st_size else ""
-        return ServiceError(f"{name} {problem}{said}", "mend what it names, then run `abcdlink up` again")
+        return ServiceError(f"{name} {problem}{said}", "fix what it names, then run `abcdlink up` again")

@@ -1,4 +1,4 @@
-"""``status``: how each service of a home is now."""
+"""``status``: the present state of each service of a home."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINUTE, HOUR = 60, 3600
 
 
 def status(settings: Settings | None = None) -> Stack:
-    """Return how every service is that these settings name: those of this home, and servers elsewhere."""
+    """Return the state of every service that these settings name, of this home and elsewhere."""
     settings = with_secrets(settings or get_settings())
     supervisor = Supervisor(settings.home.resolve())
     infos = supervisor.states() if supervisor.is_running() else {}
@@ -70,8 +70,8 @@ def _watcher(program: Program, info: dict[str, Any] | None, supervisor: Supervis
         return service.model_copy(update={"state": ServiceState.FAILED, "detail": heartbeat.problem})
     if service.state is ServiceState.STARTING:
         return service
-    told = f"{service.detail}, looked {heartbeat.age:.0f} s ago, {heartbeat.waiting} runs wait"
-    return service.model_copy(update={"detail": "; ".join(filter(None, (told, heartbeat.problem)))})
+    detail = f"{service.detail}, looked {heartbeat.age:.0f} s ago, {heartbeat.waiting} runs wait"
+    return service.model_copy(update={"detail": "; ".join(filter(None, (detail, heartbeat.problem)))})
 
 
 def _judge(program: Program, info: dict[str, Any] | None) -> tuple[ServiceState, str]:
@@ -80,9 +80,9 @@ def _judge(program: Program, info: dict[str, Any] | None) -> tuple[ServiceState,
         ready = program.is_ready(float(info["start"]))
         return ServiceState.READY if ready else ServiceState.STARTING, _about(info)
     if statename in {"FATAL", "BACKOFF", "EXITED", "UNKNOWN"}:
-        return ServiceState.FAILED, f"ended by itself: {info['description'] if info else ''}"
+        return ServiceState.FAILED, f"stopped by itself: {info['description'] if info else ''}"
     if program.port is not None and not is_free(program.port):
-        return ServiceState.STOPPED, f"its port {program.port} is held by {holder(program.port)}"
+        return ServiceState.STOPPED, f"its port {program.port} is used by {holder(program.port)}"
     return ServiceState.STOPPED, ""
 
 

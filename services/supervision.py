@@ -1,4 +1,4 @@
-"""The process manager: one supervisord a home, asked over a socket that only its owner can open."""
+"""The process manager: one supervisord per home, controlled over a socket that only its owner can open."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from services.programs import MARK, Program, process_environment
 
 TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
 SOCKET_LIMIT = 90
-"""Characters of a socket's path: the kernel takes 107, and supervisor adds its process id for a moment."""
+"""Most characters of a socket's path: the kernel takes 107, and supervisor briefly adds its process id."""
 
 UNWRITABLE = ("%", " #", " ;", "\n")
-"""Signs that mean something in supervisor's configuration; `%` is read twice in some values and once in others."""
+"""Characters with a meaning in supervisor's configuration; `%` is expanded twice in some values, once in others."""
 
 LAUNCH_SECONDS = 30.0
 STOP_SECONDS = 60.0
-"""Longest wait for all programs to end: each has 20 s before it is killed."""
+"""Longest wait for all programs to stop: each has 20 s before it is killed."""
 
 ACTIVE = {"STARTING", "RUNNING"}
-"""Supervisor's names of the states in which a program works or is about to."""
+"""Supervisor's names of the states in which a program runs or is about to."""
 
 UNREACHABLE = (OSError, xmlrpc.client.ProtocolError, http.client.HTTPException)
 
@@ -49,7 +49,7 @@ class Supervisor:
     """
 
     def __init__(self, home: Path) -> None:
-        # Here, since it takes 0.1 s that only those who ask for services should pay.
+        # Imported here: it takes 0.1 s, which only those who ask for services should pay.
         from supervisor.xmlrpc import SupervisorTransport
 
         self.home = home
@@ -64,7 +64,7 @@ class Supervisor:
         return self.logs / f"{name}.log"
 
     def is_running(self) -> bool:
-        """Tell whether the process manager answers; files left by one that was killed do not count."""
+        """Tell whether the process manager answers; leftover files of a killed one do not count."""
         try:
             return bool(self._rpc.getState()["statename"] == "RUNNING")
         except UNREACHABLE:
@@ -89,14 +89,14 @@ class Supervisor:
             if started.returncode or time.monotonic() > deadline:
                 # Supervisor may show the environment, with its secrets, as a Python dictionary.
                 said = (started.stdout + started.stderr).partition("{")[0].strip()
-                msg = f"the process manager did not start ({said or 'it says nothing'})"
-                raise ServiceError(msg, f"look into {self.logs / 'supervisord.log'}")
+                msg = f"the process manager did not start ({said or 'no output'})"
+                raise ServiceError(msg, f"see {self.logs / 'supervisord.log'}")
             time.sleep(0.05)
 
     def render(self, programs: list[Program], environment: dict[str, str]) -> str:
         """Return the configuration file's text for these programs."""
         values = {
-            "told": {name: hashlib.sha256(value.encode()).hexdigest()[:12] for name, value in environment.items()},
+            "variables": {name: hashlib.sha256(value.encode()).hexdigest()[:12] for name, value in environment.items()},
             "home": _written(self.home),
             "logs": _written(self.logs),
             "socket": _written(self.socket),
@@ -115,13 +115,13 @@ class Supervisor:
         return template.from_string(text).render(values) + "\n"
 
     def differences(self, programs: list[Program], environment: dict[str, str]) -> list[str]:
-        """Name what differs between these settings and those that the running programs were started with."""
+        """Name the variables in which these settings differ from those of the running programs."""
         then, now = self.config.read_text(encoding="utf-8"), self.render(programs, environment)
         changed = {line.split()[1] for line in set(then.splitlines()) ^ set(now.splitlines()) if line[:2] == ";="}
         return sorted(changed) or (["the programs"] if then != now else [])
 
     def states(self) -> dict[str, dict[str, Any]]:
-        """Return supervisor's account of each program: ``statename``, ``pid``, ``start`` and so on.
+        """Return what supervisor says of each program: ``statename``, ``pid``, ``start`` and so on.
 
         Raises:
             ServiceError: when the process manager has ended.
@@ -130,12 +130,10 @@ class Supervisor:
             return {info["name"]: info for info in self._rpc.getAllProcessInfo()}
         except UNREACHABLE as error:
             msg = f"the process manager has ended ({error})"
-            raise ServiceError(
-                msg, f"look into {self.logs / 'supervisord.log'}, then run `abcdlink up` again"
-            ) from None
+            raise ServiceError(msg, f"see {self.logs / 'supervisord.log'}, then run `abcdlink up` again") from None
 
     def start(self, name: str) -> int:
-        """Start a program, do not wait for it, and return its process id."""
+        """Start a program without waiting for it; returns its process id."""
         self._rpc.startProcess(name, False)  # noqa: FBT003 - XML-RPC has no keywords
         return int(self._rpc.getProcessInfo(name)["pid"])
 
@@ -158,14 +156,12 @@ class Supervisor:
             except psutil.NoSuchProcess:
                 pass
             except psutil.TimeoutExpired:
-                msg = f"the process manager (process {pid}) does not end"
-                raise ServiceError(
-                    msg, f"look into {self.logs / 'supervisord.log'}, or end it with `kill {pid}`"
-                ) from None
+                msg = f"the process manager (process {pid}) does not stop"
+                raise ServiceError(msg, f"see {self.logs / 'supervisord.log'}, or stop it with `kill {pid}`") from None
         self.end_leftovers()
 
     def end_leftovers(self) -> list[str]:
-        """End programs of this home that no process manager watches any more; return their names."""
+        """Stop programs of this home that have lost their process manager; returns their names."""
         mine = []
         for process in psutil.process_iter():
             try:
@@ -194,10 +190,10 @@ def _socket_path(home: Path) -> Path:
 
 
 def _written(value: object) -> str:
-    """Return a value as it stands in the configuration, in which some signs cannot be written at all."""
+    """Return a value as written in the configuration, in which some characters cannot be used."""
     text = str(value)
     found = [sign for sign in UNWRITABLE if sign in text]
     if found:
-        msg = f"{text!r} cannot be told to the process manager, which reads {found[0]!r} as something else"
+        msg = f"{text!r} cannot be written in the process manager's configuration, where {found[0]!r} has a meaning"
         raise InputError(msg, "give the folder another name")
     return text

@@ -1,4 +1,4 @@
-"""Sending a text by a notification block of Prefect, such as a Slack webhook that the coordinator made in the UI."""
+"""Sends a text by a notification block of Prefect, such as a Slack webhook that the coordinator set up in the UI."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def notify_by(name: str, subject: str, body: str) -> None:
         body: the text.
 
     Raises:
-        InputError: when Prefect has no such block, or it sends no notifications.
+        InputError: when Prefect has no such block, or the block sends no notifications.
         ServiceError: when it could not be sent.
     """
     from prefect.blocks.abstract import NotificationBlock
     from prefect.blocks.core import Block
 
-    mend = "make one on the page Blocks of the Prefect UI, and name it by its type and name"
+    mend = "create one on the page Blocks of the Prefect UI, and give its type and name, as in slack-webhook/annotators"
     try:
         block = Block.load(name)
     except ValueError:

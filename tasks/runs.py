@@ -1,4 +1,4 @@
-"""Flow runs as Prefect knows them: which are suspended, which died, resuming and rescheduling them."""
+"""Flow runs as Prefect knows them: find those that wait or died, resume and restart them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import get_settings
 
 MOST_STARTS = 5
-"""A run whose process died is started again until it has been started so often."""
+"""A run whose process died is restarted until it has been started this often."""
 
 PAGE = 200
 
@@ -76,12 +76,12 @@ def resume(flow_run: UUID | str, form: dict[str, Any] | None = None) -> bool:
             # The answer is 200 also when the run was not paused: the body tells.
             return client.resume_flow_run(UUID(str(flow_run)), run_input=form).status == SetStateStatus.ACCEPT
         except ObjectNotFound:
-            msg = f"Prefect knows no flow run {flow_run}"
-            raise InputError(msg, "look at `abcdlink status` which server is used") from None
+            msg = f"Prefect has no flow run {flow_run}"
+            raise InputError(msg, "check with `abcdlink status` which server this is") from None
 
 
 def add_tag(flow_run: UUID | str, tag: str) -> None:
-    """Give a run a tag; one that it has already changes nothing."""
+    """Give a run a tag, unless it has it."""
     with get_client(sync_client=True) as client:
         tags = client.read_flow_run(UUID(str(flow_run))).tags
         if tag not in tags:
@@ -110,7 +110,7 @@ def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
 
 
 def is_dead(flow_run: FlowRun, stale_after: timedelta) -> bool:
-    """Tell whether a running flow run has given no sign of life for so long that its process must be gone."""
+    """Tell whether a flow run has given no sign of life for so long that its process must be gone."""
     began = flow_run.state.timestamp if flow_run.state else None
     if began is not None and datetime.now(UTC) - began <= stale_after:
         return False
@@ -167,7 +167,7 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
         )
     except ObjectNotFound:
         msg = f"Prefect has no deployment {deployment}"
-        raise ServiceError(msg, "apply the deployments: `abcdlink up` does") from None
+        raise ServiceError(msg, "run `abcdlink up`, which creates the deployments") from None
 
 
 def start_once(deployment: str, parameters: dict[str, Any], idempotency_key: str) -> FlowRun:

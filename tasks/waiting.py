@@ -1,4 +1,4 @@
-"""What a suspended run of a flow waits for, noted in the run's folder."""
+"""What a suspended flow run waits for, kept in the run's folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abcdlink.store import Store
 
 
 class WaitsFor(StrEnum):
-    """Whom a suspended run waits for."""
+    """Whom a suspended flow run waits for."""
 
     ANNOTATORS = "annotators"
     COORDINATOR = "coordinator"
@@ -26,11 +26,11 @@ class Waiting(Record):
 
 
 def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str) -> None:
-    """Note what the run of a flow is about to wait for; at its end, for nothing."""
+    """Note what a flow run is about to wait for; at its end, nothing."""
     waiting = Waiting(flow_run=flow_run, kind=kind, slug=slug)
     store.write_record(waiting_file(flow), waiting)
 
 
 def waiting_of(store: Store, flow: str) -> Waiting | None:
-    """Return what the run of a flow waits for, or did when it was last seen; ``None``: it never waited."""
+    """Return what the flow run waits for, or last waited for; ``None``: it never waited."""
     return store.find_record(waiting_file(flow), Waiting)

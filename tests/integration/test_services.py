@@ -106,7 +106,7 @@ def test_up_again_changes_nothing_and_says_so(settings, programs):
     again = up(settings)
 
     assert again.started == []
-    assert again.notes == ["everything was running already"]
+    assert again.notes == ["everything was already running"]
     assert Supervisor(settings.home.resolve()).states()["one"]["pid"] == before
 
 
@@ -147,7 +147,7 @@ def test_only_what_does_not_run_is_started_and_a_failure_leaves_the_rest(setting
     supervisor = Supervisor(settings.home.resolve())
     stays = supervisor.states()["stays"]["pid"]
     supervisor.stop("returns")
-    with socket.create_server(("127.0.0.1", programs[1].port or 0)), pytest.raises(ServiceError, match="is held by"):
+    with socket.create_server(("127.0.0.1", programs[1].port or 0)), pytest.raises(ServiceError, match="is used by"):
         up(settings)
 
     assert up(settings).started == ["returns"]
@@ -338,7 +338,7 @@ def test_a_refused_deployment_is_one_error_and_leaves_the_servers_as_they_were(m
     supervisor = Supervisor(machine.home.resolve())
     supervisor.stop("worker")
     (tmp_path / "prefect.yaml").write_text(PREFECT_FILE.format(folder="/nowhere"))
-    with pytest.raises(ServiceError, match=r"(?s)did not take the deployments of .*greeting\.py"):
+    with pytest.raises(ServiceError, match=r"(?s)did not accept the deployments of .*greeting\.py"):
         up(machine, prefect_file=tmp_path / "prefect.yaml")
     states_now = {name: info["statename"] for name, info in supervisor.states().items()}
     assert states_now.pop("worker") == "STOPPED"
