@@ -52,7 +52,7 @@ def claims(_data: Path) -> Iterator[Claim]:
 
 
 def _push(server: Any, client: Any, project: Any, tasks: dict[str, Any]) -> Claim:  # noqa: ANN401
-    from labelstudio_config.push import push_tasks
+    from labelstudio_config.projects import push_tasks
 
     sdk = _sdk(server)
     bodies = [{"data": {"task_key": key, **data}} for key, data in tasks.items()]
@@ -73,9 +73,8 @@ def _push(server: Any, client: Any, project: Any, tasks: dict[str, Any]) -> Clai
 
 def _pull(server: Any, client: Any, project: Any, tasks: dict[str, Any], pools: list[Pool]) -> Claim:  # noqa: ANN401
     from labelstudio_config.pages.linking import keep_result
-    from labelstudio_config.push import push_tasks
-    from labelstudio_config.run.observing import observe
-    from labelstudio_config.run.pushed import PushedProject
+    from labelstudio_config.projects import push_tasks
+    from labelstudio_config.run import PushedProject, look_at
 
     sdk, store = _sdk(server), open_run(RUN)
     at = push_tasks(client, project, {})
@@ -90,7 +89,7 @@ def _pull(server: Any, client: Any, project: Any, tasks: dict[str, Any], pools: 
         for _chunk in sdk.projects.exports.download_sync(at.project_id, export_type="JSON", download_all_tasks=True):
             pass
 
-    own, ours = _in_turn(export, lambda _: keep_result(store, 1, observe(store, client, pushed)))
+    own, ours = _in_turn(export, lambda _: keep_result(store, 1, look_at(store, client, pushed)))
     judged = len(store.read_records(batch_file(1, JUDGMENTS), Judgment))
     return Claim(
         what=f"pull of {len(tasks):,} tasks with 2 annotations",

@@ -17,7 +17,7 @@ from flows.starting import AutoFeedbackOption, BatchesOption, OverlapOption, sta
 
 if TYPE_CHECKING:
     from labelstudio_config.attendance import Attendance
-    from labelstudio_config.run.desk import Status
+    from labelstudio_config.batches import Status
 
 BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Number of the batch.")]
 MaybeBatchOption = Annotated[
@@ -80,10 +80,10 @@ def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = 
 
     Example: `abcdlink annotate status spring-news`
     """
-    from labelstudio_config.run import desk
+    from labelstudio_config import batches
 
     store = existing_run(run)
-    found = [desk.status(store, number) for number in _batches(store, batch)]
+    found = [batches.status(store, number) for number in _batches(store, batch)]
     if json:
         print_json({"run": run, "batches": [one.model_dump(mode="json") for one in found]})
         return
@@ -106,18 +106,18 @@ def pull(
     Example: `abcdlink annotate pull spring-news --batch 1 --partial`
     """
     from abcdlink.stages.annotate import details_so_far
-    from labelstudio_config.run import desk
+    from labelstudio_config import batches
 
     store = existing_run(run)
     if partial:
-        so_far = desk.pull_partial(store, batch)
+        so_far = batches.pull_partial(store, batch)
         if json:
             print_json(so_far.model_dump(mode="json"))
         else:
             print_agreement(so_far, f"Run {run}, batch {batch} so far")
             print_details(details_so_far(store, batch, partial=True), tables=False)
         return
-    again = desk.pull_again(store, batch)
+    again = batches.pull_again(store, batch)
     if json:
         print_json(again.model_dump(mode="json"))
         return
@@ -130,11 +130,11 @@ def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = F
     Example: `abcdlink annotate check spring-news`
     """
     from abcdlink.stages.annotate import pulled_of
-    from labelstudio_config.run import desk
+    from labelstudio_config import batches
 
     store = existing_run(run)
     numbers = [number for number in _batches(store, batch) if batch or pulled_of(store, number)]
-    found = {number: changed.changes if (changed := desk.check(store, number)) else () for number in numbers}
+    found = {number: changed.changes if (changed := batches.check(store, number)) else () for number in numbers}
     if json:
         print_json({"run": run, "changes": {str(number): list(changes) for number, changes in found.items()}})
         return
@@ -155,9 +155,9 @@ def reassign(
 
     Example: `abcdlink annotate reassign spring-news --batch 1 --from ada@example.org --to ben@example.org`
     """
-    from labelstudio_config.run import desk
+    from labelstudio_config import batches
 
-    _answer(desk.reassign(existing_run(run), batch, account, to), json)
+    _answer(batches.reassign(existing_run(run), batch, account, to), json)
 
 
 def requeue(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> None:
@@ -165,13 +165,13 @@ def requeue(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) 
 
     Example: `abcdlink annotate requeue spring-news --batch 1`
     """
-    from labelstudio_config.run import desk
+    from labelstudio_config import batches
 
-    _answer(desk.requeue(existing_run(run), batch) or ["no task of this batch is skipped"], json)
+    _answer(batches.requeue(existing_run(run), batch) or ["no task of this batch is skipped"], json)
 
 
 def _batches(store: Store, batch: int | None) -> list[int]:
-    from labelstudio_config.run.desk import batches_pushed
+    from labelstudio_config.batches import batches_pushed
 
     return batches_pushed(store) if batch is None else [batch]
 

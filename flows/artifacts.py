@@ -26,7 +26,7 @@ from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import Validation
-from labelstudio_config.run.pushed import PushedProject
+from labelstudio_config.run import PushedProject
 
 
 def key(*parts: object) -> str:

@@ -25,8 +25,7 @@ from abcdlink.layout import (
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from flows.watch import newest_run, page_of, reach_server
-from labelstudio_config.run.projects import label_studio
-from labelstudio_config.run.pushed import PUSHED, read_pushed
+from labelstudio_config.run import PUSHED, label_studio, read_pushed
 from labelstudio_config.simulate import MARK, simulate_batch
 from services.commands import start_servers
 from services.records import Stack

@@ -17,7 +17,7 @@ from abcdlink.store import Store, existing_run
 from flows.artifacts import key, table
 from flows.parameters import RunKey
 from flows.people import show_attendance
-from labelstudio_config.run.desk import check, pull_again, pull_partial, reassign, requeue, status
+from labelstudio_config.batches import check, pull_again, pull_partial, reassign, requeue, status
 
 
 class Action(StrEnum):

@@ -13,11 +13,9 @@ from abcdlink.stages.annotate import pulled_of
 from abcdlink.store import Store
 from flows.artifacts import key, table
 from flows.standing import show_rows
-from labelstudio_config.attendance import Attendance
-from labelstudio_config.run.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
-from labelstudio_config.run.desk import batches_pushed, check
-from labelstudio_config.run.observing import last_seen
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.attendance import SCHEDULE, Attendance, attendance, reminder_due, schedule_of, send_reminder
+from labelstudio_config.batches import batches_pushed, check
+from labelstudio_config.run import known_so_far, read_pushed
 from tasks.notifying import notify_by
 from tasks.waiting import Waiting
 
@@ -53,7 +51,7 @@ def look_after(store: Store, waiting: Waiting, summary: str, logger: Loggers) ->
     """
     slug = waiting.slug
     pushed, now = read_pushed(store, slug), datetime.now(UTC)
-    snapshot = last_seen(store, pushed)
+    snapshot = known_so_far(store, pushed)
     if snapshot is None or not store.exists(project_file(slug, SCHEDULE)):
         return
     rows = attendance(store, pushed, snapshot, now)

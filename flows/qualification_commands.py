@@ -111,10 +111,10 @@ def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
         return applicants_of(store), people_of(store)
     from abcdlink.layout import QUALIFICATION_SLUG
     from labelstudio_config.pages.qualification import applications_in
-    from labelstudio_config.run.projects import see
+    from labelstudio_config.run import look_now
 
     pools = gold_set_of(store).pools
-    _, snapshot = see(store, QUALIFICATION_SLUG)
+    _, snapshot = look_now(store, QUALIFICATION_SLUG)
     result = applications_in(snapshot, pools, people_of(store))
     keep_people(store, result.annotators)
     return score_applicants(pools, result.judgments, result.annotators), result.annotators

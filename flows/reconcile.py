@@ -25,10 +25,8 @@ from flows.asking import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
 from flows.standing import show_progress, show_standing
 from labelstudio_config.anomalies import anomalies_in
-from labelstudio_config.completeness import progress_in
-from labelstudio_config.run.observing import not_said_yet
-from labelstudio_config.run.projects import see
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import look_now, not_said_yet, read_pushed
+from labelstudio_config.snapshot import progress_in
 from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
 from tasks.waiting import Waiting, WaitsFor, waiting_of
 
@@ -160,7 +158,7 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     store, logger = open_run(run), flow_run_logger(flow_run)
     if not choice.is_due(f"{run} {waiting.slug}", read_pushed(store, waiting.slug).project_id):
         return False
-    pushed, snapshot = see(store, waiting.slug)
+    pushed, snapshot = look_now(store, waiting.slug)
     for line in not_said_yet(store, waiting.slug, anomalies_in(snapshot, str)):
         logger.warning("Run %s, %s: %s.", run, waiting.slug, line)
     progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)

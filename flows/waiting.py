@@ -13,7 +13,7 @@ from prefect.runtime import flow_run
 
 from abcdlink.store import Store
 from flows.artifacts import show_project
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import read_pushed
 from tasks.projects import look
 from tasks.waiting import WaitsFor, wait_for
 

@@ -19,7 +19,7 @@ from abcdlink.errors import AbcdlinkError
 from abcdlink.settings import get_settings
 from flows.reconcile import look_at_all
 from labelstudio_config.client import Client
-from labelstudio_config.run.projects import label_studio
+from labelstudio_config.run import label_studio
 from services.heartbeat import Heartbeat, read_heartbeat
 
 LOOK_SECONDS = 15.0

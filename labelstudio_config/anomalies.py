@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from datetime import datetime
 
-from labelstudio_config.kept import Fate, GoneTask, key_of, last_changed_by, user_of
+from labelstudio_config.history import Fate, GoneTask, key_of, last_changed_by, user_of
 from labelstudio_config.snapshot import SetAside, Snapshot
 
 Namer = Callable[[str], str]
@@ -37,7 +37,7 @@ def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
 def drafts_in(snapshot: Snapshot, name: Namer) -> list[str]:
     """Say who began tasks without submitting them; drafts of what was submitted are left out."""
     left: defaultdict[str, list[str]] = defaultdict(list)
-    for task in snapshot.kept.tasks:
+    for task in snapshot.history.tasks:
         submitted = {snapshot.account(user_of(annotation)) for annotation in task["annotations"]}
         for account in dict.fromkeys(str(draft.get("user")) for draft in task["drafts"]):
             if account not in submitted:
@@ -67,14 +67,14 @@ def _gone_projects(snapshot: Snapshot) -> list[str]:
         for number, tasks in _by_project(snapshot).items()
         if _is_gone(snapshot, number)
     ]
-    if not (snapshot.kept.there or said):
+    if not (snapshot.history.there or said):
         said.append("the project is not in Label Studio")
     return said
 
 
 def _gone_tasks(snapshot: Snapshot) -> list[str]:
-    known = {key_of(one.task) for one in snapshot.kept.gone}
-    never = [key for key in snapshot.vanished if key not in known and snapshot.kept.there]
+    known = {key_of(one.task) for one in snapshot.history.gone}
+    never = [key for key in snapshot.vanished if key not in known and snapshot.history.there]
     deleted = [
         (key_of(one.task), one)
         for number, tasks in _by_project(snapshot).items()
@@ -89,13 +89,13 @@ def _gone_tasks(snapshot: Snapshot) -> list[str]:
 
 def _by_project(snapshot: Snapshot) -> dict[int, list[GoneTask]]:
     found: defaultdict[int, list[GoneTask]] = defaultdict(list)
-    for one in snapshot.kept.gone:
+    for one in snapshot.history.gone:
         found[one.project].append(one)
     return found
 
 
 def _is_gone(snapshot: Snapshot, project: int) -> bool:
-    return project != snapshot.kept.project or not snapshot.kept.there
+    return project != snapshot.history.project or not snapshot.history.there
 
 
 def _their_answers(tasks: list[GoneTask]) -> str:
@@ -142,7 +142,7 @@ def _deleted_answers(snapshot: Snapshot, name: Namer) -> list[str]:
         f"the answer of {name(snapshot.account(user_of(one.annotation)))} to the task {one.key}, "
         f"given {_day(datetime.fromisoformat(one.annotation['updated_at']))}, was deleted (noted {_day(one.noted)}) "
         "and does not count"
-        for one in snapshot.kept.earlier
+        for one in snapshot.history.earlier
         if one.fate is Fate.DELETED
     ]
 
@@ -151,7 +151,7 @@ def _removed_accounts(snapshot: Snapshot, name: Namer) -> list[str]:
     answered = {user for _, user in snapshot.answers}
     return [
         f"the account of {name(snapshot.account(user))} was removed; the answers stay"
-        for user in snapshot.kept.removed
+        for user in snapshot.history.removed
         if user in answered
     ]
 

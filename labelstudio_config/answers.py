@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from abcdlink.judgments import Annotator
 from labelstudio_config.anomalies import Namer, anomalies_in, drafts_in
+from labelstudio_config.history import answer_in
 from labelstudio_config.snapshot import Answer, Snapshot
 
 SIMULATED_DOMAIN = "@simulated.invalid"
@@ -80,3 +83,37 @@ def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: s
             number = 1 + sum(one.annotator.startswith(f"{role}-") for one in known)
             known.append(Annotator(annotator=f"{role}-{number}", account=account, simulated=simulated))
     return known
+
+
+Fingerprints = Mapping[str, str]
+"""``task key|account id`` -> hash of the answer that counts."""
+
+
+def fingerprints_of(snapshot: Snapshot) -> dict[str, str]:
+    """Return the fingerprint of each answer that counts: 16 hex digits of a SHA-256 of what it says."""
+    return {
+        f"{key}|{user}": hashlib.sha256(json.dumps(answer_in(newest.raw), sort_keys=True).encode()).hexdigest()[:16]
+        for (key, user), (newest, *_) in sorted(snapshot.answers.items())
+    }
+
+
+def differences(pulled: Fingerprints, snapshot: Snapshot, name: Namer) -> list[str]:
+    """Say which answers were changed, came or went since they were pulled.
+
+    Args:
+        pulled: fingerprints of the answers that were pulled.
+        snapshot: what counts now.
+        name: how the sentences call an account.
+    """
+    now = fingerprints_of(snapshot)
+    said = []
+    for answer in sorted(pulled.keys() | now.keys()):
+        key, _, user = answer.rpartition("|")
+        who = name(snapshot.account(int(user)))
+        if answer not in now:
+            said.append(f"the answer of {who} to the task {key} is not there any more")
+        elif answer not in pulled:
+            said.append(f"{who} answered the task {key} later")
+        elif now[answer] != pulled[answer]:
+            said.append(f"{who} changed the answer to the task {key}")
+    return said

@@ -1,12 +1,18 @@
-"""Who does the tasks of a project, how far each is, and who is late."""
+"""Who does the tasks of a project: how far each is, who is expected, late or relieved, and what was reminded of."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime, timedelta
 
 from abcdlink.corpus.records import Record
-from labelstudio_config.snapshot import Snapshot
+from abcdlink.errors import AbcdlinkError
+from abcdlink.layout import project_file
+from abcdlink.qualification import qualified_accounts
+from abcdlink.stages.annotate import annotators_of
+from abcdlink.store import Store
+from labelstudio_config.run import PushedProject
+from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 
 
 class Relief(Record):
@@ -76,3 +82,137 @@ def attendance_in(
             )
         )
     return rows
+
+
+SCHEDULE = "schedule.json"
+RELIEFS = "reliefs.jsonl"
+REMINDERS = "reminders.jsonl"
+LATE_DAYS = 3
+
+Notify = Callable[[str, str], None]
+"""Sends a text (subject, body)."""
+
+
+class Schedule(Record):
+    """By when a project shall be done.
+
+    ``late_days``: someone with open tasks and no answer for so many days is late. ``block``: the Prefect
+    notification block that reminders are sent by, as ``slack-webhook/annotators``; empty: none.
+    """
+
+    since: datetime
+    deadline: datetime | None = None
+    late_days: int = LATE_DAYS
+    block: str = ""
+
+
+class Reminder(Record):
+    """A reminder of one day; ``sent``: how, or why not."""
+
+    day: str
+    text: str
+    sent: str
+
+
+def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: int, block: str) -> Schedule:
+    """Note by when a project shall be done, from now on; once, however often this is called."""
+    name = project_file(slug, SCHEDULE)
+    if not store.exists(name):
+        now = datetime.now(UTC)
+        deadline = None if deadline_days is None else now + timedelta(days=deadline_days)
+        schedule = Schedule(since=now, deadline=deadline, late_days=late_days, block=block)
+        store.write_record(name, schedule)
+    return schedule_of(store, slug)
+
+
+def schedule_of(store: Store, slug: str) -> Schedule:
+    """Return by when a project shall be done; where nothing was said, it counts as pushed just now."""
+    return store.find_record(project_file(slug, SCHEDULE), Schedule) or Schedule(since=datetime.now(UTC))
+
+
+def reliefs_of(store: Store, slug: str) -> dict[str, Relief]:
+    """Return account -> who is not waited for any more."""
+    return {one.account: one for one in store.find_records(project_file(slug, RELIEFS), Relief)}
+
+
+def relieve(store: Store, slug: str, account: str, to: str) -> None:
+    """Note that someone is not waited for any more, and who does the work instead."""
+    reliefs = reliefs_of(store, slug) | {account: Relief(account=account, to=to, at=datetime.now(UTC))}
+    if to:
+        reliefs.pop(to, None)
+    store.write_records(project_file(slug, RELIEFS), reliefs.values())
+
+
+def attendance(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> list[Attendance]:
+    """Tell how far everyone is.
+
+    Expected are the people who were confirmed after a qualification; where there was none, the annotators
+    of the run so far; and those who were named to do someone's work.
+    """
+    pseudonyms = {one.account: one.annotator for one in annotators_of(store)}
+    qualified, reliefs = qualified_accounts(store), reliefs_of(store, pushed.slug)
+    expected = {
+        account: name for account, name in pseudonyms.items() if qualified is None or account.lower() in qualified
+    }
+    known = {account.lower() for account in expected}
+    expected |= {account: "" for account in qualified or () if account not in known}
+    expected |= {one.to: pseudonyms.get(one.to, "") for one in reliefs.values() if one.to}
+    answered = {snapshot.account(user) for _, user in snapshot.answers}
+    expected |= {account: pseudonyms.get(account, "") for account in answered}
+    schedule = schedule_of(store, pushed.slug)
+    term = Term(since=schedule.since, now=now, late_days=schedule.late_days)
+    unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
+    return attendance_in(snapshot, unfinished, expected, reliefs, term)
+
+
+def reminder_due(
+    store: Store, pushed: PushedProject, snapshot: Snapshot, rows: list[Attendance], now: datetime
+) -> str | None:
+    """Return the text of today's reminder: the deadline is within a day or over, or someone is late.
+
+    ``None``: nothing to remind of, or it was done today (UTC).
+    """
+    progress, schedule = progress_in(snapshot, pushed.task_keys, pushed.overlap), schedule_of(store, pushed.slug)
+    near = schedule.deadline is not None and now >= schedule.deadline - timedelta(days=1)
+    late = [row for row in rows if row.late]
+    today = f"{now.astimezone(UTC):%Y-%m-%d}"
+    if progress.complete or not (near or late) or any(one.day == today for one in reminders_of(store, pushed.slug)):
+        return None
+    lines = [f"{pushed.title}: {progress.done} of {progress.tasks} tasks are done."]
+    if schedule.deadline is not None:
+        word = "was" if now > schedule.deadline else "is"
+        lines.append(f"The deadline {word} {schedule.deadline:%Y-%m-%d %H:%M} UTC.")
+    lines += [f"{row.account} has {row.open} open tasks and gave no answer for {row.days} days." for row in late]
+    return "\n".join([*lines, f"The tasks: {pushed.url}"])
+
+
+def send_reminder(store: Store, pushed: PushedProject, text: str, notify: Notify | None, now: datetime) -> Reminder:
+    """Note a reminder, then send it: killed in between, it is not sent, but none is ever sent twice.
+
+    Args:
+        store: the run.
+        pushed: the project.
+        text: of the reminder.
+        notify: sends it; ``None``: nothing does, and it is only noted.
+        now: the time.
+    """
+    before, block = reminders_of(store, pushed.slug), schedule_of(store, pushed.slug).block
+    sent = f"sent by {block}" if notify else "not sent: no notification block is set"
+    reminder = Reminder(day=f"{now.astimezone(UTC):%Y-%m-%d}", text=text, sent=sent)
+    _write(store, pushed.slug, [*before, reminder])
+    if notify:
+        try:
+            notify(f"Reminder: {pushed.title}", text)
+        except AbcdlinkError as error:
+            reminder = reminder.model_copy(update={"sent": f"not sent: {error}"})
+            _write(store, pushed.slug, [*before, reminder])
+    return reminder
+
+
+def reminders_of(store: Store, slug: str) -> list[Reminder]:
+    """Return the reminders of a project, oldest first."""
+    return store.find_records(project_file(slug, REMINDERS), Reminder)
+
+
+def _write(store: Store, slug: str, reminders: list[Reminder]) -> None:
+    store.write_records(project_file(slug, REMINDERS), reminders)

@@ -6,6 +6,7 @@ stale for ever when several people submit at once, so everything is read from th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +14,8 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from labelstudio_config.kept import Fate, Kept, Task, is_its_authors, key_of, user_of
+from abcdlink.corpus.records import Record
+from labelstudio_config.history import Fate, History, Task, is_its_authors, key_of, user_of
 from labelstudio_config.results import Given, MalformedError, read_given
 
 
@@ -88,17 +90,17 @@ class Snapshot:
     copies: dict[str, list[int]]
     vanished: tuple[str, ...]
     foreign: int
-    kept: Kept
+    history: History
 
     @property
     def project(self) -> int:
         """The id of the project."""
-        return self.kept.project
+        return self.history.project
 
     @property
     def raw(self) -> list[dict[str, Any]]:
         """The tasks as they came, without the documents; those that are gone last."""
-        return [*self.kept.tasks, *(gone.task for gone in self.kept.gone)]
+        return [*self.history.tasks, *(gone.task for gone in self.history.gone)]
 
     def accounts_of(self, key: str) -> set[int]:
         """Return the ids of the accounts that submitted or skipped a task."""
@@ -113,26 +115,26 @@ class Snapshot:
 
     def account(self, user: int) -> str:
         """Return the e-mail address of an account, or a name that says what is known of it."""
-        return self.kept.accounts.get(user, f"account-{user}" if user else "deleted-account")
+        return self.history.accounts.get(user, f"account-{user}" if user else "deleted-account")
 
 
-def snapshot_of(kept: Kept, keys: Collection[str], pushed: PushedCopy | None = None) -> Snapshot:
+def snapshot_of(history: History, keys: Collection[str], pushed: PushedCopy | None = None) -> Snapshot:
     """Sort what was seen of a project.
 
     Args:
-        kept: what was seen.
+        history: all that was read of it.
         keys: of the tasks that were pushed.
         pushed: the tasks as they were pushed; ``None``: not known, and tasks count as they are.
     """
     pushed, wanted = pushed or PushedCopy(), set(keys)
-    mine = sorted((task for task in kept.tasks if key_of(task) in wanted), key=lambda task: int(task["id"]))
-    gone = [one.task for one in kept.gone if key_of(one.task) in wanted]
+    mine = sorted((task for task in history.tasks if key_of(task) in wanted), key=lambda task: int(task["id"]))
+    gone = [one.task for one in history.gone if key_of(one.task) in wanted]
     ids: dict[str, list[int]] = {}
     for task in mine:
         ids.setdefault(key_of(task), []).append(task["id"])
     altered = [task for task in mine if pushed.differs(task)]
     as_pushed = pushed.load() if any(map(pushed.differs, (*mine, *gone))) else {}
-    reading = _Reading(pushed, as_pushed, _originals(kept))
+    reading = _Reading(pushed, as_pushed, _originals(history))
     for task in mine:
         reading.read(task, copy=task["id"] != ids[key_of(task)][0])
     for task in gone:
@@ -145,16 +147,16 @@ def snapshot_of(kept: Kept, keys: Collection[str], pushed: PushedCopy | None = N
         altered=tuple((key_of(task), reading.fields_altered(task)) for task in altered),
         copies={key: several for key, several in ids.items() if len(several) > 1},
         vanished=tuple(key for key in keys if key not in ids),
-        foreign=len(kept.tasks) - len(mine),
-        kept=kept,
+        foreign=len(history.tasks) - len(mine),
+        history=history,
     )
 
 
-def _originals(kept: Kept) -> dict[int, dict[str, Any]]:
+def _originals(history: History) -> dict[int, dict[str, Any]]:
     """Return annotation id -> the newest answer that its author gave before someone else wrote it."""
     return {
         one.annotation["id"]: one.annotation
-        for one in kept.earlier
+        for one in history.earlier
         if one.fate is not Fate.REQUEUED and is_its_authors(one.annotation)
     }
 
@@ -212,3 +214,42 @@ class _Reading:
 
     def _set_aside(self, aside: SetAside, why: str) -> None:
         self.set_aside.append(SetAside(aside.key, aside.task, aside.annotation, why))
+
+
+class Progress(Record):
+    """How far the annotators are.
+
+    ``tasks``: tasks that were pushed. ``done``: those that enough annotators submitted or skipped, in
+    Label Studio or before the task was deleted there. ``annotators``: account -> tasks it submitted or
+    skipped. ``vanished``: keys of tasks that are not in Label Studio.
+    """
+
+    tasks: int
+    done: int
+    complete: bool
+    annotators: dict[str, int]
+    vanished: tuple[str, ...]
+
+
+def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
+    """Tell how far a pushed project is.
+
+    Args:
+        snapshot: what counts of it.
+        keys: of the tasks that were pushed.
+        overlap: how many annotators each task needs.
+    """
+    per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
+    done = len(keys) - len(open_keys(snapshot, keys, overlap))
+    return Progress(
+        tasks=len(keys),
+        done=done,
+        complete=done == len(keys),
+        annotators=dict(sorted(per_account.items())),
+        vanished=snapshot.vanished,
+    )
+
+
+def open_keys(snapshot: Snapshot, keys: Collection[str], overlap: int) -> list[str]:
+    """Return the keys of the tasks that are not done."""
+    return [key for key in keys if len(snapshot.accounts_of(key)) < overlap]

@@ -13,11 +13,18 @@ from prefect import get_run_logger, task
 from abcdlink.domain import find_domain
 from abcdlink.store import open_run
 from labelstudio_config.anomalies import anomalies_in
-from labelstudio_config.completeness import Progress, progress_in
 from labelstudio_config.pages.page import Page
-from labelstudio_config.run.observing import not_said_yet
-from labelstudio_config.run.projects import push_more, push_project, see, seen
-from labelstudio_config.run.pushed import PushedProject, is_pushed, read_pushed
+from labelstudio_config.run import (
+    PushedProject,
+    is_pushed,
+    last_look,
+    look_now,
+    not_said_yet,
+    push_more,
+    push_project,
+    read_pushed,
+)
+from labelstudio_config.snapshot import Progress, progress_in
 from tasks.retrying import SERVICE_RETRIES
 
 
@@ -39,7 +46,7 @@ def push(run: str, domain: str, page: Page) -> PushedProject | None:
 def look(run: str, slug: str) -> Progress:
     """Read how far the annotators of a project are, push back what is missing, and say once what looks wrong."""
     store = open_run(run)
-    pushed, snapshot = see(store, slug)
+    pushed, snapshot = look_now(store, slug)
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
         get_run_logger().warning("Run %s, %s: %s.", run, slug, line)
     return progress_in(snapshot, pushed.task_keys, pushed.overlap)
@@ -51,7 +58,7 @@ def pull(run: str, page: Page) -> dict[str, Any]:
     store = open_run(run)
     if not page.is_pulled(store):
         if is_pushed(store, page.slug):
-            page.keep(store, seen(store, page.slug))
+            page.keep(store, last_look(store, page.slug))
         else:
             page.keep_unasked(store)
     return page.counts(store)

@@ -35,8 +35,7 @@ from abcdlink.qualification import qualified_accounts
 from abcdlink.stages.annotate import PARTIAL_JUDGMENTS, PULLED, Pulled, annotators_of, pools_of, pulled_of
 from abcdlink.store import Store
 from labelstudio_config.anomalies import unqualified_in
-from labelstudio_config.answers import namer, read_answers
-from labelstudio_config.fingerprints import fingerprints_of
+from labelstudio_config.answers import fingerprints_of, namer, read_answers
 from labelstudio_config.html import document_html, guidelines_html, jumps_html, shown
 from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, keep_pull, label_config
 from labelstudio_config.projects import Project, title_of

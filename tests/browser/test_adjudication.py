@@ -9,7 +9,7 @@ from abcdlink.adjudication import pools_to_decide
 from abcdlink.judgments import Judgment, Label, Pool
 from labelstudio_config.client import Client
 from labelstudio_config.pages.adjudication import adjudication_project, adjudication_tasks
-from labelstudio_config.push import push_tasks
+from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.annotation import Run, make_run
 from tests.helpers.pulls import pull_adjudications

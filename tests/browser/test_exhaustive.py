@@ -10,7 +10,7 @@ from abcdlink.judgments import Label
 from abcdlink.recall import Sample, sample_sources
 from labelstudio_config.client import Client
 from labelstudio_config.pages.exhaustive import exhaustive_project, exhaustive_tasks
-from labelstudio_config.push import push_tasks
+from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.annotation import Run, make_run
 from tests.helpers.pulls import pull_exhaustive

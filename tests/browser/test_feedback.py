@@ -9,7 +9,7 @@ from abcdlink.feedback import Case, choose_cases
 from abcdlink.judgments import Judgment, Label
 from labelstudio_config.client import Client
 from labelstudio_config.pages.feedback import feedback_project, feedback_tasks
-from labelstudio_config.push import push_tasks
+from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.annotation import SECRETS, Run, make_run
 from tests.helpers.pulls import pull_feedback

@@ -14,7 +14,7 @@ from abcdlink.qualification.pools import gold_set
 from abcdlink.qualification.records import GOLD
 from labelstudio_config.client import Client
 from labelstudio_config.pages.qualification import qualification_project, qualification_tasks
-from labelstudio_config.push import push_tasks
+from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.pulls import pull_qualification
 

@@ -12,7 +12,7 @@ from abcdlink.domain import find_domain
 from abcdlink.ratings import RatedDocument, criteria_of
 from labelstudio_config.client import Client
 from labelstudio_config.pages.rating import rating_project, rating_tasks
-from labelstudio_config.push import push_tasks
+from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.pulls import pull_ratings
 

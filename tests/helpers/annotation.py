@@ -14,7 +14,7 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Pool
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client
-from labelstudio_config.push import PushResult
+from labelstudio_config.projects import PushResult
 from tests.helpers.pulls import push_batch
 
 METHODS = ("method-quokka", "method-numbat", "method-potoroo")

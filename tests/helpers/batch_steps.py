@@ -7,10 +7,9 @@ from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.anomalies import anomalies_in
-from labelstudio_config.completeness import Progress, progress_in
 from labelstudio_config.pages.linking import LinkingPage
-from labelstudio_config.run.observing import not_said_yet
-from labelstudio_config.run.projects import see
+from labelstudio_config.run import look_now, not_said_yet
+from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull
 from tests.helpers.fake_label_studio import ADA, FakeLabelStudio
 
@@ -20,7 +19,7 @@ SLUG = "batch-1"
 
 def look(store: Store) -> tuple[Progress, list[str]]:
     """Look once, as the flow does; returns the progress and what is said for the first time."""
-    pushed, snapshot = see(store, SLUG)
+    pushed, snapshot = look_now(store, SLUG)
     said = not_said_yet(store, SLUG, anomalies_in(snapshot, str))
     return progress_in(snapshot, pushed.task_keys, pushed.overlap), said
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import labelstudio_config.run.desk
-import labelstudio_config.run.projects
+import labelstudio_config.batches
+import labelstudio_config.run
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.store import Store, open_run
@@ -136,7 +136,7 @@ class FakeLabelStudio(Client):
 def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
     """Let all steps talk to a fake server."""
     fake = FakeLabelStudio()
-    for module in (labelstudio_config.run.projects, labelstudio_config.run.desk):
+    for module in (labelstudio_config.run, labelstudio_config.batches):
         monkeypatch.setattr(module, "label_studio", lambda: fake)
     return fake
 

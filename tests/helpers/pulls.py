@@ -13,8 +13,7 @@ from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.ratings import Criterion, RatedDocument
 from abcdlink.recall import SampledSource
 from labelstudio_config.client import Client
-from labelstudio_config.completeness import Progress, progress_in
-from labelstudio_config.kept import remember
+from labelstudio_config.history import remember
 from labelstudio_config.pages.adjudication import AdjudicationPull, adjudication_title, adjudications_in
 from labelstudio_config.pages.exhaustive import exhaustive_title
 from labelstudio_config.pages.exhaustive import judgments_in as exhaustive_judgments_in
@@ -23,9 +22,8 @@ from labelstudio_config.pages.linking import batch_project, batch_tasks, batch_t
 from labelstudio_config.pages.page import JudgmentsPull
 from labelstudio_config.pages.qualification import applications_in, qualification_title
 from labelstudio_config.pages.rating import RatingPull, rating_title, ratings_in
-from labelstudio_config.projects import require_project
-from labelstudio_config.push import PushResult, push_tasks
-from labelstudio_config.snapshot import Snapshot, snapshot_of
+from labelstudio_config.projects import PushResult, push_tasks, require_project
+from labelstudio_config.snapshot import Progress, Snapshot, progress_in, snapshot_of
 
 
 def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:

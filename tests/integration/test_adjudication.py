@@ -17,11 +17,11 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
+from labelstudio_config.batches import pull_again
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.adjudication import adjudication_title
 from labelstudio_config.pages.linking import batch_title
 from labelstudio_config.projects import require_project
-from labelstudio_config.run.desk import pull_again
 from tasks.waiting import WaitsFor
 from tests.helpers.annotation import SECRETS, Run, annotator, make_run, submit
 from tests.helpers.stack import Stack

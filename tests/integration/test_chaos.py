@@ -19,7 +19,7 @@ from abcdlink.layout import ANNOTATORS, JUDGMENTS, NATURAL, POOLS, REPORT, batch
 from abcdlink.stages.intake import describe_run
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client, connect
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import read_pushed
 from tasks.waiting import WaitsFor
 from tests.helpers.annotation import Run, make_run, skip, submit
 from tests.helpers.stack import Stack

@@ -21,7 +21,7 @@ from abcdlink.settings import Settings, get_settings
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import connect
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import read_pushed
 from labelstudio_config.simulate import simulate_batch
 from services import down, status, up
 from services.credentials import with_secrets

@@ -26,8 +26,7 @@ from labelstudio_config.pages.exhaustive import (
     exhaustive_title,
 )
 from labelstudio_config.pages.linking import candidate_id
-from labelstudio_config.projects import require_project
-from labelstudio_config.push import push_tasks
+from labelstudio_config.projects import push_tasks, require_project
 from tests.helpers.annotation import SECRETS, annotator, make_run
 from tests.helpers.pulls import progress_of, pull_exhaustive
 from tests.helpers.stack import Stack

@@ -16,7 +16,7 @@ from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.feedback import UNDERSTOOD
-from labelstudio_config.run.pushed import is_pushed, read_pushed
+from labelstudio_config.run import is_pushed, read_pushed
 from tasks.waiting import WaitsFor
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.example_benchmark import benchmark

@@ -15,7 +15,7 @@ from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
 from labelstudio_config.client import connect
 from labelstudio_config.pages.linking import batch_title
-from labelstudio_config.run.pushed import is_pushed, read_pushed
+from labelstudio_config.run import is_pushed, read_pushed
 from tasks.waiting import WaitsFor
 from tests.helpers.stack import SMALL, Stack
 from tests.helpers.waiting import until

@@ -16,10 +16,9 @@ from abcdlink.layout import ANOMALIES, JUDGMENTS, NATURAL, POOLS, batch_file
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
-from labelstudio_config.completeness import Progress, progress_in
 from labelstudio_config.pages.linking import LinkingPage
-from labelstudio_config.run.projects import see
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import look_now, read_pushed
+from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull, push
 from tests.helpers.annotation import annotator, make_run, submit
 from tests.helpers.label_studio_server import LabelStudioServer
@@ -40,7 +39,7 @@ class Batch(NamedTuple):
     eve: httpx.Client
 
     def look(self) -> Progress:
-        pushed, snapshot = see(self.store, SLUG)
+        pushed, snapshot = look_now(self.store, SLUG)
         return progress_in(snapshot, pushed.task_keys, pushed.overlap)
 
     def labels(self) -> dict[tuple[str, str], list[Label]]:
@@ -103,7 +102,7 @@ def test_an_answer_that_someone_else_changed_counts_as_its_author_gave_it(batch:
     assert "the answer as its author gave it counts" in batch.anomalies()
     # Its author may change it, of course.
     batch.ada.patch(f"/api/annotations/{given.json()['id']}", json=rewritten(given, LINK, NO, NO)).raise_for_status()
-    _, snapshot = see(batch.store, SLUG)
+    _, snapshot = look_now(batch.store, SLUG)
     assert snapshot.set_aside == ()
 
 
@@ -113,7 +112,7 @@ def test_an_answer_that_someone_else_took_over_stays_its_author_s(batch: Batch) 
     batch.look()
     body = rewritten(given, NO, NO, NO) | {"completed_by": account_id(batch.eve)}
     batch.eve.patch(f"/api/annotations/{given.json()['id']}", json=body).raise_for_status()
-    _, snapshot = see(batch.store, SLUG)
+    _, snapshot = look_now(batch.store, SLUG)
     assert set(snapshot.answers) == {(first, account_id(batch.ada))}
     (answer,) = snapshot.answers[first, account_id(batch.ada)]
     assert answer.given.choices["link_0"] == [LINK]

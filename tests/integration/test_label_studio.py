@@ -16,12 +16,11 @@ import pytest
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Label
-from labelstudio_config import push
+from labelstudio_config import projects
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.linking import batch_title
-from labelstudio_config.projects import find_project, require_project
-from labelstudio_config.push import PushResult
+from labelstudio_config.projects import PushResult, find_project, require_project
 from tests.helpers.annotation import METHODS, SECRETS, Run, annotator, make_run, pushed, skip, submit
 from tests.helpers.label_studio_server import LabelStudioServer, free_port
 from tests.helpers.pulls import keys_of, progress_of, pull_batch, push_batch
@@ -75,7 +74,7 @@ def _push_and_die(server: LabelStudioServer, run: Run) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     client.import_tasks = die_after_one
-    push.CHUNK = 3
+    projects.CHUNK = 3
     pushed(client, run)
 
 

@@ -31,8 +31,7 @@ from abcdlink.stages.intake import describe_run
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.qualification import qualification_project, qualification_tasks, qualification_title
 from labelstudio_config.pages.rating import rating_title
-from labelstudio_config.projects import require_project
-from labelstudio_config.push import push_tasks
+from labelstudio_config.projects import push_tasks, require_project
 from tasks.waiting import WaitsFor
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.label_studio_server import LabelStudioServer

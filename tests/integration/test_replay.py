@@ -52,7 +52,7 @@ from labelstudio_config.accounts import sign_up, with_own_token
 from labelstudio_config.client import connect
 from labelstudio_config.pages.exhaustive import ALL_TICKED, DONE, LINKS
 from labelstudio_config.pages.linking import candidate_id
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import read_pushed
 from tasks.waiting import WaitsFor
 from tests.conftest import SharedData
 from tests.helpers.stack import Stack

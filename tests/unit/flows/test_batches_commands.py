@@ -15,8 +15,7 @@ from abcdlink.layout import POOLS
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
 from labelstudio_config.pages.linking import LinkingPage
-from labelstudio_config.run.projects import see
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import look_now, read_pushed
 from tasks.projects import pull
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve
 
@@ -74,7 +73,7 @@ def test_what_is_there_so_far_is_shown_and_a_whole_pull_refused(server: FakeLabe
 
 def test_changes_are_told_and_pulled_once(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     answers = [server.answer(key, user) for key in keys for user in (ADA, BEN)]
-    see(open_run(RUN), "batch-1")
+    look_now(open_run(RUN), "batch-1")
     pull.fn(RUN, LinkingPage(batch=1, overlap=2))
     keep_agreement(open_run(RUN), 1, 2)
     assert called("check", RUN)["changes"] == {"1": []}

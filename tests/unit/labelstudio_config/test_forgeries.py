@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from abcdlink.judgments import Label
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
-from labelstudio_config.run.desk import requeue
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.batches import requeue
+from labelstudio_config.run import read_pushed
 from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
 

@@ -9,11 +9,10 @@ import pytest
 from abcdlink.judgments import Label, Skip
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
-from labelstudio_config.completeness import Progress
+from labelstudio_config.batches import requeue
 from labelstudio_config.pages.linking import LinkingPage
-from labelstudio_config.run.desk import requeue
-from labelstudio_config.run.observing import last_seen
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.run import known_so_far, read_pushed
+from labelstudio_config.snapshot import Progress
 from tasks.projects import push
 from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
@@ -188,7 +187,7 @@ def test_an_answer_that_was_changed_before_the_pull_is_kept_as_it_was(
     look(store)
     server.change(answer, "No Link")
     assert look(store)[1] == []
-    kept = last_seen(store, read_pushed(store, SLUG)).kept
+    kept = known_so_far(store, read_pushed(store, SLUG)).history
     assert [one.annotation["result"][0]["value"]["choices"] for one in kept.earlier] == [["Link"]]
 
 

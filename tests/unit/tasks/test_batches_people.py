@@ -15,8 +15,8 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Annotator
 from abcdlink.layout import ANNOTATORS
 from abcdlink.store import Store
-from labelstudio_config.attendance import Attendance
-from labelstudio_config.run.attendance import (
+from labelstudio_config.attendance import (
+    Attendance,
     attendance,
     reliefs_of,
     reminder_due,
@@ -24,9 +24,8 @@ from labelstudio_config.run.attendance import (
     send_reminder,
     set_schedule,
 )
-from labelstudio_config.run.desk import reassign, status
-from labelstudio_config.run.projects import see
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.batches import reassign, status
+from labelstudio_config.run import look_now, read_pushed
 from tasks.notifying import notify_by
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
 
@@ -61,12 +60,12 @@ def keys(store: Store) -> tuple[str, ...]:
 
 
 def rows_at(store: Store, day: float) -> dict[str, Attendance]:
-    pushed, snapshot = see(store, SLUG)
+    pushed, snapshot = look_now(store, SLUG)
     return {row.account: row for row in attendance(store, pushed, snapshot, START + timedelta(days=day))}
 
 
 def due_at(store: Store, day: float) -> str | None:
-    pushed, snapshot = see(store, SLUG)
+    pushed, snapshot = look_now(store, SLUG)
     now = START + timedelta(days=day)
     return reminder_due(store, pushed, snapshot, attendance(store, pushed, snapshot, now), now)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import labelstudio_config.run.desk
-import labelstudio_config.run.projects
+import labelstudio_config.batches
+import labelstudio_config.run
 from abcdlink.agreement import Agreement
 from abcdlink.errors import InputError
 from abcdlink.judgments import Judgment, Label
@@ -16,8 +16,8 @@ from abcdlink.report.content import gather
 from abcdlink.report.page import render
 from abcdlink.stages.annotate import join_batches, keep_agreement
 from abcdlink.store import Store
-from labelstudio_config.run.desk import check, pull_again, pull_partial
-from labelstudio_config.run.pushed import read_pushed
+from labelstudio_config.batches import check, pull_again, pull_partial
+from labelstudio_config.run import read_pushed
 from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio, pushed_run, serve
 
@@ -44,7 +44,7 @@ def test_a_changed_batch_is_seen_marked_and_pulled_again(
     def write_changes(run: Store) -> None:  # a whole report takes seconds
         run.write_json(REPORT, gather(run).changes)
 
-    monkeypatch.setattr(labelstudio_config.run.desk, "write_report", write_changes)
+    monkeypatch.setattr(labelstudio_config.batches, "write_report", write_changes)
     answer_all(server, keys, ADA, BEN, but=keys[:1])
     server.answer(keys[0], ADA)
     changed = server.answer(keys[0], BEN, "No Link")

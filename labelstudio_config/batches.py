@@ -23,17 +23,12 @@ from abcdlink.stages.annotate import (
     set_aside,
 )
 from abcdlink.store import Store
-from labelstudio_config.answers import namer
-from labelstudio_config.attendance import Attendance
-from labelstudio_config.completeness import open_keys, progress_in
-from labelstudio_config.fingerprints import differences
-from labelstudio_config.kept import user_of
+from labelstudio_config.answers import differences, namer
+from labelstudio_config.attendance import Attendance, Schedule, attendance, relieve, schedule_of
+from labelstudio_config.history import user_of
 from labelstudio_config.pages.linking import keep_partial, keep_result
-from labelstudio_config.run.attendance import Schedule, attendance, relieve, schedule_of
-from labelstudio_config.run.observing import observe
-from labelstudio_config.run.projects import label_studio, see
-from labelstudio_config.run.pushed import PushedProject, is_pushed
-from labelstudio_config.snapshot import Snapshot
+from labelstudio_config.run import PushedProject, is_pushed, label_studio, look_at, look_now
+from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 
 
 class Status(Record):
@@ -58,7 +53,7 @@ class PulledAgain(Record):
 
 def status(store: Store, batch: int) -> Status:
     """Tell how far a batch is and who does it."""
-    pushed, snapshot = _see(store, batch)
+    pushed, snapshot = _look(store, batch)
     progress, pulled = progress_in(snapshot, pushed.task_keys, pushed.overlap), pulled_of(store, batch)
     return Status(
         batch=batch,
@@ -83,7 +78,7 @@ def check(store: Store, batch: int) -> Changed | None:
 
     What is different is noted in ``changed.json``, and the report, where there is one, says that it is stale.
     """
-    _, snapshot = _see(store, batch)
+    _, snapshot = _look(store, batch)
     pulled, before = _require_pulled(store, batch), changed_of(store, batch)
     changes = _differences(store, pulled, snapshot)
     if not changes:
@@ -102,7 +97,7 @@ def pull_again(store: Store, batch: int) -> PulledAgain:
     Everything that is made of the judgments is made anew. Killed on the way, the same call goes on:
     the note that the batch has changed is removed last.
     """
-    pushed, snapshot = _see(store, batch)
+    pushed, snapshot = _look(store, batch)
     pulled = _require_pulled(store, batch)
     changes = _differences(store, pulled, snapshot)
     version = pulled.version
@@ -122,7 +117,7 @@ def pull_again(store: Store, batch: int) -> PulledAgain:
 
 def pull_partial(store: Store, batch: int) -> Agreement:
     """Tell kappa and acceptance as if the batch ended now, without touching its own files."""
-    pushed, snapshot = _see(store, batch)
+    pushed, snapshot = _look(store, batch)
     return keep_partial(store, batch, snapshot, pushed.overlap)
 
 
@@ -131,9 +126,9 @@ def requeue(store: Store, batch: int) -> list[str]:
 
     Skips and answers are kept in the run, deleted in Label Studio, and their tasks are waited for again.
     """
-    pushed, snapshot = _see(store, batch)
+    pushed, snapshot = _look(store, batch)
     name, wanted = namer(annotators_of(store)), set(pushed.task_keys)
-    there = {one["id"] for task in snapshot.kept.tasks for one in task["annotations"]}
+    there = {one["id"] for task in snapshot.history.tasks for one in task["annotations"]}
     skipped = [one for answers in snapshot.answers.values() for one in answers if one.skipped]
     again = [(one.raw["id"], one.key, one.user) for one in skipped]
     again += [
@@ -143,7 +138,7 @@ def requeue(store: Store, batch: int) -> list[str]:
     client = label_studio()
     for annotation, _, _ in again:
         client.delete_annotation(annotation)
-    observe(store, client, pushed, requeued={annotation for annotation, _, _ in again})
+    look_at(store, client, pushed, requeued={annotation for annotation, _, _ in again})
     accounts = [(key, snapshot.account(user)) for _, key, user in again]
     return [f"{account} ({name(account)}) is offered the task {key} again" for key, account in accounts]
 
@@ -158,7 +153,7 @@ def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:
     Raises:
         InputError: when the account has nothing to do with this batch, or both are the same.
     """
-    pushed, snapshot = _see(store, batch)
+    pushed, snapshot = _look(store, batch)
     rows = {row.account: row for row in attendance(store, pushed, snapshot, datetime.now(UTC))}
     by_name = {name.lower(): row for row in rows.values() for name in (row.account, row.annotator) if name}
     if account.lower() not in by_name:
@@ -195,12 +190,12 @@ def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, t
     return said
 
 
-def _see(store: Store, batch: int) -> tuple[PushedProject, Snapshot]:
+def _look(store: Store, batch: int) -> tuple[PushedProject, Snapshot]:
     slug = batch_slug(batch)
     if not is_pushed(store, slug):
         msg = f"batch {batch} of run {store.key!r} is not in Label Studio"
         raise InputError(msg, f"start it with `abcdlink annotate start {store.key}`, or name another batch")
-    return see(store, slug)
+    return look_now(store, slug)
 
 
 def _require_pulled(store: Store, batch: int) -> Pulled:

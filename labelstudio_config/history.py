@@ -52,7 +52,7 @@ class GoneTask(Record):
     noted: datetime
 
 
-class Kept(Record):
+class History(Record):
     """All that was seen of a project so far.
 
     ``project``: id of the project that was there last; ``there``: whether it still is. ``tasks``: as they
@@ -69,13 +69,13 @@ class Kept(Record):
 
 
 def remember(
-    before: Kept | None,
+    before: History | None,
     project: int | None,
     tasks: Sequence[Task],
     accounts: Mapping[int, str],
     now: datetime,
     requeued: Collection[int] = (),
-) -> Kept:
+) -> History:
     """Add what lies in Label Studio now to what was seen before.
 
     Args:
@@ -86,7 +86,7 @@ def remember(
         now: when this was read.
         requeued: ids of annotations that we took away so that their tasks are offered again.
     """
-    before = before or Kept(project=project or 0, there=project is not None, accounts={})
+    before = before or History(project=project or 0, there=project is not None, accounts={})
     seen = {_identity(task): task for task in before.tasks}
     present = [_with_what_is_known(_slim(task), seen.get(_identity(task))) for task in tasks]
     there = {_identity(task): task for task in present}
@@ -97,7 +97,7 @@ def remember(
         if _identity(task) in seen
         for annotation, fate in _fates(seen[_identity(task)], task, requeued)
     ]
-    return Kept(
+    return History(
         project=before.project if project is None else project,
         there=project is not None,
         accounts=before.accounts | {user: accounts[user] for user in _users(present) if user in accounts},
