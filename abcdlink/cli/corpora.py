@@ -132,18 +132,16 @@ def _say_what_is_imported(view: Preview, out: str) -> None:
 
     folder = open_folder(out)
     corpus, counts = view.corpus, _counts(view)
+    sizes = ", ".join(f"{name}: {counts[name]}" for name in ("documents", "sentences", "pairs", "links"))
+    say(f"{f'Wrote {out}' if out else 'Would import'}: {sizes}. Segmentation: {view.segmentation}.")
+    time = f", about {view.time} for each of {view.domain.settings.overlap} annotators" if view.tasks else ""
     say(
-        f"{f'Wrote {out}:' if out else 'Would import'} {counts['documents']} documents with {view.sentences} "
-        f"sentences, {counts['pairs']} pairs, {counts['links']} links. Sentences: {view.segmentation}."
-    )
-    say(
-        f"At most {view.tasks} tasks, about {view.time} for each of {view.domain.settings.overlap} annotators. "
-        f"{view.left_out.total()} source sentences are left out in the domain {view.domain.name!r}."
-        + "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
+        f"Tasks: at most {view.tasks}{time}. Source sentences left out in the domain {view.domain.name!r}: "
+        f"{view.left_out.total()}" + "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
     )
     if doubtful := sum(map(len, view.doubts.values())):
         say(
-            f"{doubtful} sentences have doubtful boundaries."
+            f"Sentences with doubtful boundaries: {doubtful}"
             + "".join(
                 f"\n  {len(texts)}: {why}, e.g. {textwrap.shorten(texts[0], 80)}" for why, texts in view.doubts.items()
             )
@@ -153,7 +151,7 @@ def _say_what_is_imported(view: Preview, out: str) -> None:
     if corpus.refused:
         kept = f", listed in {folder.where(REFUSED)}" if out else ""
         say(
-            f"Refused {len(corpus.refused)} items{kept}:"
+            f"Refused: {len(corpus.refused)}{kept}"
             + "".join(f"\n  {_line(refusal)}" for refusal in corpus.refused[:SHOWN])
             + ("\n  ..." if len(corpus.refused) > SHOWN else "")
         )

@@ -91,7 +91,8 @@ class Preview:
     @property
     def time(self) -> str:
         """The same in words."""
-        return f"{self.hours:.1f} hours" if self.hours >= 1 else f"{max(1, round(60 * self.hours))} minutes"
+        minutes = round(60 * self.hours)
+        return "a minute" if minutes <= 1 else f"{minutes} minutes" if self.hours < 1 else f"{self.hours:.1f} hours"
 
 
 def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) -> Preview:

@@ -133,13 +133,13 @@ def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run
     for code, _, err in (checked, written):
         assert code == 0
         for part in (
-            "2 documents with 3 sentences, 1 pairs",
-            "At most 1 tasks, about 1 minutes for each of 2 annotators",
+            "documents: 2, sentences: 3, pairs: 1, links: 0",
+            "Tasks: at most 1, about a minute for each of 2 annotators",
             "1: fewer than 4 words",
             "HTML entities, which were decoded: 1 (p.source)",
             "wrapped lines, which were joined within paragraphs: 1 (p.source)",
             "were not read: 1 (notes.docx)",
-            "Refused 2 items",
+            "Refused: 2",
             "lone.target.txt holds NUL bytes",
         ):
             assert part in err
