@@ -15,8 +15,8 @@ from abcdlink.adjudication.summary import MethodRow
 from abcdlink.layout import ADJUDICATION_SLUG
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.store import open_run
-from flows.artifacts import key, table
 from flows.parameters import RunKey, run_domain
+from flows.ui.artifacts import key, table
 from flows.waiting import wait_for_annotators, wait_for_nobody
 from labelstudio_config.pages.adjudication import AdjudicationPage
 from tasks.people import report

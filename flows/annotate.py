@@ -9,9 +9,9 @@ from abcdlink.judgments import Annotator
 from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.store import Store, open_run
-from flows.artifacts import show_agreement, show_results
 from flows.feedback import feedback_round
 from flows.parameters import PeopleParameters, RunKey, run_domain
+from flows.ui.artifacts import show_agreement, show_results
 from flows.waiting import wait_for_annotators, wait_for_nobody
 from labelstudio_config.attendance import set_schedule
 from labelstudio_config.pages.linking import LinkingPage

@@ -22,7 +22,7 @@ from abcdlink.linking.records import Approach
 from abcdlink.llm.batch import BatchState
 from abcdlink.settings import get_settings
 from abcdlink.stages.estimate import CostEstimate
-from flows.artifacts import key
+from flows.ui.artifacts import key
 from tasks.approaches import ask_by_batch, estimate_cost
 
 PAUSE = "llm-batch"

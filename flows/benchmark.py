@@ -8,10 +8,10 @@ from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import Benchmark, benchmark_done, learned_linkers, read_benchmark
 from abcdlink.store import open_run
-from flows.artifacts import show_benchmark, show_shortlist
 from flows.asking import wait_for_answers
 from flows.parameters import BenchmarkParameters, RunKey, ShortlistParameters, run_domain
 from flows.parts import decide, rank
+from flows.ui.artifacts import show_benchmark, show_shortlist
 from tasks.approaches import choose_llm_approaches, choose_shortlist, learn, score
 
 

@@ -7,7 +7,6 @@ from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 
 from abcdlink.layout import NATURAL, SYNTHETIC
-from flows.artifacts import key
 from flows.asking import wait_for_answers
 from flows.benchmark import benchmark as benchmark_flow
 from flows.benchmark import shortlist as shortlist_flow
@@ -21,6 +20,7 @@ from flows.parameters import (
     RunKey,
     ShortlistParameters,
 )
+from flows.ui.artifacts import key
 from tasks.runs import start_once
 
 ANNOTATE = "annotate/annotate"

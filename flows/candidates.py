@@ -16,10 +16,10 @@ from abcdlink.stages.candidates import (
     retrievers_to_rank,
 )
 from abcdlink.store import open_run
-from flows.artifacts import show_candidates
 from flows.asking import wait_for_answers
 from flows.parameters import PoolParameters, RunKey, run_domain
 from flows.parts import decide, rank
+from flows.ui.artifacts import show_candidates
 from tasks.approaches import build_pools, rank_with_learned
 
 

@@ -14,9 +14,9 @@ from abcdlink.cli.agreement_details import details_lines
 from abcdlink.errors import InputError
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.store import Store, existing_run
-from flows.artifacts import key, table
 from flows.parameters import RunKey
 from flows.people import show_attendance
+from flows.ui.artifacts import key, table
 from labelstudio_config.batches import check, pull_again, pull_partial, reassign, requeue, status
 
 

@@ -14,10 +14,10 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.drops import open_drop
 from abcdlink.store import existing_run
-from flows.artifacts import key, table
 from flows.bootstrap import start_annotation
 from flows.candidates import candidates
 from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
+from flows.ui.artifacts import key, table
 from tasks.runs import alone
 
 LEDGER = "drops"

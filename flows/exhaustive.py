@@ -9,8 +9,8 @@ from prefect import flow
 from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG
 from abcdlink.recall import Recall, RecallRow
 from abcdlink.store import open_run
-from flows.artifacts import key, table
 from flows.parameters import ExhaustiveParameters, RunKey, run_domain
+from flows.ui.artifacts import key, table
 from flows.waiting import wait_for_annotators, wait_for_nobody
 from labelstudio_config.pages.exhaustive import ExhaustivePage
 from tasks.people import sample_sources, true_recall

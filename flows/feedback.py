@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from abcdlink.layout import feedback_slug
 from abcdlink.stages.feedback import Feedback, accepted_in, judges_in, outcome_in
 from abcdlink.store import Store
-from flows.artifacts import show_feedback, show_outcome
+from flows.ui.artifacts import show_feedback, show_outcome
 from flows.waiting import wait_for_annotators, wait_for_coordinator
 from labelstudio_config.pages.feedback import FeedbackPage
 from tasks.people import accept, begin_feedback

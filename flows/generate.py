@@ -8,8 +8,8 @@ from abcdlink.layout import GENERATION
 from abcdlink.stages.generate import Generation, generation_done, plan_generation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation
-from flows.artifacts import show_generation, show_validation
 from flows.parameters import FirstPairs, GenerationParameters, RunKey, run_domain
+from flows.ui.artifacts import show_generation, show_validation
 from tasks.corpus import assemble_synthetic, generate_part, intake, validate_synthetic
 
 

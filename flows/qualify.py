@@ -19,8 +19,8 @@ from abcdlink.qualification.kept import has_judgments, people_of
 from abcdlink.qualification.prepare import domain_to_begin
 from abcdlink.qualification.table import coordinator_rows
 from abcdlink.store import Store, open_run
-from flows.artifacts import key, table
 from flows.parameters import QualificationParameters, RunKey
+from flows.ui.artifacts import key, table
 from flows.waiting import wait_for_annotators, wait_for_coordinator, wait_for_nobody
 from labelstudio_config.pages.qualification import QualificationPage
 from tasks.people import take_gold_pair

@@ -8,8 +8,8 @@ from abcdlink.layout import RATINGS_SLUG
 from abcdlink.ratings import has_ratings, ratings_of, summarise
 from abcdlink.ratings.summary import rows_of
 from abcdlink.store import Store, open_run
-from flows.artifacts import key, table
 from flows.parameters import RatingParameters, RunKey, run_domain
+from flows.ui.artifacts import key, table
 from flows.waiting import wait_for_annotators, wait_for_nobody
 from labelstudio_config.pages.rating import RatingPage
 from tasks.people import sample_documents

@@ -20,10 +20,10 @@ from pydantic import Field
 
 from abcdlink.stages.batch import look_at_batch
 from abcdlink.store import open_run
-from flows.artifacts import key
 from flows.asking import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
-from flows.standing import show_progress, show_standing
+from flows.ui.artifacts import key
+from flows.ui.live_artifacts import show_live, show_progress
 from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.run import look_now, not_said_yet, read_pushed
 from labelstudio_config.snapshot import progress_in
@@ -183,6 +183,6 @@ def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> b
     bar = ProgressArtifact(
         key=key(run, "llm", corpus, "progress"), progress=percent, description=summary, flow_run_id=flow_run.id
     )
-    show_standing(store, f"llm-{corpus}", bar, summary)
+    show_live(store, f"llm-{corpus}", bar, summary)
     choice.looked(f"{run} {corpus}")
     return state.done

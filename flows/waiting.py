@@ -12,7 +12,7 @@ from prefect import get_run_logger, suspend_flow_run
 from prefect.runtime import flow_run
 
 from abcdlink.store import Store
-from flows.artifacts import show_project
+from flows.ui.artifacts import show_project
 from labelstudio_config.run import read_pushed
 from tasks.projects import look
 from tasks.waiting import WaitsFor, wait_for

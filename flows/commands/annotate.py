@@ -13,7 +13,7 @@ from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.store import Store, existing_run
-from flows.starting import AutoFeedbackOption, BatchesOption, OverlapOption, start_flow
+from flows.commands.starting import AutoFeedbackOption, BatchesOption, OverlapOption, start_flow
 
 if TYPE_CHECKING:
     from labelstudio_config.attendance import Attendance

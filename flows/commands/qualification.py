@@ -12,7 +12,7 @@ import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
 from abcdlink.errors import InputError
-from flows.starting import CorpusOption, absolute, start_flow, use_local_server
+from flows.commands.starting import CorpusOption, absolute, start_flow, use_local_server
 
 if TYPE_CHECKING:
     from abcdlink.judgments import Annotator

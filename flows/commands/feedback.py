@@ -12,7 +12,7 @@ import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, say
 from abcdlink.errors import InputError
-from flows.starting import use_local_server
+from flows.commands.starting import use_local_server
 
 if TYPE_CHECKING:
     from abcdlink.store import Store

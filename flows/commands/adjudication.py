@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, print_json, print_table, say
-from flows.starting import start_flow
+from flows.commands.starting import start_flow
 
 
 def register(app: typer.Typer, run: typer.Typer) -> None:

@@ -14,8 +14,8 @@ from abcdlink.candidates import PoolMode
 from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, RunDomainOption, listed
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.generation import Strategy
-from flows import adjudication_commands, annotate_commands, feedback_commands, qualification_commands
-from flows.starting import (
+from flows.commands import adjudication, annotate, feedback, qualification
+from flows.commands.starting import (
     AutoFeedbackOption,
     BatchesOption,
     CorpusOption,
@@ -47,10 +47,10 @@ def register(app: typer.Typer) -> None:
     run.command("drops")(run_drops)
     app.add_typer(run, name="run")
     app.command("demo")(demo)
-    adjudication_commands.register(app, run)
-    annotate_commands.register(app)
-    feedback_commands.register(app)
-    qualification_commands.register(app)
+    adjudication.register(app, run)
+    annotate.register(app)
+    feedback.register(app)
+    qualification.register(app)
 
 
 def run_bootstrap(

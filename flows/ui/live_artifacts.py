@@ -12,12 +12,12 @@ from prefect.exceptions import ObjectNotFound
 
 from abcdlink.layout import project_file
 from abcdlink.store import Store
-from flows.artifacts import key
+from flows.ui.artifacts import key
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import Artifact as ArtifactResponse
 
-STANDING = "standing.json"
+LIVE_ARTIFACTS = "live-artifacts.json"
 """What the page of the waiting run shows of a project, by artifact key; beside the project in the run's folder."""
 
 
@@ -26,7 +26,7 @@ def show_progress(store: Store, flow_run: str, slug: str, percent: float, told: 
     bar = ProgressArtifact(
         key=key(store.key, slug, "progress"), progress=percent, description=told, flow_run_id=UUID(flow_run)
     )
-    show_standing(store, slug, bar, round(percent, 2))
+    show_live(store, slug, bar, round(percent, 2))
 
 
 def show_rows(store: Store, flow_run: str, slug: str, name: str, rows: list[dict[str, Any]], told: str) -> None:
@@ -34,23 +34,23 @@ def show_rows(store: Store, flow_run: str, slug: str, name: str, rows: list[dict
     shown = TableArtifact(
         key=key(store.key, slug, name), table=list(rows), description=told, flow_run_id=UUID(flow_run)
     )
-    show_standing(store, slug, shown, rows)
+    show_live(store, slug, shown, rows)
 
 
-def show_standing(store: Store, slug: str, artifact: Artifact, content: object) -> None:
+def show_live(store: Store, slug: str, artifact: Artifact, content: object) -> None:
     """Show an artifact, or replace it in place; nothing when ``content`` is what it shows already.
 
     A look every half minute would otherwise fill the page of a run that waits for weeks.
     """
-    name = project_file(slug, STANDING)
-    standing: dict[str, Any] = store.read_json(name) if store.exists(name) else {}
+    name = project_file(slug, LIVE_ARTIFACTS)
+    shown_now: dict[str, Any] = store.read_json(name) if store.exists(name) else {}
     shown_as, run = str(artifact.key), str(artifact.flow_run_id)
-    before = standing.get(shown_as, {})
+    before = shown_now.get(shown_as, {})
     here = before.get("flow_run") == run
     if here and before["content"] == content:
         return
     shown = before["id"] if here and replace(UUID(before["id"]), artifact) else create(artifact)
-    store.write_json(name, {**standing, shown_as: {"id": shown, "flow_run": run, "content": content}})
+    store.write_json(name, {**shown_now, shown_as: {"id": shown, "flow_run": run, "content": content}})
 
 
 def create(artifact: Artifact) -> str:
