@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import tomllib
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -15,10 +17,12 @@ from pydantic import Field, ValidationError, field_validator
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.settings import PROJECT_ROOT
+from abcdlink.settings import PROJECT_ROOT, get_settings
 from abcdlink.store import Store, parse_records
 
 SETTINGS_FILE = "domain.toml"
+SHIPPED = PROJECT_ROOT / "prompts"
+"""The domains that come with abcdlink, and the prompts that all domains share."""
 SHARED = "shared"
 COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
 """A comment of a Jinja template: it reaches no model."""
@@ -52,7 +56,7 @@ class SourceFilter(Record):
             try:
                 re.compile(expression)
             except re.error as error:
-                msg = f"{expression!r} is no regular expression: {error}"
+                msg = f"{expression!r} is not a valid regular expression: {error}"
                 raise ValueError(msg) from None
         return expressions
 
@@ -132,7 +136,7 @@ class Domain:
             and, where the shared ones do not fit, prompt templates (``*.j2``) of the same names.
 
     Raises:
-        InputError: when a file is missing or does not fit; names the file and the mend.
+        InputError: when a file is missing or does not fit; names the file and says what to do.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -160,16 +164,16 @@ class Domain:
         try:
             return DomainSettings.model_validate(tomllib.loads(self._read(SETTINGS_FILE)))
         except tomllib.TOMLDecodeError as error:
-            msg = f"{path} is no valid TOML: {error}"
-            raise InputError(msg, "mend the line that the message names") from None
+            msg = f"{path} is not valid TOML: {error}"
+            raise InputError(msg, "fix the line that the message names") from None
         except ValidationError as error:
             first = error.errors()[0]
             msg = f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise InputError(msg, "mend this setting") from None
+            raise InputError(msg, "fix this setting") from None
 
     @cached_property
     def _loader(self) -> FileSystemLoader:
-        return FileSystemLoader([self.folder, PROJECT_ROOT / "prompts" / SHARED])
+        return FileSystemLoader([self.folder, SHIPPED / SHARED])
 
     @cached_property
     def _templates(self) -> Environment:
@@ -199,7 +203,7 @@ class Domain:
     @cached_property
     def prompt_hashes(self) -> dict[str, str]:
         """File name -> first 12 hex digits of its SHA-256, for all texts that reach a model or a person."""
-        shared = sorted((PROJECT_ROOT / "prompts" / SHARED).glob("*.j2"))
+        shared = sorted((SHIPPED / SHARED).glob("*.j2"))
         own = sorted(p for p in self.folder.iterdir() if p.is_file())
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in [*shared, *own]}
 
@@ -217,39 +221,70 @@ class Domain:
         return folder
 
 
+def own_domains() -> Path:
+    """Return the folder of the domains that ``abcdlink init`` makes; flows look there too, wherever they run."""
+    return get_settings().home.resolve() / "domains"
+
+
 def find_domain(name: str) -> Domain:
-    """Return the domain at a path, in ``./prompts/NAME``, or shipped with abcdlink.
+    """Return the domain at a path, in ``HOME/domains/NAME``, or shipped with abcdlink.
 
     Raises:
-        InputError: when there is none; lists the domains that can be named.
+        InputError: when there is none; names the folders searched and the domains that they hold.
     """
-    places = [Path(name), Path("prompts") / name, PROJECT_ROOT / "prompts" / name]
+    roots = (own_domains(), SHIPPED)
+    places = [Path(name).expanduser().absolute(), *(root / name for root in roots)]
     for place in places:
         if (place / SETTINGS_FILE).is_file():
             return Domain(place.resolve())
-    known = sorted({p.parent.name for root in places[1:] for p in root.parent.glob(f"*/{SETTINGS_FILE}")})
-    msg = f"there is no domain {name!r}"
+    known = sorted({file.parent.name for root in roots for file in root.glob(f"*/{SETTINGS_FILE}")})
+    msg = f"there is no domain {name!r} (looked in {', '.join(map(str, dict.fromkeys(places)))})"
     raise InputError(msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {name}`")
 
 
+def make_domain(name: str, like: str) -> Domain:
+    """Copy a domain to ``HOME/domains/NAME``, to be edited there.
+
+    Raises:
+        InputError: when the name is taken or is not a plain folder name, or there is no domain ``like``.
+    """
+    if Path(name).name != name or name in {"", ".", ".."}:
+        msg = f"{name!r} cannot be the name of a domain"
+        raise InputError(msg, "use a plain folder name")
+    model, folder = find_domain(like), own_domains() / name
+    if folder.exists():
+        msg = f"{folder} already exists"
+        raise InputError(msg, "edit it, or choose another name")
+    if (SHIPPED / name).exists():
+        msg = f"{name!r} is the name of a domain that comes with abcdlink"
+        raise InputError(msg, "choose another name")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Copied under another name first: a copy that was interrupted is never taken for a domain.
+    with TemporaryDirectory(dir=folder.parent, prefix=".") as temporary:
+        made = Path(temporary) / name
+        shutil.copytree(model.folder, made, ignore=shutil.ignore_patterns("__pycache__"))
+        made.rename(folder)
+    return Domain(folder)
+
+
 def domain_of(store: Store, name: str = "") -> Domain:
-    """Return the domain that a run was begun with.
+    """Return the domain that a run was started with.
 
     Args:
         store: the run.
-        name: name or path that the caller gave; empty: whatever the run was begun with.
+        name: name or path that the caller gave; empty: the one that the run was started with.
 
     Raises:
-        InputError: when the run is not begun, or was begun with another domain.
+        InputError: when the run has not been started, or was started with another domain.
     """
     begun = store.manifest.get("domain")
     if begun is None:
-        msg = f"run {store.key!r} has not been begun ({store.where()})"
-        raise InputError(msg, "begin it with `abcdlink run bootstrap` or `abcdlink generate`")
-    # The folder may have moved since, with the checkout that it lies in: then the name finds it.
+        msg = f"there is no run {store.key!r} yet ({store.where()})"
+        raise InputError(msg, "start it with `abcdlink run bootstrap` or `abcdlink generate`")
+    # The folder may have moved since, with the checkout or home that it is in: then the name finds it.
     where = begun["folder"] if Path(begun["folder"]).is_dir() else begun["name"]
     domain = find_domain(name or where)
     if domain.name != begun["name"]:
-        msg = f"run {store.key!r} was begun with the domain {begun['name']!r}, not {domain.name!r}"
+        msg = f"run {store.key!r} was started with the domain {begun['name']!r}, not {domain.name!r}"
         raise InputError(msg, "leave the domain out, or use another run key")
     return domain

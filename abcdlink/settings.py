@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
-"""The checkout: shipped domains, deployments and flows lie here."""
+"""The checkout: shipped domains, deployments and flows are here."""
 
 
 SECRETS_FILE = "secrets.env"
@@ -48,7 +48,7 @@ class Settings(BaseSettings):
         "auto", description="how the form of answers is asked for; auto: the strictest way that the server knows"
     )
     llm_top_logprobs: int = Field(20, ge=1, le=20, description="alternatives at each token, for probabilities")
-    llm_extra: str = Field("", description="JSON object of more request parameters; null takes one of ours away")
+    llm_extra: str = Field("", description="JSON object of more request parameters; null removes a default parameter")
     llm_concurrency: int = Field(4, ge=1, le=256)
     llm_timeout: float = Field(120.0, gt=0, description="seconds for one call")
     llm_price_prompt: float = Field(0.0, ge=0, description="price of 1 million prompt tokens")
@@ -69,6 +69,13 @@ class Settings(BaseSettings):
     drops_source: str = Field("", description="folder or s3:// prefix that is watched for new data")
     drops_run: str = Field("", description="run key whose shortlist serves new data")
     s3_endpoint_url: str = Field("", description="S3 endpoint other than AWS's")
+
+    @field_validator("runs", "drops_source")
+    @classmethod
+    def _absolute(cls, place: str) -> str:
+        """Make a folder absolute: servers and flows run elsewhere. An address (s3://...) stays as it is."""
+        place = place.strip()
+        return place if not place or "://" in place else str(Path(place).expanduser().absolute())
 
     @property
     def runs_root(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,18 +36,10 @@ def init(
 
     Example: `abcdlink init patents --like reviews`
     """
-    from abcdlink.domain import find_domain
+    from abcdlink.domain import make_domain
 
-    model = find_domain(like)
-    folder = Path("prompts") / name
-    if folder.exists():
-        msg = f"{folder} is there already"
-        raise InputError(msg, "edit it, or choose another name")
-    if Path(name).name != name or name in {"", ".", ".."}:
-        msg = f"{name!r} cannot be the name of a domain"
-        raise InputError(msg, "use a plain folder name")
-    shutil.copytree(model.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    say(f"Wrote {folder}, a copy of the domain {model.name!r}. Edit its files, then use --domain {name}.")
+    made = make_domain(name, like)
+    say(f"Wrote {made.folder}, a copy of the domain {like!r}. Edit its files, then use --domain {name}.")
 
 
 def import_documents(

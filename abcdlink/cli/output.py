@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,11 +14,38 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from abcdlink.errors import AbcdlinkError
+from abcdlink.errors import AbcdlinkError, InputError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.")]
-RunDomainOption = Annotated[str, typer.Option("--domain", help="Domain; default: the one the run was begun with.")]
+
+
+def _domain_folder(name: str) -> str:
+    """Return the absolute folder of a domain, which every process finds; ``InputError`` when there is none."""
+    from abcdlink.domain import find_domain
+
+    return str(find_domain(name).folder) if name else ""
+
+
+def _corpus_folder(corpus: str) -> str:
+    """Return a corpus folder as an absolute path, which every process finds; ``InputError`` when there is none."""
+    if corpus == "sample" or "://" in corpus:
+        return corpus
+    folder = Path(corpus).expanduser().resolve()
+    if not folder.is_dir():
+        msg = f"there is no corpus folder {folder}"
+        raise InputError(msg, "make one with `abcdlink import`, or use `sample`")
+    return str(folder)
+
+
+DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.", callback=_domain_folder)]
+RunDomainOption = Annotated[
+    str,
+    typer.Option("--domain", help="Domain; default: the one the run was started with.", callback=_domain_folder),
+]
+CorpusOption = Annotated[
+    str,
+    typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.", callback=_corpus_folder),
+]
 RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole bootstrap.")]
 
 WIDEST = 10_000

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from abcdlink.cli.output import (
+    CorpusOption,
     DomainOption,
     JsonOption,
     RunArgument,
@@ -28,7 +29,7 @@ def register(app: typer.Typer) -> None:
 def generate(
     run: RunArgument,
     domain: DomainOption = "news",
-    corpus: Annotated[str, typer.Option(help="Corpus folder; `sample`: the domain's shipped sample.")] = "sample",
+    corpus: CorpusOption = "sample",
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
     pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,

@@ -11,16 +11,14 @@ from typing import Annotated
 import typer
 
 from abcdlink.candidates import PoolMode
-from abcdlink.cli.output import DomainOption, JsonOption, RunArgument, RunDomainOption, listed
+from abcdlink.cli.output import CorpusOption, DomainOption, JsonOption, RunArgument, RunDomainOption, listed
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.generation import Strategy
 from flows.commands import adjudication, annotate, feedback, qualification
 from flows.commands.starting import (
     AutoFeedbackOption,
     BatchesOption,
-    CorpusOption,
     OverlapOption,
-    absolute,
     start_flow,
     use_local_server,
 )
@@ -73,13 +71,10 @@ def run_bootstrap(
 
     Example: `abcdlink run bootstrap spring-news --corpus corpus --domain news`
     """
-    from abcdlink.domain import find_domain
-
-    find_domain(domain)
     parameters = {
         "run": run,
         "domain": domain,
-        "corpus": absolute(corpus),
+        "corpus": corpus,
         "pairs": pairs,
         "generation": {"strategy": strategy.value, "documents": documents},
         "shortlist": {"approaches": listed(approaches), "kinds": kinds_of(kinds)},
@@ -135,7 +130,7 @@ def demo(
     run: Annotated[
         str, typer.Option(help="Run key; the same key goes on with what is there. Default: demo, or demo-human.")
     ] = "",
-    domain: DomainOption = "news",
+    domain: Annotated[str, typer.Option(help="Name or path of a domain.")] = "news",
     pairs: Annotated[int, typer.Option(min=2, help="Natural pairs to annotate, half of them in each batch.")] = 4,
     documents: Annotated[int, typer.Option(min=1, help="Target documents to generate for.")] = 3,
     annotators: AnnotatorsOption = Annotators.SIMULATED,

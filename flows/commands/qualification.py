@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
+from abcdlink.cli.output import (
+    CorpusOption,
+    JsonOption,
+    RunArgument,
+    RunDomainOption,
+    listed,
+    print_json,
+    print_table,
+    say,
+)
 from abcdlink.errors import InputError
-from flows.commands.starting import CorpusOption, absolute, start_flow, use_local_server
+from flows.commands.starting import start_flow, use_local_server
 
 if TYPE_CHECKING:
     from abcdlink.judgments import Annotator
@@ -55,7 +64,7 @@ def start(
     from abcdlink.store import open_run
 
     domain_to_begin(open_run(run), domain)
-    asked = {"corpus": absolute(corpus), "pair": pair, "links": links, "applicants": applicants}
+    asked = {"corpus": corpus, "pair": pair, "links": links, "applicants": applicants}
     choice = {**asked, "wanted": wanted, "threshold": threshold}
     start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json)
 

@@ -6,16 +6,13 @@ Prefect is imported inside the functions: it takes seconds, and ``--help`` must 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from abcdlink.cli.output import print_json, say
-from abcdlink.errors import InputError
 from abcdlink.settings import get_settings
 
-CorpusOption = Annotated[str, typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.")]
 BatchesOption = Annotated[int, typer.Option("--batches", min=1, max=20, help="Batches of annotation.")]
 OverlapOption = Annotated[
     int | None, typer.Option("--overlap", min=1, max=10, help="Annotators per task; default: as the domain says.")
@@ -50,13 +47,3 @@ def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:
         print_json({"flow_run": str(flow_run.id), "name": flow_run.name, "url": page_of(flow_run)})
     else:
         say(f"Started {deployment.partition('/')[0]}: {page_of(flow_run)}")
-
-
-def absolute(corpus: str) -> str:
-    """Return a corpus folder as a path that the flow's process can find too."""
-    if corpus == "sample" or "://" in corpus:
-        return corpus
-    if not Path(corpus).is_dir():
-        msg = f"there is no corpus folder {corpus}"
-        raise InputError(msg, "make one with `abcdlink import`, or use `sample`")
-    return str(Path(corpus).resolve())

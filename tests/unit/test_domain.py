@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from abcdlink.corpus import Document, Pair
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import Domain, find_domain, own_domains
 from abcdlink.errors import InputError
 from abcdlink.settings import PROJECT_ROOT
 from abcdlink.store import parse_records
@@ -79,7 +79,7 @@ def test_a_domain_can_live_anywhere_and_its_template_wins(copy):
 @pytest.mark.parametrize(
     ("file", "content", "problem"),
     [
-        ("domain.toml", b"title = ", "no valid TOML"),
+        ("domain.toml", b"title = ", "not valid TOML"),
         ("domain.toml", b'title = "x"', "source_name: Field required"),
         ("examples.jsonl", b'{"source": "a"}', "line 1: target: Field required"),
         ("guidelines.md", b"\xff", "is not UTF-8 (byte 0)"),
@@ -100,10 +100,13 @@ def test_a_bad_expression_in_a_filter_is_named(copy):
     path.write_text(
         path.read_text().replace("min_words = 4", "min_words = 4\nexclude = ['(']").replace("exclude = ['(?i)^", "#")
     )
-    with pytest.raises(InputError, match="no regular expression"):
+    with pytest.raises(InputError, match="not a valid regular expression"):
         Domain(copy)
 
 
-def test_an_unknown_domain_lists_those_that_exist():
-    with pytest.raises(InputError, match=r"news, reviews"):
+def test_an_unknown_domain_names_the_folders_searched_and_the_domains_there_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"news, reviews") as caught:
         find_domain("recipes")
+    for folder in (tmp_path / "recipes", own_domains() / "recipes", PROJECT_ROOT / "prompts" / "recipes"):
+        assert str(folder) in str(caught.value)

@@ -13,6 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from abcdlink.cli.app import main, make_app
+from abcdlink.settings import PROJECT_ROOT, get_settings
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -157,12 +158,16 @@ def test_import_needs_to_know_whether_to_write(run: Run, tmp_path: Path) -> None
         assert (code, "--out or --check" in err, list(tmp_path.iterdir())) == (2, True, [])
 
 
-def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path) -> None:
+def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path / "home"))
+    get_settings.cache_clear()
     assert run("init", "patents", "--like", "reviews")[0] == 0
-    assert (tmp_path / "prompts" / "patents" / "domain.toml").is_file()
-    code, _, err = run("init", "patents")
-    assert code == 2
-    assert "is there already" in err
+    made = tmp_path / "home" / "domains" / "patents"
+    assert [(made / name).is_file() for name in ("domain.toml", "guidelines.md")] == [True, True]
+    for name, problem in {"patents": "already exists", "news": "comes with abcdlink", "a/b": "cannot be"}.items():
+        code, _, err = run("init", name)
+        assert (code, problem in err) == (2, True), err
+    assert [folder.name for folder in made.parent.iterdir()] == ["patents"]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +195,7 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path) -> None:
         (("export", "never"), "no run 'never'", "run bootstrap"),
         (("annotate", "start", "never"), "no run 'never'", "run bootstrap"),
         (("feedback", "accept", "never"), "there is no run", "run bootstrap"),
-        (("run", "bootstrap", "r", "--corpus", "nowhere"), "no corpus folder nowhere", "abcdlink import"),
+        (("run", "bootstrap", "r", "--corpus", "nowhere"), "no corpus folder", "abcdlink import"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
@@ -223,3 +228,40 @@ def test_a_dead_llm_is_one_clear_message_and_leaves_nothing_half_done(
     assert "Traceback" not in err
     assert not (isolated_home / "runs" / "r" / "generation.json").exists()
     assert not (isolated_home / "runs" / "r" / "generated").exists()
+
+
+def test_what_commands_give_a_flow_is_found_from_the_folder_where_flows_run(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the guide: init, import, bootstrap; then the stages that the flow begins with, from the checkout."""
+    from abcdlink.domain import find_domain
+    from abcdlink.stages.intake import take_corpus
+    from abcdlink.store import open_run
+
+    started: list[dict[str, object]] = []
+    for name, value in {"ABCDLINK_HOME": "home", "ABCDLINK_RUNS": "runs", "ABCDLINK_DROPS_SOURCE": "drops"}.items():
+        monkeypatch.setenv(name, value if name != "ABCDLINK_HOME" else str(tmp_path / value))
+    get_settings.cache_clear()
+    monkeypatch.setattr("flows.commands.start_flow", lambda _, parameters, __: started.append(parameters))
+    (tmp_path / "mine").mkdir()
+    for end, text in {"source": "The old bridge is open.", "target": "The bridge has reopened."}.items():
+        (tmp_path / "mine" / f"p1.{end}.txt").write_text(text)
+    assert run("init", "my-domain")[0] == 0
+    assert run("import", "text", "mine", "--out", "corpus")[0] == 0
+    assert run("run", "bootstrap", "spring", "--domain", "my-domain", "--corpus", "corpus")[0] == 0
+    runs = get_settings().runs_root
+    monkeypatch.chdir(PROJECT_ROOT)
+    (parameters,) = started
+    domain = find_domain(str(parameters["domain"]))
+    assert (domain.name, find_domain("my-domain").folder) == ("my-domain", domain.folder)
+    assert len(take_corpus(open_run("spring", runs), str(parameters["corpus"]), domain).pairs) == 1
+    assert Path(runs) == tmp_path / "runs"
+    assert get_settings().drops_source == str(tmp_path / "drops")
+
+
+@pytest.mark.parametrize(("option", "value"), [("--domain", "nowhere"), ("--corpus", "nowhere")])
+def test_a_domain_or_corpus_that_is_not_there_is_refused_before_a_flow_starts(
+    run: Run, tmp_path: Path, option: str, value: str
+) -> None:
+    code, _, err = run("run", "bootstrap", "spring", option, value)
+    assert (code, str(tmp_path / value) in err) == (2, True)

@@ -155,5 +155,5 @@ def test_the_card_tells_labels_by_each_rule_and_who_decided(tmp_path: Path):
 
 
 def test_without_its_domain_the_run_has_no_card(tmp_path: Path):
-    with pytest.raises(InputError, match="has not been begun"):
+    with pytest.raises(InputError, match="there is no run"):
         export_dataset(example_run(tmp_path), "huggingface")

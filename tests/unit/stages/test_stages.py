@@ -172,7 +172,7 @@ def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
     assert domain_of(store, "news").name == "news"
     with pytest.raises(InputError, match="begun with the domain 'news', not 'reviews'"):
         domain_of(store, "reviews")
-    with pytest.raises(InputError, match="has not been begun"):
+    with pytest.raises(InputError, match="there is no run"):
         domain_of(open_run("never"))
 
 
