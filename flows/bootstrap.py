@@ -6,7 +6,11 @@ from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 
+from abcdlink.candidates import PoolMode
+from abcdlink.errors import InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
+from abcdlink.stages.shortlist import refuse_quick
+from abcdlink.store import open_run
 from flows.asking import wait_for_answers
 from flows.benchmark import benchmark as benchmark_flow
 from flows.benchmark import shortlist as shortlist_flow
@@ -20,7 +24,9 @@ from flows.parameters import (
     RunKey,
     ShortlistParameters,
 )
-from flows.ui.artifacts import key
+from flows.ui.artifacts import key, show_shortlist
+from tasks.approaches import choose_quickly
+from tasks.corpus import intake
 from tasks.runs import start_once
 
 ANNOTATE = "annotate/annotate"
@@ -36,6 +42,7 @@ def bootstrap(
     benchmark: BenchmarkParameters = BenchmarkParameters(),
     shortlist: ShortlistParameters = ShortlistParameters(),
     annotation: AnnotationParameters = AnnotationParameters(),
+    quick: bool = False,
 ) -> None:
     """Generate, validate, benchmark, shortlist, build pools; then start the flow annotate.
 
@@ -51,15 +58,36 @@ def bootstrap(
         benchmark: which approaches are compared.
         shortlist: how the two that propose candidates are chosen.
         annotation: which candidates annotators see, and how they annotate them.
+        quick: skip generation and benchmark and ask no LLM; BM25 alone proposes candidates, to try the page.
     """
-    generate(run, domain, corpus, pairs, generation)
-    validate(run, domain)
-    if benchmark_flow(run, domain, benchmark) is None:
-        wait_for_answers(SYNTHETIC)
-    shortlist_flow(run, shortlist)
+    if quick:
+        annotation = choose_without_benchmark(run, domain, corpus, pairs, annotation)
+    else:
+        refuse_quick(open_run(run))
+        generate(run, domain, corpus, pairs, generation)
+        validate(run, domain)
+        if benchmark_flow(run, domain, benchmark) is None:
+            wait_for_answers(SYNTHETIC)
+        shortlist_flow(run, shortlist)
     if candidates(run, domain, annotation) is None:
         wait_for_answers(NATURAL)
     start_annotation(run, domain, annotation)
+
+
+def choose_without_benchmark(
+    run: str, domain: str, corpus: str, pairs: int | None, annotation: AnnotationParameters
+) -> AnnotationParameters:
+    """Take a corpus into the run and let BM25 propose; returns the annotation of what one approach proposes.
+
+    Raises:
+        InputError: when the candidates are to come from two approaches.
+    """
+    if annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
+        msg = f"a quick start has one approach, and the mode {annotation.mode.value!r} needs two"
+        raise InputError(msg, "leave out the mode")
+    intake(run, domain, corpus, pairs)
+    show_shortlist(run, choose_quickly(run, domain))
+    return annotation.model_copy(update={"mode": PoolMode.SINGLE})
 
 
 def start_annotation(run: str, domain: str, annotation: AnnotationParameters) -> None:

@@ -15,7 +15,7 @@ from abcdlink.stages.decide import decide_part as decide_one_part
 from abcdlink.stages.estimate import CostEstimate, estimate_approaches
 from abcdlink.stages.learn import learn_linker, rank_learned
 from abcdlink.stages.plan import BenchmarkPlan
-from abcdlink.stages.shortlist import run_shortlist
+from abcdlink.stages.shortlist import quick_shortlist, run_shortlist
 from abcdlink.store import open_run
 from tasks import rankers
 from tasks.progress import prefect_progress
@@ -86,6 +86,12 @@ def score(run: str, plan: BenchmarkPlan, llm_approaches: list[Approach]) -> stag
 def choose_shortlist(run: str, rule: ShortlistRule) -> Shortlist:
     """Choose the approaches that propose candidates."""
     return run_shortlist(open_run(run), rule)
+
+
+@task
+def choose_quickly(run: str, domain: str) -> Shortlist:
+    """Let BM25 alone propose candidates."""
+    return quick_shortlist(open_run(run), find_domain(domain))
 
 
 @task

@@ -46,6 +46,7 @@ from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.rounds import Round, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
+from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 
 R = TypeVar("R", bound=BaseModel)
@@ -114,6 +115,11 @@ class Content:
     def embedded_llm(self) -> bool:
         """Whether the model that comes with abcdlink generated the synthetic pairs."""
         return self.generation is not None and self.generation["model"] == EMBEDDED_MODEL
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """The stages that a quick start does without."""
+        return ("generate", "validate", "benchmark") if is_quick(self.manifest) else ()
 
     @property
     def measures(self) -> dict[str, Any]:

@@ -65,6 +65,9 @@ def run_bootstrap(
     mode: ModeOption = PoolMode.COMPARISON,
     distractors: DistractorsOption = None,
     auto_feedback: AutoFeedbackOption = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Skip generation and benchmark, ask no LLM: BM25 alone proposes candidates.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Do the whole job: generate, validate, benchmark, shortlist, candidates, annotate.
@@ -76,6 +79,7 @@ def run_bootstrap(
         "domain": domain,
         "corpus": corpus,
         "pairs": pairs,
+        "quick": quick,
         "generation": {"strategy": strategy.value, "documents": documents},
         "shortlist": {"approaches": listed(approaches), "kinds": kinds_of(kinds)},
         "annotation": {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from abcdlink.candidates import PoolMode
 from abcdlink.corpus.io import read_corpus_from, write_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import Domain, domain_of, find_domain
@@ -17,13 +18,15 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
+from abcdlink.report.content import gather
+from abcdlink.report.page import render
 from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
 from abcdlink.stages.generate import generate_part, plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan
-from abcdlink.stages.shortlist import run_shortlist
+from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import Store, open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, error, says
@@ -233,3 +236,29 @@ def test_a_stage_whose_input_is_missing_names_the_stage_that_makes_it(store: Sto
     with pytest.raises(InputError, match=r"synthetic/pairs.jsonl") as refused:
         run_benchmark(store, domain, PLAN)
     assert "generate" in refused.value.mend
+
+
+def test_a_quick_start_has_candidates_without_an_llm_and_its_report_says_what_was_skipped(
+    store: Store, domain: Domain, llm: FakeLLM
+) -> None:
+    chosen = quick_shortlist(store, domain)
+    assert [approach.name for approach in chosen.approaches] == ["bm25@4"]
+    counts = run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE))
+    assert counts.methods == {"retriever": counts.candidates}
+    assert counts.candidates > 20
+    assert quick_shortlist(store, domain) == chosen
+    assert llm.questions == []
+    page = render(gather(store))
+    assert "This run is a quick start" in page
+    for stage in ("generate", "benchmark"):
+        assert f"without the stage <b>{stage}</b>" in page
+    with pytest.raises(InputError, match="is a quick start"):
+        refuse_quick(store)
+
+
+def test_a_run_with_a_benchmark_is_no_quick_start_afterwards(store: Store, domain: Domain) -> None:
+    run_all(store, domain)
+    refuse_quick(store)
+    with pytest.raises(InputError, match="other settings"):
+        quick_shortlist(store, domain)
+    assert "quick start" not in render(gather(store))
