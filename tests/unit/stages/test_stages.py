@@ -173,7 +173,7 @@ def test_other_settings_for_the_same_run_are_refused_by_name(store: Store, domai
 def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
     assert domain_of(store).name == "news"
     assert domain_of(store, "news").name == "news"
-    with pytest.raises(InputError, match="begun with the domain 'news', not 'reviews'"):
+    with pytest.raises(InputError, match="started with the domain 'news', not 'reviews'"):
         domain_of(store, "reviews")
     with pytest.raises(InputError, match="there is no run"):
         domain_of(open_run("never"))
