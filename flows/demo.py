@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from abcdlink.agreement import Agreement
 from abcdlink.cli.output import out, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.errors import AbcdlinkError, InputError
+from abcdlink.interannotator import Agreement
 from abcdlink.layout import (
     AGREEMENT,
     BENCHMARK,

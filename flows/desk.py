@@ -9,9 +9,9 @@ from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
 from pydantic import Field
 
-from abcdlink.agreement import Agreement
 from abcdlink.cli.agreement_details import details_lines
 from abcdlink.errors import InputError
+from abcdlink.interannotator import Agreement
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.store import Store, existing_run
 from flows.parameters import RunKey

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from abcdlink.agreement import Agreement
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
+from abcdlink.interannotator import Agreement
 from abcdlink.layout import CHANGED, JUDGMENTS, REPORT, batch_file, batch_slug
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import (

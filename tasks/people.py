@@ -6,9 +6,9 @@ from typing import Any
 
 from prefect import task
 
-from abcdlink.agreement import Agreement
 from abcdlink.domain import find_domain
 from abcdlink.feedback import Accepted
+from abcdlink.interannotator import Agreement
 from abcdlink.judgments import LabelRule
 from abcdlink.layout import AGREEMENT, batch_file
 from abcdlink.qualification.prepare import prepare as prepare_qualification

@@ -13,7 +13,7 @@ from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_
 from abcdlink.export import ExportFormat, LabelRule
 
 if TYPE_CHECKING:
-    from abcdlink.agreement import Agreement
+    from abcdlink.interannotator import Agreement
 
 MOST_LISTED = 3
 """Of more files than this, which then lie in one folder, only the folder is named."""
@@ -40,8 +40,8 @@ def agreement(
 
     Example: `abcdlink agreement .abcdlink/runs/demo/judgments.jsonl --width 0.1`
     """
-    from abcdlink.agreement import agreement as compute
-    from abcdlink.agreement import details, read_judgment_file
+    from abcdlink.interannotator import agreement as compute
+    from abcdlink.interannotator import details, read_judgment_file
 
     read = read_judgment_file(judgments)
     result, more = compute(read.judgments), details(read.judgments, width=width)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from abcdlink.adjudication import Adjudication, by_place
-from abcdlink.agreement import required_judgments
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.errors import InputError
+from abcdlink.interannotator import required_judgments
 from abcdlink.judgments import Judgment, Label, LabelRule, Provenance, by_candidate, verdict
 from abcdlink.layout import JUDGMENTS
 

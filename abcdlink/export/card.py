@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from abcdlink import __version__
-from abcdlink.agreement import agreement
 from abcdlink.domain import Domain, domain_of
 from abcdlink.export.candidates import natural_order
 from abcdlink.export.dataset import Dataset
 from abcdlink.feedback import newest_guidelines
+from abcdlink.interannotator import agreement
 from abcdlink.judgments import BOTH, MEANINGS, RANDOM, LabelRule, Provenance
 from abcdlink.layout import SHORTLIST
 

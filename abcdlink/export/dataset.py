@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from abcdlink.adjudication import Adjudication
-from abcdlink.agreement import required_judgments
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.export.candidates import LabelledCandidate, labelled_candidates, natural_order
+from abcdlink.interannotator import required_judgments
 from abcdlink.judgments import Annotator, Judgment, LabelRule
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, ANNOTATORS, JUDGMENTS, NATURAL
 from abcdlink.store import Store

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from abcdlink.agreement import agreement
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback.figures import Comparison, ContextReliance, Figures, Rejections, comparisons_of, figures_of
 from abcdlink.feedback.patterns import Pattern, View, views_of
 from abcdlink.feedback.texts import plain
+from abcdlink.interannotator import agreement
 from abcdlink.judgments import Judgment, Place, Pool, by_candidate
 
 WORST = 5

@@ -13,12 +13,12 @@ from urllib.parse import unquote
 from pydantic import BaseModel
 
 from abcdlink.adjudication import Adjudication
-from abcdlink.agreement import Agreement, Details, agreement, details
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
 from abcdlink.evaluation.breakdowns import average_f1
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.interannotator import Agreement, Details, agreement, details
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
 from abcdlink.layout import (
     ANNOTATORS,

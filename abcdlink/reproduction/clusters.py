@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.agreement.groups import accepted
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.errors import InputError
+from abcdlink.interannotator.groups import accepted
 from abcdlink.judgments import Judgment, by_candidate
 from abcdlink.reproduction.paper import ClusterRow
 from abcdlink.reproduction.records import Place

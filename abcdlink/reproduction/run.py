@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from abcdlink.agreement import agreement, read_judgment_file
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
+from abcdlink.interannotator import agreement, read_judgment_file
 from abcdlink.progress import Progress, silent
 from abcdlink.reproduction import clusters, human, retrieval
 from abcdlink.reproduction.paper import PaperTables, read_paper_tables

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from abcdlink.agreement import Agreement, Details, agreement, details
 from abcdlink.corpus.records import Record
 from abcdlink.export import export_dataset
+from abcdlink.interannotator import Agreement, Details, agreement, details
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import AGREEMENT, ANNOTATIONS, ANNOTATORS, ANOMALIES, CHANGED, JUDGMENTS, POOLS, SKIPS, batch_file
 from abcdlink.store import Store

@@ -8,7 +8,6 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from abcdlink.agreement import Acceptance, Agreement, Measures
 from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.evaluation.comparisons import Comparison
@@ -16,6 +15,7 @@ from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.texts import cases_text
+from abcdlink.interannotator import Acceptance, Agreement, Measures
 from abcdlink.layout import NATURAL
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image, benchmark_pictures

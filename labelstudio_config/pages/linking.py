@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from abcdlink.agreement import Agreement, agreement
 from abcdlink.collection import collection_paused
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.feedback import guidelines_for
+from abcdlink.interannotator import Agreement, agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
 from abcdlink.keys import opaque
 from abcdlink.layout import (

@@ -18,13 +18,13 @@ import httpx
 import pandas as pd
 import pytest
 
-from abcdlink.agreement import Agreement, read_judgments
 from abcdlink.candidates import task_key
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.interannotator import Agreement, read_judgments
 from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate
 from abcdlink.layout import (
     AGREEMENT,

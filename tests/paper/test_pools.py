@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.agreement import read_judgment_file
 from abcdlink.candidates import PoolResult, PoolRules, Proposals, build_pools, given
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import SourceFilter, find_domain
+from abcdlink.interannotator import read_judgment_file
 from abcdlink.linking.records import Decision
 from abcdlink.segmentation import get_segmenter
 from tests.conftest import SharedData

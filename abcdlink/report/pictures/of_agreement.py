@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from abcdlink.agreement import Acceptance, Measures
+from abcdlink.interannotator import Acceptance, Measures
 from abcdlink.judgments import RANDOM
 from abcdlink.report.pictures.drawing import INK, LINE, SERIES, SOFT, picture
 

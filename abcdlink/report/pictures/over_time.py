@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from abcdlink.agreement import BatchParts, Curve, Details, Measures
-from abcdlink.agreement.positions import PARTS
+from abcdlink.interannotator import BatchParts, Curve, Details, Measures
+from abcdlink.interannotator.positions import PARTS
 from abcdlink.report.pictures.drawing import LINE, SERIES, SOFT, picture
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from abcdlink.agreement import agreement, read_judgments
 from abcdlink.candidates import PoolMode
 from abcdlink.cli.app import main
 from abcdlink.domain import find_domain
@@ -21,6 +20,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.generation import Strategy
+from abcdlink.interannotator import agreement, read_judgments
 from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.linking.records import Setup

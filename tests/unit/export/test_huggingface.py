@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from abcdlink.agreement import agreement
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.export import LabelledCandidate, LabelRule, export_dataset
+from abcdlink.interannotator import agreement
 from abcdlink.judgments import Annotator, Judgment
 from abcdlink.layout import ADJUDICATIONS
 from abcdlink.stages.intake import describe_run

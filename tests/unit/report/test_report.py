@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.agreement import agreement, details
 from abcdlink.folders import LocalFolder
+from abcdlink.interannotator import agreement, details
 from abcdlink.judgments import Annotator, Judgment, Label
 from abcdlink.report import write_report
 from abcdlink.report.pictures import as_image

@@ -8,8 +8,8 @@ import pytest
 
 import labelstudio_config.batches
 import labelstudio_config.run
-from abcdlink.agreement import Agreement
 from abcdlink.errors import InputError
+from abcdlink.interannotator import Agreement
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, REPORT, batch_file
 from abcdlink.report.content import gather

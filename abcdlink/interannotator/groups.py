@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from abcdlink.judgments import Judgment, Label, by_candidate
 
 if TYPE_CHECKING:
-    from abcdlink.agreement.bootstrap import Counts
+    from abcdlink.interannotator.bootstrap import Counts
 
 K = TypeVar("K")
 Group = dict[str, Judgment]

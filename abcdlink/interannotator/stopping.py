@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from abcdlink.agreement.bootstrap import interval, resampled
-from abcdlink.agreement.groups import Group, accepted, first, grouped, source_of, tables_of
-from abcdlink.agreement.measures import resampled_values
-from abcdlink.agreement.records import Interval
-from abcdlink.agreement.summary import measures
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
+from abcdlink.interannotator.bootstrap import interval, resampled
+from abcdlink.interannotator.groups import Group, accepted, first, grouped, source_of, tables_of
+from abcdlink.interannotator.measures import resampled_values
+from abcdlink.interannotator.records import Interval
+from abcdlink.interannotator.summary import measures
 from abcdlink.judgments import Judgment
 
 if TYPE_CHECKING:
-    from abcdlink.agreement.bootstrap import Counts
+    from abcdlink.interannotator.bootstrap import Counts
 
 KAPPA = "kappa"
 FEWEST_PAIRS = 5

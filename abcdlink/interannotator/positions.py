@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from abcdlink.agreement.differences import Difference, difference_of_groups
-from abcdlink.agreement.groups import Group, grouped
-from abcdlink.agreement.records import Measures
-from abcdlink.agreement.summary import measures
-from abcdlink.agreement.tasks import Task, by_place, cut, own_orders, part_of, tasks_of
-from abcdlink.agreement.times import cleaned_times
 from abcdlink.corpus.records import Record
+from abcdlink.interannotator.differences import Difference, difference_of_groups
+from abcdlink.interannotator.groups import Group, grouped
+from abcdlink.interannotator.records import Measures
+from abcdlink.interannotator.summary import measures
+from abcdlink.interannotator.tasks import Task, by_place, cut, own_orders, part_of, tasks_of
+from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import Judgment
 
 PARTS = 4

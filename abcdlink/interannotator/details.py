@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abcdlink.agreement.curve import Curve, Unit, learning_curve
-from abcdlink.agreement.differences import Difference, batch_differences
-from abcdlink.agreement.groups import by_key, grouped, source_of
-from abcdlink.agreement.positions import BatchParts, by_position
-from abcdlink.agreement.records import Measures
-from abcdlink.agreement.stopping import KAPPA, PairsNeeded, pairs_needed
-from abcdlink.agreement.summary import measures
-from abcdlink.agreement.times import Times, times_of
 from abcdlink.corpus.records import Record
+from abcdlink.interannotator.curve import Curve, Unit, learning_curve
+from abcdlink.interannotator.differences import Difference, batch_differences
+from abcdlink.interannotator.groups import by_key, grouped, source_of
+from abcdlink.interannotator.positions import BatchParts, by_position
+from abcdlink.interannotator.records import Measures
+from abcdlink.interannotator.stopping import KAPPA, PairsNeeded, pairs_needed
+from abcdlink.interannotator.summary import measures
+from abcdlink.interannotator.times import Times, times_of
 from abcdlink.judgments import Judgment
 
 WIDTH = 0.1

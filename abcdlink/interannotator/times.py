@@ -11,9 +11,9 @@ from math import isfinite
 from statistics import median, quantiles
 from typing import NamedTuple
 
-from abcdlink.agreement.groups import accepted, grouped
-from abcdlink.agreement.tasks import Task, tasks_of
 from abcdlink.corpus.records import Record
+from abcdlink.interannotator.groups import accepted, grouped
+from abcdlink.interannotator.tasks import Task, tasks_of
 from abcdlink.judgments import Judgment
 
 CAP = 1_800.0

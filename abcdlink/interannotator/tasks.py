@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from abcdlink.agreement.groups import Group, by_key, first, source_of
+from abcdlink.interannotator.groups import Group, by_key, first, source_of
 
 T = TypeVar("T")
 

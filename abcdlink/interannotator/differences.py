@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from abcdlink.agreement.bootstrap import interval
-from abcdlink.agreement.groups import Group, first, grouped, tables_of
-from abcdlink.agreement.measures import resampled_values
-from abcdlink.agreement.records import Estimate
-from abcdlink.agreement.summary import measures
 from abcdlink.corpus.records import Record
+from abcdlink.interannotator.bootstrap import interval
+from abcdlink.interannotator.groups import Group, first, grouped, tables_of
+from abcdlink.interannotator.measures import resampled_values
+from abcdlink.interannotator.records import Estimate
+from abcdlink.interannotator.summary import measures
 from abcdlink.judgments import Judgment
 
 if TYPE_CHECKING:
-    from abcdlink.agreement.bootstrap import Floats
+    from abcdlink.interannotator.bootstrap import Floats
 
 SEEDS = (1, 2)
 """The two sides are drawn apart from each other."""

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abcdlink.agreement import agreement, fleiss_kappa, krippendorff_alpha
-from abcdlink.agreement.records import ONE_LABEL
+from abcdlink.interannotator import agreement, fleiss_kappa, krippendorff_alpha
+from abcdlink.interannotator.records import ONE_LABEL
 from tests.helpers.agreement_examples import task
 
 DIAGNOSES = """

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from abcdlink.agreement import agreement, details, pairs_needed
 from abcdlink.cli.app import make_app
 from abcdlink.errors import InputError
+from abcdlink.interannotator import agreement, details, pairs_needed
 from abcdlink.judgments import Judgment
 from tests.helpers.agreement_examples import many, task
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
-from abcdlink.agreement.bootstrap import RESAMPLES, interval, resampled
+from abcdlink.interannotator.bootstrap import RESAMPLES, interval, resampled
 
 if TYPE_CHECKING:
-    from abcdlink.agreement.bootstrap import Counts, Floats
+    from abcdlink.interannotator.bootstrap import Counts, Floats
 
 
 class Values(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from abcdlink.agreement.groups import grouped
-from abcdlink.agreement.records import Measures
-from abcdlink.agreement.summary import measures
-from abcdlink.agreement.tasks import Task, by_completion, cut, tasks_of
 from abcdlink.corpus.records import Record
+from abcdlink.interannotator.groups import grouped
+from abcdlink.interannotator.records import Measures
+from abcdlink.interannotator.summary import measures
+from abcdlink.interannotator.tasks import Task, by_completion, cut, tasks_of
 from abcdlink.judgments import Judgment
 
 MOST_POINTS = 40

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from abcdlink.agreement import Unit, agreement, batch_differences, by_document, by_position, difference, learning_curve
-from abcdlink.agreement.differences import difference_of_groups
-from abcdlink.agreement.records import ONE_ANNOTATOR, ONE_LABEL
+from abcdlink.interannotator import (
+    Unit,
+    agreement,
+    batch_differences,
+    by_document,
+    by_position,
+    difference,
+    learning_curve,
+)
+from abcdlink.interannotator.differences import difference_of_groups
+from abcdlink.interannotator.records import ONE_ANNOTATOR, ONE_LABEL
 from tests.helpers.agreement_examples import many, task
 
 GOOD, BAD, POOR = ("LLNN", "LLNN"), ("LLNN", "LNLN"), ("LLNN", "NNLL")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abcdlink.agreement.bootstrap import RESAMPLES, interval
-from abcdlink.agreement.groups import Group, accepted, by_couple, by_key, first, grouped, tables_of
-from abcdlink.agreement.measures import cohen_kappa, gwet_ac1, observed_agreement, resampled_values
-from abcdlink.agreement.multiple import multiple
-from abcdlink.agreement.records import ONE_ANNOTATOR, ONE_LABEL, Acceptance, Agreement, Measures
+from abcdlink.interannotator.bootstrap import RESAMPLES, interval
+from abcdlink.interannotator.groups import Group, accepted, by_couple, by_key, first, grouped, tables_of
+from abcdlink.interannotator.measures import cohen_kappa, gwet_ac1, observed_agreement, resampled_values
+from abcdlink.interannotator.multiple import multiple
+from abcdlink.interannotator.records import ONE_ANNOTATOR, ONE_LABEL, Acceptance, Agreement, Measures
 from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
 
 

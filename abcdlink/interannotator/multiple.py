@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from abcdlink.agreement.bootstrap import interval, resampled
-from abcdlink.agreement.groups import Group, source_of
-from abcdlink.agreement.records import ONE_ANNOTATOR, ONE_LABEL, Estimate, MultipleMeasures
+from abcdlink.interannotator.bootstrap import interval, resampled
+from abcdlink.interannotator.groups import Group, source_of
+from abcdlink.interannotator.records import ONE_ANNOTATOR, ONE_LABEL, Estimate, MultipleMeasures
 from abcdlink.judgments import Label
 
 if TYPE_CHECKING:
-    from abcdlink.agreement.bootstrap import Counts, Floats
+    from abcdlink.interannotator.bootstrap import Counts, Floats
 
 
 def fleiss_kappa(counts: Counts) -> float:

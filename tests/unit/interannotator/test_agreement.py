@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from abcdlink.agreement import agreement, read_judgment_file, read_judgments
-from abcdlink.agreement.measures import cohen_kappa, gwet_ac1, kappa_interval, kappas
-from abcdlink.agreement.records import ONE_ANNOTATOR, ONE_LABEL
 from abcdlink.errors import InputError
+from abcdlink.interannotator import agreement, read_judgment_file, read_judgments
+from abcdlink.interannotator.measures import cohen_kappa, gwet_ac1, kappa_interval, kappas
+from abcdlink.interannotator.records import ONE_ANNOTATOR, ONE_LABEL
 from abcdlink.judgments import Judgment, Label
 
 HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
@@ -141,7 +141,7 @@ def test_interval_narrows_with_more_sources_and_does_not_depend_on_chunks(monkey
     assert wide is not None
     assert narrow is not None
     assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 3
-    monkeypatch.setattr("abcdlink.agreement.bootstrap.CHUNK_CELLS", 70)
+    monkeypatch.setattr("abcdlink.interannotator.bootstrap.CHUNK_CELLS", 70)
     assert kappa_interval(few, resamples=50) == pytest.approx(_interval_in_one_chunk(few))
 
 

@@ -1,0 +1,43 @@
+"""How far annotators agree, and how many of each method's candidates they accept."""
+
+from abcdlink.interannotator.curve import Curve, Point, Unit, learning_curve
+from abcdlink.interannotator.details import Details, by_document, details
+from abcdlink.interannotator.differences import Difference, batch_differences, difference
+from abcdlink.interannotator.groups import required_judgments
+from abcdlink.interannotator.multiple import fleiss_kappa, krippendorff_alpha
+from abcdlink.interannotator.positions import BatchParts, by_position
+from abcdlink.interannotator.reading import JudgmentFile, read_judgment_file, read_judgments
+from abcdlink.interannotator.records import Acceptance, Agreement, Estimate, Measures
+from abcdlink.interannotator.stopping import PairsNeeded, pairs_needed
+from abcdlink.interannotator.summary import agreement
+from abcdlink.interannotator.times import Times, times_of
+
+__all__ = [
+    "Acceptance",
+    "Agreement",
+    "BatchParts",
+    "Curve",
+    "Details",
+    "Difference",
+    "Estimate",
+    "JudgmentFile",
+    "Measures",
+    "PairsNeeded",
+    "Point",
+    "Times",
+    "Unit",
+    "agreement",
+    "batch_differences",
+    "by_document",
+    "by_position",
+    "details",
+    "difference",
+    "fleiss_kappa",
+    "krippendorff_alpha",
+    "learning_curve",
+    "pairs_needed",
+    "read_judgment_file",
+    "read_judgments",
+    "required_judgments",
+    "times_of",
+]
