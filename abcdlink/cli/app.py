@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,11 +52,13 @@ def make_app() -> typer.Typer:
 
 def main() -> None:
     """Run the command line; an error a person can act on is one message, not a traceback."""
+    # A retriever or linker named as module:Class may be in the current folder; nothing there hides what is installed.
+    sys.path.append(str(Path.cwd()))
     try:
         make_app()()
     except AbcdlinkError as error:
         complain(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        say("Stopped. What was finished is kept: run the same command again to go on.")
+        say("Stopped. Completed work is saved: run the same command again to continue.")
         sys.exit(130)

@@ -58,12 +58,13 @@ def benchmark(
 
     Example: `abcdlink benchmark corpus --retrievers bm25,learned-logistic --cutoffs 1,3,expected-f1`
     """
+    from abcdlink.api import plan_of
     from abcdlink.corpus.io import read_corpus
     from abcdlink.evaluation.breakdowns import average_f1
     from abcdlink.linking.learned import base_retrievers
     from abcdlink.stages.benchmark_corpus import benchmark_corpus
 
-    plan = make_plan(listed(retrievers), listed(cutoffs), definition, folds)
+    plan = plan_of(listed(retrievers), (), listed(cutoffs), definition, folds)
     for name in plan.learned:
         base_retrievers(name)  # a name that cannot be is found before anything is ranked
     data = read_corpus(corpus).first_pairs(first_pairs)
@@ -94,33 +95,6 @@ def benchmark(
     if len(plan.cutoffs) > 1:
         rows = [(name, f"{100 * value:.2f}") for name, value in averages.items()]
         print_table(f"Mean of F1 over k = {at}", ("", "average F1"), rows)
-
-
-def make_plan(names: list[str], cutoffs: list[str], definition: Definition, folds: int) -> BenchmarkPlan:
-    """Return the plan that the options ask for; ``InputError`` says which part of them cannot be used."""
-    from abcdlink.linking.learned import is_learned
-    from abcdlink.linking.records import CutoffRule
-    from abcdlink.stages.plan import BenchmarkPlan
-
-    rules = [part for part in cutoffs if part in set(CutoffRule)]
-    numbers = [part for part in cutoffs if part not in rules]
-    for part in numbers:
-        if not part.isdecimal() or int(part) < 1:
-            msg = f"{part!r} is no cutoff"
-            raise InputError(msg, f"give whole numbers from 1 and any of {', '.join(CutoffRule)}, separated by commas")
-    for what, given in (("cutoff", cutoffs), ("retriever", names)):
-        if not given:
-            msg = f"no {what} is given"
-            raise InputError(msg, f"name one {what} or more, separated by commas")
-    return BenchmarkPlan(
-        retrievers=tuple(name for name in names if not is_learned(name)),
-        learned=tuple(name for name in names if is_learned(name)),
-        cutoffs=tuple(map(int, numbers)),
-        rules=tuple(map(CutoffRule, rules)),
-        folds=folds,
-        definition=definition,
-        llm=None,
-    )
 
 
 def make_folds(corpus: Corpus, plan: BenchmarkPlan, group: str) -> Folds:

@@ -89,12 +89,12 @@ class Retriever(ABC):
         A retriever that keeps nothing does nothing.
         """
 
-    @abstractmethod
-    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
+    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:  # noqa: B027 - as ``warm``
         """Index or embed all documents that will be scored, once; replaces what was prepared before.
 
         Statistics over the collection (such as inverse document frequencies) come from exactly
-        these documents: prepare all of them also when only some pairs are ranked.
+        these documents: prepare all of them also when only some pairs are ranked. A retriever without
+        such statistics does nothing.
         """
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from abcdlink.errors import InputError
+from abcdlink.plugins import find_class, installed, make
 from abcdlink.retrieval.base import Retriever
 from abcdlink.retrieval.fusion import FUSIONS, HYBRID, Fusion, read_parts
 from abcdlink.retrieval.models import MODELS, Family, Model, locate
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from abcdlink.retrieval.encoders import Encoder, Use
 
 RETRIEVERS = ("bm25", "bm25-stemmed", "jaccard", *MODELS, "hybrid")
+
+GROUP = "abcdlink.retrievers"
+"""Entry points of packages that add retrievers."""
 
 SIMILARITIES = {Family.DENSE: ("cosine", "dot"), Family.SPARSE: ("dot",)}
 """How vectors can be compared; the first is that of a model that does not say."""
@@ -24,7 +28,8 @@ def get_retriever(name: str) -> Retriever:
     Args:
         name: one of ``RETRIEVERS``; or a model on the Hugging Face hub or in a local folder, after
             ``st:`` (dense), ``sparse:`` or ``ce:`` (cross encoder); or a fusion of these, of z-scores as
-            ``hybrid:0.5*jaccard+bm25`` or of reciprocal ranks as ``rrf:jaccard+bm25``.
+            ``hybrid:0.5*jaccard+bm25`` or of reciprocal ranks as ``rrf:jaccard+bm25``; or one that a
+            package adds to the entry points ``abcdlink.retrievers``, or any class as ``module:Class``.
 
     Raises:
         InputError: when there is none of this name, or its model is not on this machine.
@@ -46,6 +51,11 @@ def get_retriever(name: str) -> Retriever:
         parts = read_parts(name)
         retrievers = [get_retriever(part.name) for part in parts]
         return Fusion(name, [part.weight for part in parts], retrievers, FUSIONS[kind])
+    own = None if name in MODELS else find_class(name, GROUP, Retriever)  # type: ignore[type-abstract] # the check is of subclasses
+    if own:
+        retriever = make(own, name)
+        retriever.name = name
+        return retriever
     model = MODELS.get(name) or _named(name)
     return _cross_encoder(name, model) if model.family is Family.CROSS else _embedded(name, model)
 
@@ -56,7 +66,8 @@ def _named(name: str) -> Model:
     if not hub or prefix not in set(Family):
         msg = f"there is no retriever {name!r}"
         any_model = ", ".join(f"{family}:MODEL" for family in Family)
-        choose = f"choose one of {', '.join(RETRIEVERS)}, any model as {any_model}, or a fusion as hybrid:{HYBRID}"
+        names = ", ".join((*RETRIEVERS, *installed(GROUP)))
+        choose = f"choose one of {names}, any model as {any_model}, a fusion as hybrid:{HYBRID}, or module:Class"
         raise InputError(msg, choose)
     return Model(Family(prefix), hub)
 

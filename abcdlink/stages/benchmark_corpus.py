@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.linking.folds import Folds
 from abcdlink.linking.learned import base_retrievers, out_of_fold
 from abcdlink.progress import Progress, silent
+from abcdlink.retrieval import Retriever, get_retriever, rank_corpus
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import RankingEffort, Rankings
 from abcdlink.stages.score import Scored, score_cutoffs, score_rules
 
 
 def benchmark_corpus(
-    corpus: Corpus, plan: BenchmarkPlan, folds: Folds | None, progress: Progress = silent
+    corpus: Corpus,
+    plan: BenchmarkPlan,
+    folds: Folds | None,
+    progress: Progress = silent,
+    retrievers: Mapping[str, Retriever] = MappingProxyType({}),
 ) -> list[Scored]:
     """Score the retrievers and learned linkers of a plan; its LLM is not asked.
 
@@ -23,11 +30,14 @@ def benchmark_corpus(
         plan: what is compared.
         folds: of the pairs; needed where the plan has something that is fitted.
         progress: shows how far it is.
+        retrievers: by name, those of the plan that are not in the registry.
 
     Raises:
         InputError: when a retriever is not there.
     """
-    rankings = {name: _rank(corpus, name, progress) for name in plan.all_retrievers}
+    rankings = {
+        name: _rank(corpus, retrievers.get(name) or get_retriever(name), progress) for name in plan.all_retrievers
+    }
     scored: list[Scored] = []
     for name in (*plan.retrievers, *(plan.learned if folds else ())):
         ranked = rankings[name] if name in rankings else _learn(corpus, name, rankings, folds, progress)
@@ -36,10 +46,8 @@ def benchmark_corpus(
     return scored
 
 
-def _rank(corpus: Corpus, name: str, progress: Progress) -> Rankings:
-    from abcdlink.retrieval import get_retriever, rank_corpus
-
-    retriever, started = get_retriever(name), time.perf_counter()
+def _rank(corpus: Corpus, retriever: Retriever, progress: Progress) -> Rankings:
+    started = time.perf_counter()
     table = rank_corpus(corpus, retriever, progress)
     seconds, effort = time.perf_counter() - started, retriever.effort
     return Rankings(

@@ -24,7 +24,7 @@ from abcdlink.evaluation.scores import (
 )
 from abcdlink.linking.cutoffs import FittedCutoff, cross_fitted, cross_fitted_words, fit_cutoff
 from abcdlink.linking.folds import Folds, make_folds
-from abcdlink.linking.learned import is_learned
+from abcdlink.linking.learned import gives_probabilities, is_learned
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.linking.scored import decide_scored, scored_rankings
 from abcdlink.stages.decide import DecisionPart
@@ -83,8 +83,8 @@ def score_rules(corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPl
     """Score one retriever or learned linker with every cutoff by rule."""
     for rule in plan.rules:
         approach = Approach(kind=kind_of(name), retriever=name, cutoff=rule)
-        learned = approach.kind is ApproachKind.LEARNED
-        chosen = cross_fitted(rule, rankings.table, corpus, folds, probabilities=learned).chosen
+        known = gives_probabilities(name)
+        chosen = cross_fitted(rule, rankings.table, corpus, folds, probabilities=known).chosen
         table = score_chosen(corpus, rankings.table, chosen)
         result = ApproachResult(
             approach=approach,
@@ -93,7 +93,7 @@ def score_rules(corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPl
             **_effort(corpus, rankings),
             fitted=_fitted(corpus, folds),
         )
-        yield Scored(result, _named(table, approach), fit_cutoff(rule, rankings.table, corpus, probabilities=learned))
+        yield Scored(result, _named(table, approach), fit_cutoff(rule, rankings.table, corpus, probabilities=known))
 
 
 def score_llm(

@@ -21,12 +21,14 @@ from abcdlink.errors import InputError
 from abcdlink.layout import rank_plan_file
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.settings import Settings, get_settings
+from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.rank import RankPlan, read_rankings
 from abcdlink.store import Store, open_run
 from tasks.runner import task_runner, worker_count
 from tests.helpers.example_run import FACTS
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.plugin import install_plugin
 from tests.helpers.prefect_server import PrefectServer, prefect_server
 from tests.helpers.waiting import WAIT, until
 
@@ -114,6 +116,26 @@ def test_every_runner_gives_the_same_benchmark(flows: Flows, runner: str) -> Non
     progress = {a["description"]: a["data"] for a in flows.prefect.artifacts(flow_run) if a["type"] == "progress"}
     assert progress["rank synthetic with bm25: 2 of 2"] == 100
     assert progress["rank synthetic with all-minilm-l6-v2: 5 of 5"] == 100
+
+
+def test_a_plugin_is_benchmarked_by_name(flows: Flows, tmp_path: Path) -> None:
+    store = begin(flows.root, "plugin", pairs=6, pairs_per_part=2)
+    benchmark = {
+        "retrievers": ["bm25"],
+        "more_retrievers": ["shared-words"],
+        "learned": ["scaled"],
+        "cutoffs": [1],
+        "rules": [],
+        "llm": {"use": False},
+    }
+    environment = {"PYTHONPATH": str(install_plugin(tmp_path)), "ABCDLINK_HOME": str(tmp_path / "home")}
+    parameters = {"run": "plugin", "benchmark": benchmark}
+    flows.prefect.wait(flows.prefect.start("benchmark/benchmark", parameters, environment), "Completed")
+    assert {result.approach.name for result in read_benchmark(store).approaches} == {
+        "bm25@1",
+        "shared-words@1",
+        "scaled@1",
+    }
 
 
 def test_after_a_kill_finished_parts_are_not_ranked_again(flows: Flows) -> None:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.corpus.records import Corpus, Document, Pair
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
 from abcdlink.linking.folds import Folds, fold_numbers, make_folds
 from abcdlink.linking.learned.features import Features
+from abcdlink.linking.learned.matrices import ScoredDocuments, Scores
+from abcdlink.linking.learned.names import own_linker
+from abcdlink.linking.learned.own import FittedLinker
 from abcdlink.linking.learned.training import fit_model, gather
 from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.base import Retriever
 from abcdlink.retrieval.rankings import rank_pairs
 from abcdlink.settings import get_settings
 
@@ -28,8 +30,6 @@ CELLS = 100_000
 
 Rankings = Mapping[str, "pd.DataFrame"]
 """Base retriever -> its rankings; those of ``base_retrievers`` are needed, others are left alone."""
-Scores = dict[tuple[str, str], NDArray[np.float64]]
-"""(Source document, target document) -> scores of shape (source sentences, target sentences)."""
 
 
 class LearnedLinker:
@@ -72,7 +72,7 @@ class LearnedLinker:
         pairs = corpus.pairs if pairs is None else pairs
         self.fitted_on.refuse(corpus, [pair.id for pair in pairs], f"the linker {self.name!r}")
         features = Features(self.name, rankings, corpus, position=self.position, progress=progress)
-        return rank_pairs(corpus, _Scored(self.name, _predict(self, features, corpus, pairs, progress)), pairs)
+        return rank_pairs(corpus, ScoredDocuments(self.name, _predict(self, features, corpus, pairs, progress)), pairs)
 
 
 def learn(
@@ -84,7 +84,7 @@ def learn(
     folds: Folds | None = None,
     seed: int = 0,
     progress: Progress = silent,
-) -> LearnedLinker:
+) -> LearnedLinker | FittedLinker:
     """Learn from the sources with links of a corpus.
 
     Args:
@@ -99,6 +99,9 @@ def learn(
     Raises:
         InputError: when rankings are missing, or the corpus has too few links or groups of pairs.
     """
+    own = own_linker(name)
+    if own:
+        return FittedLinker.learn(name, own, rankings, corpus)
     fitted_on = FittedOn.of(corpus)
     folds = make_folds(corpus, CALIBRATION_FOLDS) if folds is None else folds
     features = Features(name, rankings, corpus, position=position, progress=progress)
@@ -144,9 +147,15 @@ def out_of_fold(
     if count < CALIBRATION_FOLDS:
         msg = f"{count} fold(s) are too few to learn and calibrate {name!r}"
         raise InputError(msg, f"use {CALIBRATION_FOLDS} folds or more")
+    scores: Scores = {}
+    own = own_linker(name)
+    if own:
+        for fold in np.unique(fold_of):
+            others, here = _divided(corpus, fold_of != fold), _divided(corpus, fold_of == fold)
+            scores |= FittedLinker.learn(name, own, rankings, others).scores(rankings, here, here.pairs, progress)
+        return rank_pairs(corpus, ScoredDocuments(name, scores), corpus.pairs)
     features = Features(name, rankings, corpus, position=position, progress=progress)
     training = gather(features, corpus, corpus.pairs, progress)
-    scores: Scores = {}
     for fold in np.unique(fold_of):
         others, here = _divided(corpus, fold_of != fold), _divided(corpus, fold_of == fold)
         fitted_on = FittedOn.of(others)
@@ -155,7 +164,7 @@ def out_of_fold(
         model = fit_model(name, rows, _few(fold_of[rows.pair]), seed)
         linker = LearnedLinker(name, fitted_on, model, position=position)
         scores |= _predict(linker, features, corpus, here.pairs, progress)
-    return rank_pairs(corpus, _Scored(name, scores), corpus.pairs)
+    return rank_pairs(corpus, ScoredDocuments(name, scores), corpus.pairs)
 
 
 def _predict(
@@ -178,21 +187,6 @@ def _predict(
             scores[asked.source, asked.target] = part.reshape(shape)
         waiting = []
     return scores
-
-
-class _Scored(Retriever):
-    """Scores that were computed before."""
-
-    def __init__(self, name: str, scores: Scores) -> None:
-        self.name = name
-        self._scores = scores
-
-    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
-        """Do nothing."""
-
-    def score(self, source: Document, target: Document) -> NDArray[np.float64]:
-        """Return the scores of a pair of documents."""
-        return self._scores[source.id, target.id]
 
 
 def _divided(corpus: Corpus, wanted: NDArray[np.bool_]) -> Corpus:

@@ -10,11 +10,30 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.errors import InputError
+from abcdlink.progress import Progress, silent
+from abcdlink.retrieval.base import Retriever
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Matrix = NDArray[np.float64]
+Scores = dict[tuple[str, str], Matrix]
+"""(Source document, target document) -> scores of shape (source sentences, target sentences)."""
+
+
+class ScoredDocuments(Retriever):
+    """Scores that were computed before, to be ranked."""
+
+    def __init__(self, name: str, scores: Scores) -> None:
+        self.name = name
+        self._scores = scores
+
+    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
+        """Do nothing."""
+
+    def score(self, source: Document, target: Document) -> Matrix:
+        """Return the scores of a pair of documents."""
+        return self._scores[source.id, target.id]
 
 
 class BaseScores:

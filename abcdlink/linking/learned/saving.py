@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
 from abcdlink.linking.learned.linker import LearnedLinker
-from abcdlink.linking.learned.names import read_name
+from abcdlink.linking.learned.names import own_linker, read_name
+from abcdlink.linking.learned.own import FittedLinker
 
 TRUSTED = (
     "sklearn.calibration._CalibratedClassifier",
@@ -32,9 +33,21 @@ class _About(Record):
     """Version of what the model looks at; raised when features change."""
 
 
-def to_bytes(linker: LearnedLinker) -> bytes:
+class _Own(Record):
+    """A saved linker of somebody else."""
+
+    name: str
+    fitted_on: FittedOn
+    fitted: JsonValue
+
+
+def to_bytes(linker: LearnedLinker | FittedLinker) -> bytes:
     """Return a linker as the content of a file."""
     from skops.io import dumps
+
+    if isinstance(linker, FittedLinker):
+        own = _Own(name=linker.name, fitted_on=linker.fitted_on, fitted=linker.fitted)
+        return own.model_dump_json().encode()
 
     about = _About(
         name=linker.name,
@@ -46,7 +59,7 @@ def to_bytes(linker: LearnedLinker) -> bytes:
     return data
 
 
-def from_bytes(data: bytes, where: str) -> LearnedLinker:
+def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
     """Read a linker.
 
     Args:
@@ -57,6 +70,8 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker:
         InputError: when the content is damaged, holds anything that is not ours, or is from another
             version of scikit-learn.
     """
+    if data.startswith(b"{"):
+        return _read_own(data, where)
     content = _read(data, where)
     try:
         about = _About.model_validate_json(content["about"])
@@ -67,6 +82,18 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker:
         problem = f"it was made with scikit-learn {about.scikit_learn}, and this is {version('scikit-learn')}"
         raise _unusable(where, problem)
     return LearnedLinker(about.name, about.fitted_on, content["model"], position=about.position)
+
+
+def _read_own(data: bytes, where: str) -> FittedLinker:
+    try:
+        saved = _Own.model_validate_json(data)
+    except ValidationError:
+        raise _unusable(where, "it is damaged") from None
+    own = own_linker(saved.name)
+    if own is None:
+        msg = f"{where} was learned by the linker {saved.name!r}, which is not installed"
+        raise InputError(msg, "install its package, or put its module on PYTHONPATH")
+    return FittedLinker(saved.name, own, saved.fitted_on, saved.fitted)
 
 
 def _read(data: bytes, where: str) -> dict[str, Any]:

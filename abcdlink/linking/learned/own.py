@@ -1,0 +1,137 @@
+"""Linkers that others write: what they must do, and how they take part in everything that ours do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from abcdlink.corpus.records import Corpus, Document, Pair
+from abcdlink.errors import InputError
+from abcdlink.linking.fitted import FittedOn
+from abcdlink.linking.learned.matrices import BaseScores, ScoredDocuments, Scores
+from abcdlink.progress import Progress, silent
+from abcdlink.retrieval.rankings import rank_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Example(NamedTuple):
+    """A pair of documents as a linker gets it.
+
+    Attributes:
+        source: the document whose sentences are linked.
+        target: the document whose sentences they are linked to.
+        scores: retriever -> its scores, higher is better, shape (source sentences, target sentences).
+        linked: the gold links, same shape; all ``False`` where the linker is to score.
+    """
+
+    source: Document
+    target: Document
+    scores: dict[str, NDArray[np.float64]]
+    linked: NDArray[np.bool_]
+
+
+class Linker(ABC):
+    """A linker that is fitted on pairs with gold links and scores the target sentences of other pairs.
+
+    What ``fit`` returns is stored as JSON in the run, so that reading it later runs no code.
+
+    Attributes:
+        retrievers: names of the retrievers whose scores it gets.
+        probabilities: whether its scores are probabilities of a link, from 0 to 1; the cutoff
+            ``expected-f1`` then uses them as they are.
+    """
+
+    retrievers: tuple[str, ...] = ("bm25",)
+    probabilities: bool = False
+
+    @abstractmethod
+    def fit(self, examples: Sequence[Example]) -> JsonValue:
+        """Learn from pairs with gold links; the result (numbers, texts, lists, dicts) is passed to ``score``."""
+
+    @abstractmethod
+    def score(self, fitted: JsonValue, example: Example) -> NDArray[np.float64]:
+        """Return scores of shape (source sentences, target sentences), higher is better."""
+
+
+class FittedLinker:
+    """A linker with what it has learned.
+
+    Attributes:
+        name: an entry point, or ``module:Class``.
+        linker: the linker.
+        fitted_on: the pairs that it learned from; it refuses to rank these.
+        fitted: what it learned.
+    """
+
+    def __init__(self, name: str, linker: Linker, fitted_on: FittedOn, fitted: JsonValue) -> None:
+        self.name = name
+        self.linker = linker
+        self.fitted_on = fitted_on
+        self.fitted = fitted
+
+    @classmethod
+    def learn(cls, name: str, linker: Linker, rankings: Mapping[str, pd.DataFrame], corpus: Corpus) -> FittedLinker:
+        """Let a linker learn from the annotated pairs of a corpus.
+
+        Raises:
+            InputError: when no source has links, rankings are missing, or what it returns is not JSON.
+        """
+        fitted_on = FittedOn.of(corpus)
+        annotated = [pair for pair in corpus.pairs if pair.links is not None]
+        learned = linker.fit(list(_examples(linker, rankings, corpus, annotated, gold=True)))
+        try:
+            fitted: JsonValue = TypeAdapter(JsonValue).validate_python(learned, strict=True)
+        except ValidationError:
+            msg = f"fit() of the linker {name!r} returned something that is not JSON: {learned!r:.200}"
+            raise InputError(msg, "return numbers, texts, lists and dicts only, such as array.tolist()") from None
+        return cls(name, linker, fitted_on, fitted)
+
+    def scores(
+        self, rankings: Mapping[str, pd.DataFrame], corpus: Corpus, pairs: Sequence[Pair], progress: Progress = silent
+    ) -> Scores:
+        """Return the scores of pairs that it has not learned from.
+
+        Raises:
+            InputError: when it learned from the texts of one of these pairs, rankings are missing, or a
+                score is missing or not a finite number.
+        """
+        self.fitted_on.refuse(corpus, [pair.id for pair in pairs], f"the linker {self.name!r}")
+        found: Scores = {}
+        for example in progress(_examples(self.linker, rankings, corpus, pairs), f"rank ({self.name})", len(pairs)):
+            given = np.asarray(self.linker.score(self.fitted, example), np.float64)
+            if given.shape != example.linked.shape or not np.isfinite(given).all():
+                wrong = "NaN or infinite" if given.shape == example.linked.shape else f"of shape {given.shape}"
+                msg = f"scores of the linker {self.name!r} for {example.source.id!r}, {example.target.id!r} are {wrong}"
+                raise InputError(msg, f"return finite numbers of shape {example.linked.shape} from score()")
+            found[example.source.id, example.target.id] = given
+        return found
+
+    def rank(
+        self,
+        rankings: Mapping[str, pd.DataFrame],
+        corpus: Corpus,
+        pairs: Sequence[Pair] | None = None,
+        progress: Progress = silent,
+    ) -> pd.DataFrame:
+        """Rank all target sentences for every source sentence, as ``LearnedLinker.rank``; errors as ``scores``."""
+        pairs = corpus.pairs if pairs is None else pairs
+        return rank_pairs(corpus, ScoredDocuments(self.name, self.scores(rankings, corpus, pairs, progress)), pairs)
+
+
+def _examples(
+    linker: Linker, rankings: Mapping[str, pd.DataFrame], corpus: Corpus, pairs: Sequence[Pair], *, gold: bool = False
+) -> Iterator[Example]:
+    base = BaseScores(linker.retrievers, rankings, corpus)
+    for pair in pairs:
+        source, target = corpus.source_of(pair), corpus.target_of(pair)
+        linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
+        for sentence, targets in pair.sources_with_links.items() if gold else ():
+            linked[source.position[sentence], [target.position[one] for one in targets]] = True
+        yield Example(source, target, dict(zip(linker.retrievers, base.of(pair), strict=True)), linked)
