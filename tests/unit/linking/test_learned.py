@@ -319,5 +319,5 @@ def test_names_say_what_is_needed():
     assert base_retrievers("learned-boosting:bge-m3") == ("jaccard", "bm25-stemmed", "bge-m3")
     assert base_retrievers("learned-boosting:st:some/model") == ("jaccard", "bm25-stemmed", "st:some/model")
     for wrong in ("learned", "learned-by-heart", "learned-logistic:", "learned-logistic:jaccard", "bm25"):
-        with pytest.raises(InputError, match="choose learned-logistic or learned-boosting"):
+        with pytest.raises(InputError, match="choose learned-logistic, learned-boosting"):
             base_retrievers(wrong)
