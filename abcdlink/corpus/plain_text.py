@@ -60,7 +60,7 @@ class PlainText:
         joined = join_lines(text, Lines.KEEP if is_linked and self.lines is Lines.AUTO else self.lines)
         if joined != text:
             self._joined.append(document_id)
-        elif LINE_END.search(text.strip()):
+        elif any(len(paragraph) > 1 for paragraph in _paragraphs(text)):
             self._kept.append(document_id)
         return self.segmenter.document(document_id, joined)
 
