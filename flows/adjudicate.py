@@ -30,7 +30,7 @@ Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
 def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  # noqa: B006 - pydantic copies it
     """Have a third person, or the annotators together, decide where annotators differ.
 
-    Run it again when more batches were pulled, or pulled anew: what is newly disputed is added.
+    Run it again when more batches were pulled, or pulled again: new disputes are added.
 
     Args:
         run: run key, the name of this whole bootstrap.
@@ -51,7 +51,7 @@ def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None
     """Show what was decided by method, and whom the decisions followed."""
     table(key(run, ADJUDICATION_SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
     followed = [
-        {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "decided by themselves": one.own}
+        {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "their own decision": one.own}
         for one in summary.followed
     ]
     table(key(run, ADJUDICATION_SLUG, "followed"), followed, "How often decisions were what each annotator had said")

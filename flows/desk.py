@@ -45,10 +45,10 @@ def desk(
         run: run key.
         batch: number of the batch.
         action: status: who did how much; check: whether answers changed since the batch was pulled; partial: kappa and
-            acceptance so far; pull-again: read the batch anew; reassign: stop waiting for an annotator; requeue: offer
+            acceptance so far; pull-again: read the batch again; reassign: stop waiting for an annotator; requeue: offer
             skipped tasks again.
-        account: for reassign: whom not to wait for any more.
-        to: for reassign: who does the work instead; may be left empty.
+        account: for reassign: annotator to stop waiting for.
+        to: for reassign: who takes over; optional.
     """
     store = existing_run(run)
     match action:
@@ -73,7 +73,7 @@ def words_of(store: Store, batch: int, action: Action, account: str, to: str) ->
         case Action.REQUEUE:
             return requeue(store, batch) or ["no task of this batch is skipped"]
     if not account:
-        msg = "nobody is named who is not waited for any more"
+        msg = "no annotator to stop waiting for is named"
         raise InputError(msg, "fill in the field `account`")
     return reassign(store, batch, account, to)
 

@@ -41,7 +41,7 @@ def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence
     """Take the newest answer of each annotator to each task, a skip included; older ones are reported.
 
     Args:
-        snapshot: what lies in Label Studio.
+        snapshot: what is in Label Studio.
         keys: of the tasks that were pushed.
         annotators: those who are known, who keep their pseudonyms.
     """
@@ -71,7 +71,7 @@ def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: s
 
     Args:
         annotators: those who are known, who keep their pseudonyms.
-        snapshot: what lies in Label Studio.
+        snapshot: what is in Label Studio.
         role: what the new pseudonyms begin with; people of another role are counted apart.
     """
     known = list(annotators)
@@ -111,7 +111,7 @@ def differences(pulled: Fingerprints, snapshot: Snapshot, name: Namer) -> list[s
         key, _, user = answer.rpartition("|")
         who = name(snapshot.account(int(user)))
         if answer not in now:
-            said.append(f"the answer of {who} to the task {key} is not there any more")
+            said.append(f"the answer of {who} to the task {key} is gone")
         elif answer not in pulled:
             said.append(f"{who} answered the task {key} later")
         elif now[answer] != pulled[answer]:

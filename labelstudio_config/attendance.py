@@ -16,7 +16,7 @@ from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 
 
 class Relief(Record):
-    """Someone who is not waited for any more; ``to``: the account that does the work instead, where one is named."""
+    """Someone whose work is no longer waited for; ``to``: the account that takes over, if one is named."""
 
     account: str
     to: str
@@ -34,9 +34,9 @@ class Term(Record):
 class Attendance(Record):
     """How far one annotator is with a project.
 
-    ``annotator``: pseudonym, empty as long as nothing was pulled of her. ``done``: tasks that she submitted
-    or skipped. ``open``: tasks that wait for an answer and have none of hers. ``last``: her newest answer;
-    ``days``: whole days since then, or since the project was pushed. ``relieved``: not waited for.
+    ``annotator``: pseudonym, empty until an answer of theirs was pulled. ``done``: tasks that they submitted
+    or skipped. ``open``: tasks that wait for an answer and have none of theirs. ``last``: their newest answer;
+    ``days``: whole days since then, or since the project was pushed. ``relieved``: no longer waited for.
     """
 
     account: str
@@ -58,7 +58,7 @@ def attendance_in(
         snapshot: what counts of the project.
         unfinished: keys of the tasks that wait for answers.
         expected: accounts that are to answer -> pseudonym, or nothing where there is none yet.
-        relieved: accounts that are not waited for.
+        relieved: accounts that are no longer waited for.
         term: times.
     """
     answered: dict[str, dict[str, datetime]] = {account: {} for account in expected}
@@ -94,7 +94,7 @@ Notify = Callable[[str, str], None]
 
 
 class Schedule(Record):
-    """By when a project shall be done.
+    """When a project is due.
 
     ``late_days``: someone with open tasks and no answer for so many days is late. ``block``: the Prefect
     notification block that reminders are sent by, as ``slack-webhook/annotators``; empty: none.
@@ -115,7 +115,7 @@ class Reminder(Record):
 
 
 def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: int, block: str) -> Schedule:
-    """Note by when a project shall be done, from now on; once, however often this is called."""
+    """Note when a project is due, counted from now; once, however often this is called."""
     name = project_file(slug, SCHEDULE)
     if not store.exists(name):
         now = datetime.now(UTC)
@@ -126,17 +126,17 @@ def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: 
 
 
 def schedule_of(store: Store, slug: str) -> Schedule:
-    """Return by when a project shall be done; where nothing was said, it counts as pushed just now."""
+    """Return when a project is due; where nothing was said, it counts as pushed just now."""
     return store.find_record(project_file(slug, SCHEDULE), Schedule) or Schedule(since=datetime.now(UTC))
 
 
 def reliefs_of(store: Store, slug: str) -> dict[str, Relief]:
-    """Return account -> who is not waited for any more."""
+    """Return account -> whose work is no longer waited for."""
     return {one.account: one for one in store.find_records(project_file(slug, RELIEFS), Relief)}
 
 
 def relieve(store: Store, slug: str, account: str, to: str) -> None:
-    """Note that someone is not waited for any more, and who does the work instead."""
+    """Note that someone's work is no longer waited for, and who takes over."""
     reliefs = reliefs_of(store, slug) | {account: Relief(account=account, to=to, at=datetime.now(UTC))}
     if to:
         reliefs.pop(to, None)

@@ -68,13 +68,13 @@ def status(store: Store, batch: int) -> Status:
 
 
 def batches_pushed(store: Store) -> list[int]:
-    """Return the numbers of the batches that lie in Label Studio."""
+    """Return the numbers of the batches that are in Label Studio."""
     batches = int(store.manifest.get("annotation", {}).get("batches", 0))
     return [batch for batch in range(1, batches + 1) if is_pushed(store, batch_slug(batch))]
 
 
 def check(store: Store, batch: int) -> Changed | None:
-    """Compare a batch that was pulled with what lies in Label Studio now; ``None``: nothing is different.
+    """Compare a batch that was pulled with what is in Label Studio now; ``None``: nothing is different.
 
     What is different is noted in ``changed.json``, and the report, where there is one, says that it is stale.
     """
@@ -92,9 +92,9 @@ def check(store: Store, batch: int) -> Changed | None:
 
 
 def pull_again(store: Store, batch: int) -> PulledAgain:
-    """Read a batch anew; what was read before is kept beside as a numbered version.
+    """Read a batch again; what was read before is kept as a numbered version.
 
-    Everything that is made of the judgments is made anew. Killed on the way, the same call goes on:
+    Everything that is made from the judgments is regenerated. Killed on the way, the same call goes on:
     the note that the batch has changed is removed last.
     """
     pushed, snapshot = _look(store, batch)
@@ -179,8 +179,8 @@ def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, t
         f"than {pushed.overlap} people have answered; nothing had to be changed there, and drafts block nobody"
     )
     said = [
-        f"{relieved.account} is not waited for any more; the {relieved.done} tasks she answered stay",
-        f"{left} of {tasks} tasks wait for another answer; to {relieved.open} of them she gave none",
+        f"{relieved.account} is no longer waited for; their answers to {relieved.done} tasks stay",
+        f"{left} of {tasks} tasks need another answer; {relieved.account} has not answered {relieved.open} of them",
         offered,
         f"give this link to {to or 'the one who takes over'}: {pushed.url}",
     ]

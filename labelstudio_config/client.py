@@ -105,7 +105,7 @@ class Client:
             return [json.loads(tab.model_dump_json()) for tab in found]
 
     def task_count(self, project: int) -> int:
-        """Return how many tasks a project holds; Label Studio counts them anew for each call."""
+        """Return how many tasks a project holds; Label Studio counts them for each call."""
         with self._errors(f"count the tasks of the project {project}"):
             return int(self._sdk.projects.get(id=project).task_number or 0)
 
@@ -260,7 +260,7 @@ def _refusal(url: str, doing: str, status: int | None, body: Any) -> ServiceErro
         msg = f"Label Studio at {url} refuses the token ({doing}: {detail})"
         return ServiceError(msg, "set ABCDLINK_LABEL_STUDIO_TOKEN to the token on its page Account & Settings")
     msg = f"Label Studio at {url} failed (HTTP {status}, {doing}: {detail})"
-    return ServiceError(msg, "look into its log, mend what it says and run this again; nothing is pushed twice")
+    return ServiceError(msg, "check its log, fix what it reports and run this again; nothing is pushed twice")
 
 
 def connect(url: str, token: str) -> Client:

@@ -21,7 +21,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of their mistakes.")] = 13,
     json: JsonOption = False,
 ) -> None:
-    """Let programs annotate a batch that lies in Label Studio, for demonstrations and tests.
+    """Let programs annotate a batch that is in Label Studio, for demonstrations and tests.
 
     They are real accounts named simulated-N@simulated.invalid that judge as the pairs' gold links
     say, with seeded mistakes: the first is strict, the last lenient, and from batch 2 on all err half as

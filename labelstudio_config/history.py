@@ -45,7 +45,7 @@ class Earlier(Record):
 
 
 class GoneTask(Record):
-    """A task that is not in Label Studio any more, as it was last seen."""
+    """A task that has been deleted in Label Studio, as it last was."""
 
     project: int
     task: Task
@@ -56,7 +56,7 @@ class History(Record):
     """All that was seen of a project so far.
 
     ``project``: id of the project that was there last; ``there``: whether it still is. ``tasks``: as they
-    lie there. ``accounts``: of those who answered, id -> e-mail address; ``removed``: those that are gone.
+    are there. ``accounts``: of those who answered, id -> e-mail address; ``removed``: those that are gone.
     """
 
     project: int
@@ -76,7 +76,7 @@ def remember(
     now: datetime,
     requeued: Collection[int] = (),
 ) -> History:
-    """Add what lies in Label Studio now to what was seen before.
+    """Add what is in Label Studio now to what was seen before.
 
     Args:
         before: what was seen before.
@@ -147,7 +147,7 @@ def _account(value: Any) -> int:  # noqa: ANN401 - Label Studio gives an id, an 
 
 
 def _identity(task: Task) -> tuple[int, str]:
-    """Tell tasks apart, also those of a server that began anew and gives the same ids again."""
+    """Tell tasks apart, also those of a server that was set up again and gives the same ids again."""
     return task["id"], str(task.get("created_at"))
 
 

@@ -217,4 +217,4 @@ def _keep_first_of_each(client: Client, project: int, wanted: Iterable[str]) -> 
     lost = set(wanted) - found.keys()
     if lost:
         msg = f"Label Studio at {client.url} took the tasks of project {project}, but {len(lost)} are not there"
-        raise ServiceError(msg, "look into its log and push again; tasks that are there are not pushed twice")
+        raise ServiceError(msg, "check its log and push again; existing tasks are not pushed twice")

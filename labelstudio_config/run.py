@@ -95,7 +95,7 @@ def pushed_copy(store: Store, slug: str) -> PushedCopy:
 
 @collection_paused()
 def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Collection[int] = ()) -> Snapshot:
-    """Read what lies in Label Studio for a project and keep it; returns what counts.
+    """Read what is in Label Studio for a project and keep it; returns what counts.
 
     Args:
         store: the run.
@@ -126,7 +126,7 @@ def known_so_far(store: Store, pushed: PushedProject) -> Snapshot | None:
 def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Snapshot) -> PushResult | None:
     """Push the tasks again that are gone before enough annotators had answered them.
 
-    A project that is gone is made anew, with these tasks only. ``None``: nothing is missing.
+    A deleted project is made again, with these tasks only. ``None``: nothing is missing.
     """
     unfinished = set(open_keys(snapshot, pushed.task_keys, pushed.overlap))
     missing = [key for key in snapshot.vanished if key in unfinished]
@@ -210,7 +210,7 @@ def push_more(store: Store, slug: str, project: Project, tasks: dict[str, dict[s
 
 
 def look_now(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
-    """Read and keep what lies in Label Studio for a project, and push back the unfinished tasks that are gone."""
+    """Read and keep what is in Label Studio for a project, and push back the unfinished tasks that are gone."""
     client, pushed = label_studio(), read_pushed(store, slug)
     snapshot = look_at(store, client, pushed)
     back = push_back(store, client, pushed, snapshot)

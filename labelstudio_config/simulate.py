@@ -75,7 +75,7 @@ def mistakes_of(number: int, accounts: int, batch: int) -> Mistakes:
     """Return how often annotator ``number`` of ``accounts`` errs in a batch.
 
     Annotator 1 is the strictest, who misses most links; the last is the most lenient, who accepts most
-    false ones; the others lie evenly between. From batch 2 on they have had feedback.
+    false ones; the others are evenly spaced between them. From batch 2 on they have had feedback.
     """
     place = (number - 1) / max(1, accounts - 1)
     left = 1.0 if batch == 1 else AFTER_FEEDBACK
@@ -225,7 +225,7 @@ def _annotate(connection: httpx.Client, project: int, mind: _Mind) -> int:
             failures += 1
             if failures == FAILURES:
                 msg = f"Label Studio failed a simulated annotator {FAILURES} times, last: {error}"
-                raise ServiceError(msg, "look into its log, mend what it says and simulate again") from None
+                raise ServiceError(msg, "check its log, fix what it reports and simulate again") from None
             time.sleep(0.1 * failures)
 
 

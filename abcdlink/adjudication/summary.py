@@ -61,7 +61,7 @@ class AdjudicatorRow(Record):
 
 
 class AdjudicationSummary(Record):
-    """What came of an adjudication so far; ``moot``: decisions on candidates on which nobody differs any more."""
+    """What came of an adjudication so far; ``moot``: decisions on candidates that are no longer disputed."""
 
     total: MethodRow
     methods: tuple[MethodRow, ...]

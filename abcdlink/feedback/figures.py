@@ -58,7 +58,7 @@ class Rejections(Record):
 
 
 class ContextReliance(Record):
-    """Whether rejection rises when the evidence lies outside the sentence, on candidates judged in common."""
+    """Whether rejection rises when the evidence is outside the sentence, on candidates judged in common."""
 
     outside: Rejections
     elsewhere: Rejections
@@ -138,7 +138,7 @@ def _strictness(other: str, compared: Sequence[Comparison]) -> Strictness:
 
 
 def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, View]) -> ContextReliance:
-    """Count rejections apart for candidates whose evidence lies outside the sentence and for all others."""
+    """Count rejections apart for candidates whose evidence is outside the sentence and for all others."""
     parts: dict[bool, list[Judgment]] = {True: [], False: []}
     for judgment in judgments:
         view = views[judgment.at]

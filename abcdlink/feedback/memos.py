@@ -78,7 +78,7 @@ def _strictness(figures: Figures) -> str:
 
 
 def _context(figures: Figures) -> str:
-    """Say whether the annotator rejects more where the evidence lies outside the sentence."""
+    """Say whether the annotator rejects more where the evidence is outside the sentence."""
 
     def cell(part: Rejections) -> str:
         return "-" if part.rate is None else f"{part.rejected} of {part.candidates} ({part.rate:.0%})"
@@ -91,7 +91,7 @@ def _context(figures: Figures) -> str:
         [
             "## How much you rely on context",
             "",
-            f"Evidence lies outside the sentence when {Pattern.OUTSIDE.measure}.",
+            f"Evidence is outside the sentence when {Pattern.OUTSIDE.measure}.",
             "",
             "| | rejected, evidence outside | rejected, elsewhere | difference |",
             "|---|---|---|---|",

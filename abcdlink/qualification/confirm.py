@@ -33,7 +33,7 @@ def confirm(store: Store, names: Iterable[str]) -> Qualified:
     wanted = [name.strip().lower() for name in names if name.strip()]
     unknown = [name for name in wanted if name not in by_name]
     if unknown or not wanted:
-        msg = f"{unknown[0]!r} is no applicant of run {store.key!r}" if unknown else "nobody is named"
+        msg = f"{unknown[0]!r} is not an applicant of run {store.key!r}" if unknown else "nobody is named"
         known = ", ".join(one.annotator for one in people_of(store)) or "none yet"
         raise InputError(msg, f"name applicants by account or pseudonym ({known}); `abcdlink qualify show` lists them")
     chosen = list({by_name[name].annotator: by_name[name] for name in wanted}.values())

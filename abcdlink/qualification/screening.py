@@ -64,7 +64,7 @@ def read_screening(path: Path) -> list[Screening]:
         rest = len(problems) - MOST_PROBLEMS
         told = "; ".join(problems[:MOST_PROBLEMS]) + (f"; and {rest} more" if rest > 0 else "")
         msg = f"{path}: {told}"
-        raise InputError(msg, "mend these lines; nothing of the file was taken")
+        raise InputError(msg, "fix these lines; nothing was taken from the file")
     return found
 
 

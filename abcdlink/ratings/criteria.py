@@ -50,8 +50,8 @@ def criteria_of(domain: Domain) -> tuple[Criterion, ...]:
         msg = f"domain {domain.name!r} has no file {path}"
         raise InputError(msg, f"write it, or copy {FILE} from a shipped domain") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} is no valid TOML: {error}"
-        raise InputError(msg, "mend the place that the message names") from None
+        msg = f"{path} is not valid TOML: {error}"
+        raise InputError(msg, "fix the place that the message names") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "rating"

@@ -1,4 +1,4 @@
-"""Stage annotate: what was read of batches, and where it lies: the newest pull, older ones, a partial one."""
+"""Stage annotate: what was read of batches, and where it is kept: the newest pull, older ones, a partial one."""
 
 from __future__ import annotations
 

@@ -61,11 +61,11 @@ def adjudication(run: RunArgument, json: JsonOption = False) -> None:
     print_table(f"{run}: adjudication", columns, rows)
     print_table(
         f"{run}: whom the decisions followed",
-        ("annotator", "decided", "followed", "decided by herself"),
+        ("annotator", "decided", "followed", "their own decision"),
         [(one.annotator, one.decided, one.followed, one.own) for one in summary.followed],
     )
     for one in summary.adjudicators:
-        say(f"{one.adjudicator} decided {one.decided}, {one.consensus} of them as consensus or on her own judgment.")
+        say(f"{one.adjudicator} decided {one.decided}, {one.consensus} of them by consensus or on their own judgment.")
     if summary.moot:
         say(f"{summary.moot} decisions are on candidates on which nobody differs any more.")
 

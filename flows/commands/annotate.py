@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Number of the batch.")]
 MaybeBatchOption = Annotated[
-    int | None, typer.Option("--batch", min=1, help="Number of the batch; default: all that lie in Label Studio.")
+    int | None, typer.Option("--batch", min=1, help="Number of the batch; default: all that are in Label Studio.")
 ]
 DeadlineOption = Annotated[
     int | None, typer.Option("--deadline-days", min=1, help="Days until a batch shall be done; default: no deadline.")
@@ -90,7 +90,7 @@ def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = 
     for one in found:
         _show_status(run, one)
     if not found:
-        say(f"No batch of run {run} lies in Label Studio.")
+        say(f"No batch of run {run} is in Label Studio.")
 
 
 def pull(

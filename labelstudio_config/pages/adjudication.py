@@ -140,7 +140,7 @@ def adjudications_in(
     annotators: Sequence[Annotator],
     adjudicators: Sequence[Annotator],
 ) -> AdjudicationPull:
-    """Read decisions from what lies in Label Studio."""
+    """Read decisions from what is in Label Studio."""
     at_work = {person.account for person in annotators}
     known = [*annotators, *(person for person in adjudicators if person.account not in at_work)]
     result = judgments_in(snapshot, {pool.key: pool for pool in pools}, with_pseudonyms(known, snapshot, ADJUDICATOR))

@@ -117,7 +117,7 @@ NO_LINK = "I read everything; there are no links"
 def judgments_in(
     snapshot: Snapshot, sources: Sequence[SampledSource], corpus: Corpus, annotators: Sequence[Annotator]
 ) -> JudgmentsPull:
-    """Read judgments from what lies in Label Studio."""
+    """Read judgments from what is in Label Studio."""
     by_key = {source.key: source for source in sources}
     answers = read_answers(snapshot, by_key, annotators)
     judgments: list[Judgment] = []
@@ -169,9 +169,12 @@ def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
     foreign = [name for name in ticked if name not in ids]
     task = f"the task {answer.key}"
     found = [
-        (said is None, f"{who} did not say of {task} that every sentence was read: it is not judged"),
-        (said == [NO_LINK] and bool(ticked), f"{who} said of {task} that there is no link, and ticked {len(ticked)}"),
-        (said == [ALL_TICKED] and not ticked, f"{who} said of {task} that every link is ticked, and ticked none"),
+        (said is None, f"{who} did not confirm for {task} that every sentence was read: it does not count as judged"),
+        (
+            said == [NO_LINK] and bool(ticked),
+            f"{who} confirmed for {task} that there are no links, but ticked {len(ticked)}",
+        ),
+        (said == [ALL_TICKED] and not ticked, f"{who} confirmed for {task} that every link is ticked, but ticked none"),
         (bool(foreign), f"{who} ticked {len(foreign)} sentences that {task} does not have"),
     ]
     return [problem for is_so, problem in found if is_so]

@@ -154,7 +154,7 @@ class FeedbackPull(Pull):
 def feedback_in(
     snapshot: Snapshot, batch: int, cases: Sequence[Case], notice: str, annotators: Sequence[Annotator]
 ) -> FeedbackPull:
-    """Read answers from what lies in Label Studio. ``notice``: key of the task with the guidelines."""
+    """Read answers from what is in Label Studio. ``notice``: key of the task with the guidelines."""
     by_key = {case.key: case for case in cases}
     answers = read_answers(snapshot, [*by_key, notice], annotators)
     second: list[SecondAnswer] = []
@@ -166,7 +166,7 @@ def feedback_in(
             if read in ([UNDERSTOOD], [ASKS]):
                 acknowledgements.append(_acknowledgement(answer, batch, who, question=read == [ASKS]))
             else:
-                anomalies.append(f"{who} submitted the guidelines without saying that they were read")
+                anomalies.append(f"{who} submitted the guidelines without confirming that they were read")
         elif (label := answer.given.choices.get(DECISION)) in ([Label.LINK], [Label.NO_LINK]):
             second.append(_second(answer, by_key[answer.key], who, Label(label[0])))
         else:

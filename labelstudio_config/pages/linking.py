@@ -198,7 +198,7 @@ FLAG, COMMENT = "flag", "comment"
 
 
 def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequence[Annotator]) -> JudgmentsPull:
-    """Read judgments from what lies in Label Studio."""
+    """Read judgments from what is in Label Studio."""
     answers = read_answers(snapshot, pools, annotators)
     anomalies = [*answers.anomalies]
     judgments: list[Judgment] = []
@@ -258,7 +258,9 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], tuple[str, ...
         elif number is not None and len(chosen) == 1 and chosen[0] in set(Label):
             labels[number] = Label(chosen[0])
         else:
-            anomalies.append(f"{who} gave {name} = {chosen} for the task {answer.key}, which says nothing")
+            anomalies.append(
+                f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an answer of this page"
+            )
     return labels, flags, anomalies
 
 

@@ -42,7 +42,7 @@ APPLICANT = "applicant"
 
 
 def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Sequence[Annotator]) -> JudgmentsPull:
-    """Read judgments from what lies in Label Studio."""
+    """Read judgments from what is in Label Studio."""
     by_key = {pool.key: pool for pool in pools}
     return judgments_in(snapshot, by_key, with_pseudonyms(applicants, snapshot, APPLICANT))
 

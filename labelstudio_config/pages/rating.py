@@ -110,7 +110,7 @@ class RatingPull(Pull):
 def ratings_in(
     snapshot: Snapshot, documents: Sequence[RatedDocument], criteria: Sequence[Criterion], raters: Sequence[Annotator]
 ) -> RatingPull:
-    """Read ratings from what lies in Label Studio."""
+    """Read ratings from what is in Label Studio."""
     by_key = {one.key: one for one in documents}
     answers = read_answers(snapshot, by_key, with_pseudonyms(raters, snapshot, RATER))
     anomalies = [*answers.anomalies]
@@ -131,7 +131,7 @@ def _ratings(
     for number, criterion in enumerate(criteria):
         chosen = given.pop(f"{RATING}{number}", [])
         if len(chosen) != 1 or chosen[0] not in VALUES:
-            anomalies.append(f"{who} gave {criterion.name} = {chosen} for the task {answer.key}, which is no rating")
+            anomalies.append(f"{who} gave {criterion.name} = {chosen} for the task {answer.key}, which is not a rating")
             continue
         ratings.append(
             Rating(
@@ -146,7 +146,8 @@ def _ratings(
             )
         )
     anomalies += [
-        f"{who} gave {name} = {chosen} for the task {answer.key}, which says nothing" for name, chosen in given.items()
+        f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an answer of this page"
+        for name, chosen in given.items()
     ]
     return ratings, anomalies
 

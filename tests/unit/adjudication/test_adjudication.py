@@ -166,7 +166,7 @@ def test_the_command_shows_figures_and_says_what_is_missing(isolated_home: Path)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == summary_of(store).model_dump(mode="json")
     done = CliRunner().invoke(make_app(), ["adjudication", "hostile"])
-    assert "annotator-10 decided 1, 1 of them as consensus" in done.stderr
+    assert "annotator-10 decided 1, 1 of them by consensus" in done.stderr
     store.folder.remove(ADJUDICATIONS)
     failed = CliRunner().invoke(make_app(), ["adjudication", "hostile"])
     assert isinstance(failed.exception, InputError)

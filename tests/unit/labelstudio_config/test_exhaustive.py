@@ -112,13 +112,13 @@ def test_who_did_not_say_that_all_was_read_judged_nothing():
     result = pulled(annotation(1, 1, [target_id(1)], None), annotation(2, 2, [], None))
     assert result.judgments == []
     assert len(result.anomalies) == 2
-    assert all("not judged" in line for line in result.anomalies)
+    assert all("does not count as judged" in line for line in result.anomalies)
 
 
 @pytest.mark.parametrize(
     ("ticked", "said", "problem", "expected"),
     [
-        ([target_id(0)], NO_LINK, "no link, and ticked 1", {"sid-0"}),
+        ([target_id(0)], NO_LINK, "no links, but ticked 1", {"sid-0"}),
         ([], ALL_TICKED, "ticked none", set()),
         ([target_id(2), "of-another-task"], ALL_TICKED, "ticked 1 sentences that", {"sid-2"}),
     ],

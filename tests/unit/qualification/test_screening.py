@@ -161,7 +161,7 @@ def test_confirm_takes_the_proposal_unless_others_are_named(here: Store) -> None
     assert qualified_accounts(here) == set(ACCOUNTS[1:])
     call("qualify", "confirm", "hostile")
     assert qualified_accounts(here) == {ACCOUNTS[0]}
-    with pytest.raises(InputError, match=r"'nobody@example\.org' is no applicant"):
+    with pytest.raises(InputError, match=r"'nobody@example\.org' is not an applicant"):
         call("qualify", "confirm", "hostile", "--accounts", "nobody@example.org")
 
 

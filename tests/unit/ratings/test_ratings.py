@@ -60,7 +60,7 @@ def test_shipped_domains_have_criteria(domain: str) -> None:
     ("text", "problem"),
     [
         (None, "has no file"),
-        ("[[rating", "no valid TOML"),
+        ("[[rating", "not valid TOML"),
         ("", "rating"),
         ('[[rating]]\nname = "a"\nquestion = "b"\nlow = "c"\n', "high"),
         (2 * '[[rating]]\nname = "a"\nquestion = "b"\nlow = "c"\nhigh = "d"\n', "same name"),

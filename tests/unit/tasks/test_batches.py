@@ -25,7 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
 
 @pytest.fixture
 def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
-    """A run whose first batch lies in Label Studio; nobody has answered."""
+    """A run whose first batch is in Label Studio; nobody has answered."""
     return pushed_run(RUN, 8)
 
 

@@ -148,7 +148,12 @@ def test_work_is_handed_on_in_words_and_stays_handed_on(
     before = [dict(task) for task in server.all_tasks()]
     said = "\n".join(reassign(store, 1, "annotator-2", "eve@example.org"))
     assert server.all_tasks() == before
-    for part in ("ben@example.org is not waited for", "3 of 4 tasks", "no account yet", read_pushed(store, SLUG).url):
+    for part in (
+        "ben@example.org is no longer waited for",
+        "3 of 4 tasks",
+        "no account yet",
+        read_pushed(store, SLUG).url,
+    ):
         assert part in said
     assert list(reliefs_of(store, SLUG)) == [PEOPLE[BEN]]
     rows = rows_at(store, 30)
