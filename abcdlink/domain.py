@@ -28,6 +28,10 @@ COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
 """A comment of a Jinja template: it reaches no model."""
 
 
+PATTERN_NAME = re.compile(r"\(\?#([^)]*)\)")
+"""What a pattern is called: its comment at the start."""
+
+
 class PoolSizes(Record):
     """How many candidates of each kind one source sentence is shown with where two approaches are compared."""
 
@@ -44,7 +48,9 @@ class SourceFilter(Record):
     """
 
     min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")
-    exclude: tuple[str, ...] = Field((), description="regular expressions; a match removes the source")
+    exclude: tuple[str, ...] = Field(
+        (), description="regular expressions; a match removes the source. A comment (?#...) at the start names one"
+    )
     unproposed: bool = Field(
         default=False, description="whether sources for which nothing is proposed are shown too, with distractors alone"
     )
@@ -65,7 +71,10 @@ class SourceFilter(Record):
         if len(text.split()) < self.min_words:
             return f"fewer than {self.min_words} words"
         pattern = next((pattern for pattern in self.exclude if re.search(pattern, text)), None)
-        return f"matches the excluded pattern {pattern}" if pattern else ""
+        if pattern is None:
+            return ""
+        name = PATTERN_NAME.match(pattern)
+        return name[1] if name else f"matches the excluded pattern {pattern}"
 
 
 class TopicExample(Record):

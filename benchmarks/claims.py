@@ -84,7 +84,7 @@ def empty_home() -> Iterator[Path]:
 def news(data: Path) -> Corpus:
     """Return NEWS-ECB+ with its 2,505 pairs; ``SkippedError`` where it is not at hand."""
     from abcdlink.corpus.formats import import_corpus
-    from abcdlink.segmentation import get_segmenter
+    from abcdlink.corpus.segmentation import get_segmenter
 
     folder = data / "news_ecb"
     if not folder.is_dir():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from filelock import Timeout
 from prefect import flow, get_run_logger
 
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.drops import DropResult, open_source, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
-from abcdlink.segmentation import get_segmenter
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.drops import open_drop

@@ -64,9 +64,9 @@ def import_documents(
     Example: `abcdlink import text my-documents --out corpus`
     """
     from abcdlink.corpus.formats import import_corpus
+    from abcdlink.corpus.segmentation import get_segmenter
     from abcdlink.domain import find_domain
     from abcdlink.preview import preview
-    from abcdlink.segmentation import get_segmenter
 
     if bool(out) == check:
         msg = "an import needs either --out or --check"

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from abcdlink.corpus.records import Document, Note
-from abcdlink.segmentation import Segmenter
+from abcdlink.corpus.segmentation import Segmenter
 
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 """An HTML entity with its semicolon; without one, ``?a=1&copy=2`` would turn into a copyright sign."""

@@ -7,11 +7,11 @@ from typing import IO
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.plain_text import PlainText
+from abcdlink.corpus.segmentation import Segmenter
 from abcdlink.drops.ledger import DropResult, Entry, Quarantined, State, Taken, Waiting, read_known, read_ledger
 from abcdlink.drops.reading import Fingerprint, Part, fingerprint, lines, uncompressed
 from abcdlink.drops.sources import DropFile, Source
 from abcdlink.folders import Folder
-from abcdlink.segmentation import Segmenter
 
 SUFFIX, ZIPPED = ".jsonl", ".jsonl.gz"
 UPLOADING = (".part", ".partial", ".filepart", ".crdownload", ".tmp")

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
 from abcdlink.progress import Progress
 from abcdlink.reproduction.paper import Triple
 from abcdlink.reproduction.records import Place
 from abcdlink.retrieval import RETRIEVERS, Retriever, get_retriever, rank_corpus
-from abcdlink.segmentation import get_segmenter
 
 FIRST_PAIRS = 60
 """The paper's tables on synthetic pairs used only this many, in file order."""

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import InputError
 from abcdlink.interannotator import agreement, read_judgment_file
 from abcdlink.progress import Progress, silent
 from abcdlink.reproduction import clusters, human, retrieval
 from abcdlink.reproduction.paper import PaperTables, read_paper_tables
 from abcdlink.reproduction.records import Figure, Missing, Place, Reproduction
-from abcdlink.segmentation import get_segmenter
 
 ANY = "all"
 NO_LLM = "the decisions of the paper's LLM on these data sets are not at hand"

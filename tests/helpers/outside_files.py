@@ -8,7 +8,7 @@ from typing import Any
 
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.formats import import_corpus
-from abcdlink.segmentation import get_segmenter
+from abcdlink.corpus.segmentation import get_segmenter
 
 A = {"0": "The bridge closed.", "1": "Nobody was hurt."}
 B = {"0": "A bridge was shut.", "10": "The mayor spoke.", "2": "It rained."}

@@ -22,6 +22,7 @@ from abcdlink.candidates import task_key
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.interannotator import Agreement, read_judgments
@@ -42,7 +43,6 @@ from abcdlink.layout import (
 from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
 from abcdlink.llm.records import Usage
 from abcdlink.recall import Over, Recall, Sample, SampledSource, View, exhaustive_key
-from abcdlink.segmentation import get_segmenter
 from abcdlink.stages.decide import DecisionPart, part_count
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import is_done

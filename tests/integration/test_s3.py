@@ -22,10 +22,10 @@ from abcdlink.corpus import (
     write_corpus,
     write_corpus_to,
 )
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.drops import open_source, read_ledger, settle, take
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import S3Folder, open_folder, s3_client
-from abcdlink.segmentation import get_segmenter
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abcdlink.corpus.formats import import_corpus
-from abcdlink.segmentation import get_segmenter
+from abcdlink.corpus.segmentation import get_segmenter
 
 
 @pytest.fixture(autouse=True)

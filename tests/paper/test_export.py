@@ -9,10 +9,10 @@ import pytest
 
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import write_corpus_to
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.export import export_dataset
 from abcdlink.folders import LocalFolder
 from abcdlink.interannotator import read_judgments
-from abcdlink.segmentation import get_segmenter
 from abcdlink.store import Store
 from tests.conftest import SharedData
 

@@ -6,7 +6,7 @@ import csv
 
 from abcdlink.corpus import read_corpus, write_corpus
 from abcdlink.corpus.formats import import_corpus
-from abcdlink.segmentation import get_segmenter
+from abcdlink.corpus.segmentation import get_segmenter
 
 
 def test_news_ecb_has_its_published_counts_and_survives_a_round_trip(shared_data, tmp_path):

@@ -11,10 +11,10 @@ import pytest
 from abcdlink.candidates import PoolResult, PoolRules, Proposals, build_pools, given
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import SourceFilter, find_domain
 from abcdlink.interannotator import read_judgment_file
 from abcdlink.linking.records import Decision
-from abcdlink.segmentation import get_segmenter
 from tests.conftest import SharedData
 
 NEVER_ANNOTATED = "dd0a83852cb35c8d"

@@ -13,8 +13,8 @@ from abcdlink.corpus.formats.jsonl import read_jsonl
 from abcdlink.corpus.formats.text import read_text_folder
 from abcdlink.corpus.plain_text import Lines, PlainText
 from abcdlink.corpus.records import Corpus, Note
+from abcdlink.corpus.segmentation import Segmenter
 from abcdlink.errors import InputError
-from abcdlink.segmentation import Segmenter
 
 Reader = Callable[[ImportSource], Corpus]
 

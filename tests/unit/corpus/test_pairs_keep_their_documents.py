@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdlink.corpus import Corpus
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.drops import LocalSource, settle, take
 from abcdlink.folders import LocalFolder
-from abcdlink.segmentation import get_segmenter
 from tests.helpers.outside_files import files, lines, load
 
 

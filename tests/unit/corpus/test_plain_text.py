@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus.plain_text import Lines, PlainText, decode_entities, join_lines
-from abcdlink.segmentation import get_segmenter
+from abcdlink.corpus.segmentation import get_segmenter
 
 WRAPPED = "Ten people were killed and\nmore than 100 injured on Wednesday when two\ntrains collided, police said."
 UNWRAPPED = WRAPPED.replace("\n", " ")

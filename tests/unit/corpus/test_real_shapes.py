@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import pytest
 
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.drops import DropResult, LocalSource, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
-from abcdlink.segmentation import get_segmenter
 from tests.helpers.outside_files import files, load
 
 Files = dict[str, str | bytes]

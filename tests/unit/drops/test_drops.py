@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from abcdlink.corpus import Corpus
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.drops import DropResult, LocalSource, State, open_source, read_ledger, reading, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
-from abcdlink.segmentation import get_segmenter
 
 
 def line(pair: str, source: str = "One. Two.", target: str = "Three.", **more: object) -> bytes:

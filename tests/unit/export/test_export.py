@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 from abcdlink.cli.app import make_app
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, LabelledCandidate, LabelRule, Provenance, export_dataset, labelled_candidates
 from abcdlink.folders import LocalFolder
 from abcdlink.interannotator import agreement, read_judgment_file
 from abcdlink.judgments import Annotator, Judgment, Label, by_candidate, verdict
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
-from abcdlink.segmentation import get_segmenter
 from abcdlink.store import Store
 from tests.helpers.example_run import example_run
 from tests.helpers.hostile_run import ACCOUNTS, PAIRS, TEXTS, hostile_adjudications, hostile_corpus, hostile_run

@@ -1,0 +1,153 @@
+"""Cuts text into sentences: by a trained spaCy model where one is installed, else by the rules of ``sentencex``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from abcdlink.corpus.records import Document, Sentence
+from abcdlink.errors import InputError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+MODELS = {"en": ("en_core_web_md", "en_core_web_sm")}
+"""Trained models by language, best first."""
+
+RULES = "rules"
+"""Name of the segmenter that needs no trained model."""
+
+LINE_ENDS = re.compile("[\r\n\u2028\u2029]+")
+
+OPENING = "\"'“”„‚‘«‹»›「『（(\\["  # noqa: RUF001 - quotes as they are typeset
+CLOSING = "\"'”’»›」』）)\\]"  # noqa: RUF001 - quotes as they are typeset
+
+NEVER_LAST = re.compile(
+    r"(?:^|[\s(\[\"'“„«])(?:approx|Assoc|Capt|cf|Col|Cpl|Det|Dir|Dr|Drs|eds?|e\.g|Eqs?|eq|esp|est|Ft|Gen|Gov|Hon|i\.e"
+    r"|incl|Insp|Lt|Maj|Messrs|Mevr|Mme|Mr|Mrs|Ms|Mt|nr|Pres|Prof|Refs?|Rep|resp|Rev|Sen|Sgt|Sr|Sra|Supt|viz|vs|v"
+    r"|bzw|bspw|ca|Dhr|Hr|Fr|sig|z\. ?B|d\. ?h)\.$"
+)
+"""Abbreviations that stand before more of the same sentence, whatever follows."""
+BEFORE_NUMBERS = re.compile(
+    r"(?:^|[\s(\[\"'“„«])(?:[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Pp]p?|[Pp]ar|[Rr]m|[Ss]ec"
+    r"|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§)\.$"
+)
+"""Abbreviations that stand before a number in the same sentence."""
+LIST_MARK = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
+MARKED = re.compile(r"\(\d{1,2}\)")
+GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
+"""A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
+TOUCHING = re.compile(r"[.!?\u2026][)\]]?$")
+UNSPACED = re.compile('[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef"\u201c]')
+"""What may follow a sentence without a space: scripts that have none, and a quotation."""
+DASH = re.compile(r"[-\u2013\u2014]\s")
+DATELINE = re.compile(r"[A-ZÀ-Þ][A-ZÀ-Þ' .-]+,.{0,20}$")
+"""The place and the day before the dash that opens a report."""
+SPEAKER = re.compile("と|[他她它我你]们?(?:\\w{0,3}[说道问答喊叫称]|点头|摇头)")
+"""How Japanese and Chinese go on after a quotation."""
+QUOTED = re.compile(rf"[.!?。！？…][{CLOSING}]+$")  # noqa: RUF001 - marks as they are typeset
+ASIDE = re.compile(r"^(\([^()]*[.!?]\))\s+(?=[A-Z\"“(])")
+"""A whole sentence in brackets, before another one."""
+CLOSED_QUOTE = re.compile(r"(?<=[.!?][\"”])(?=[\"“][A-Z])")
+"""One quotation right behind another."""
+
+Split = Callable[[str], Iterable[str]]
+"""Cuts one line into pieces that together are the line."""
+
+
+class Segmenter:
+    """Cuts text into sentences; a line end always ends a sentence.
+
+    Args:
+        name: what does the work: the name of a spaCy model, or ``rules``.
+        split: cuts one line.
+        max_length: the most characters of one line that it can read.
+    """
+
+    def __init__(self, name: str, split: Split, max_length: int = 0) -> None:
+        self.name = name
+        self._split, self._max_length = split, max_length
+
+    def split(self, text: str) -> list[str]:
+        """Return the sentences in order, without white space around them; blank text gives none.
+
+        Raises:
+            InputError: when one line is longer than the model can read.
+        """
+        lines = [line.strip() for line in LINE_ENDS.split(text)]
+        longest = max(map(len, lines))
+        if self._max_length and longest > self._max_length:
+            msg = f"one line has {longest} characters, more than the {self._max_length} that {self.name} reads"
+            raise InputError(msg, "put line ends between paragraphs")
+        return [sentence for line in lines if line for sentence in _sentences(self._split(line))]
+
+    def document(self, document_id: str, text: str) -> Document:
+        """Cut a text into a document whose sentence ids are 0, 1, 2 ...; ``InputError`` when it is blank."""
+        sentences = (Sentence(id=str(index), text=sentence) for index, sentence in enumerate(self.split(text)))
+        return Document(id=document_id, sentences=tuple(sentences))
+
+
+@lru_cache
+def get_segmenter(language: str = "en") -> Segmenter:
+    """Return the best segmenter that is installed for a language.
+
+    Args:
+        language: an ISO code that spaCy knows.
+
+    Raises:
+        InputError: when spaCy does not know the language.
+    """
+    import sentencex
+    import spacy
+    import spacy.util
+
+    try:
+        spacy.util.get_lang_class(language)
+    except ImportError:
+        msg = f"spaCy knows no language {language!r}"
+        raise InputError(msg, "use an ISO code such as en, de or zh") from None
+    for model in MODELS.get(language, ()):
+        if spacy.util.is_package(model):
+            # The parser sets sentence starts; the rest of the model would only cost time.
+            pipeline = spacy.load(model, exclude=["tagger", "attribute_ruler", "lemmatizer", "ner"])
+            return Segmenter(model, partial(_by_model, pipeline), pipeline.max_length)
+    return Segmenter(RULES, partial(sentencex.segment, language))
+
+
+def _by_model(pipeline: Language, line: str) -> Iterator[str]:
+    for sentence in pipeline(line).sents:
+        yield sentence.text_with_ws
+
+
+def _sentences(pieces: Iterable[str]) -> Iterator[str]:
+    """Join the pieces that one sentence was wrongly cut into, and cut what holds two."""
+    text = ""
+    for piece in pieces:
+        if text and _is_boundary(text, piece):
+            yield from _apart(text)
+            text = ""
+        text += piece
+    yield from _apart(text)
+
+
+def _is_boundary(text: str, following: str) -> bool:
+    before, after = text.strip(), following.strip()
+    if not before or not after:
+        return False
+    touching = before == text and after == following and TOUCHING.search(before) and not UNSPACED.match(after)
+    dashed = DASH.match(after) and (DATELINE.match(before) or QUOTED.search(before))
+    abbreviated = NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
+    # (1) one. (2) two. (3) three.
+    listed = LIST_MARK.match(before) or (MARKED.match(after) and MARKED.search(before))
+    spoken = SPEAKER.match(after) and QUOTED.search(before)
+    return not (touching or GOES_ON.match(after) or dashed or abbreviated or listed or spoken)
+
+
+def _apart(text: str) -> Iterator[str]:
+    text = text.strip()
+    if aside := ASIDE.match(text):
+        yield aside[1]
+        text = text[aside.end() :]
+    yield from filter(None, CLOSED_QUOTE.split(text))

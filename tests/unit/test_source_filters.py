@@ -1,0 +1,87 @@
+"""What the shipped domains keep away from annotators, and what they must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from abcdlink.domain import find_domain
+
+JUNK = {
+    "news": [
+        "By Maria Oduya",
+        "BY MARIA ODUYA AND SAM PETROV",
+        "HOLM HARBOUR, Oct. 3 -",
+        "TARUN, June 12 (NewsLine)",
+        "PARIS —",
+        "Reporting by Sam Petrov; editing by L. Ng",
+        "Additional reporting: R. Okafor, E. St. John",
+        "By Joost de Wit, staff writer",
+        "- Ferry operator fined in 2019",
+        "- Sign up for our newsletter",
+        "1. Fire brigade short of staff",
+        "2. Why old wiring is dangerous",
+        "> Ten dead in mine collapse",
+        "Follow us on Facebook | Twitter | Instagram",
+        "Tags: whales, Cape Marrow, fishing",
+        "[VIDEO] Watch the rescue here",
+        "© 2024 Valley Courier.",
+        "All rights reserved by the Courier.",
+        "Tickets: www.kesselmuseum.example/tickets",
+        "www.example.org/a/b-c/d",
+        "Photo: Coastwire / T. Brandt",
+        "Share this article with friends",
+        "Read more about the strike here",
+        "Home | News | Sport | Weather",
+        "Photograph by R. Okafor of Coastwire",
+    ],
+    "reviews": [
+        "Dear Editor, thank you for the invitation.",
+        "Major comments and questions:",
+        "Competing Interests: No competing interests were disclosed here.",
+        "I confirm that I have read this submission and agree.",
+        "Reviewer 2 signed the report below.",
+    ],
+}
+SENTENCES = {
+    "news": [
+        "A fire destroyed the old bakery on Sunday.",
+        "By Monday the water had fallen.",
+        "By noon, four people had been rescued by boats.",
+        "Read in isolation, the report says little.",
+        'Police said: "We saw it."',
+        "FIRE GUTS BAKERY ON MILL HILL RD. EARLY",
+        "HOLM HARBOUR (Coastwire) — A passenger ferry drifted for an hour.",
+        "12 people were hurt in the crash.",
+        "Sources said that nobody was hurt.",
+        "Video shows the bridge falling.",
+        "More than 100 people were hurt.",
+        "See how the bridge fell, said the mayor.",
+        "Most residents stayed at home.",
+        '"Follow me", she said.',
+        "He shared the news with his wife.",
+        "1,200 people fled.",
+        "Related diseases killed twelve.",
+        "More than 100 hurt in train crash",
+        "Most schools closed until Friday",
+        "The board met; the council did not.",
+    ],
+    "reviews": [
+        "The questions are hard to answer.",
+        "1. The sample is far too small for this claim.",
+        "Major revisions are needed before this is published.",
+        "Smith et al. found the opposite in 2019, which you ignore.",
+    ],
+}
+
+
+@pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in JUNK for text in JUNK[domain]])
+def test_bylines_datelines_lists_and_links_are_left_out_with_a_reason_in_words(domain, text):
+    reason = find_domain(domain).settings.sources.reason_to_leave_out(text)
+    assert reason
+    assert "(?" not in reason
+
+
+@pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in SENTENCES for text in SENTENCES[domain]])
+def test_sentences_that_only_begin_like_one_stay(domain, text):
+    reason = find_domain(domain).settings.sources.reason_to_leave_out(text)
+    assert not reason or reason.startswith("fewer than")
