@@ -35,6 +35,8 @@ ELSEWHERE = {"PREFECT_PROFILE", "PREFECT_API_KEY"}
 
 
 DAY = 24 * 60 * 60
+EVENT_HOURS = 12
+"""How long Prefect keeps events: a flow run leaves some 70 kB of them. Runs and logs are kept for 90 days."""
 LOOPS = {
     "CANCELLATION_CLEANUP": 60,
     "CLEANUP_RECONCILER": 60,
@@ -133,14 +135,16 @@ def prefect_server_environment(settings: Settings) -> dict[str, str]:
     loops = {f"PREFECT_SERVER_SERVICES_{name}_LOOP_SECONDS": str(seconds) for name, seconds in LOOPS.items()}
     return {
         **({"PREFECT_SERVER_API_AUTH_STRING": auth} if auth else {}),
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": prefect_url(settings),
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(  # the UI asks the first, under whichever name it is opened
+            f"http://{name}:{settings.prefect_port}" for name in (LOOPBACK, "localhost")
+        ),
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
         "PREFECT_UI_URL": prefect_url(settings),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": '["events","flow_runs"]',
         "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(90 * DAY),
-        "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": "P2D",
+        "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": f"PT{EVENT_HOURS}H",
         "PREFECT_SERVER_SERVICES_DB_VACUUM_EVENT_RETENTION_OVERRIDES": f'{{"prefect.flow-run.heartbeat":{DAY // 4}}}',
         "PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY": "PT60S",
         **loops,

@@ -93,7 +93,9 @@ def _dask(address: str, workers: int) -> Runner:
     if address:
         return make(address=address)
     # No dashboard: its port may be in use, and Prefect's pages show the parts.
-    return make(cluster_kwargs={"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None})
+    # TLS with certificates of its own: without it, any user of the machine could run code in the workers.
+    private = {"dashboard_address": None, "security": True}
+    return make(cluster_kwargs={"n_workers": workers, "threads_per_worker": 1, **private})
 
 
 def _ray(address: str, workers: int) -> Runner:

@@ -153,16 +153,18 @@ def test_whoever_has_the_password_starts_flows_but_chooses_no_command(machine, f
 
 
 @pytest.mark.timeout(300)
-def test_the_coordinator_logs_in_and_starts_a_flow_in_the_browser(machine, folder, browser):
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_the_coordinator_logs_in_and_starts_a_flow_in_the_browser(machine, folder, browser, name):
+    (folder / "greeted").unlink(missing_ok=True)
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.set_default_timeout(60_000)
     page = context.new_page()
-    page.goto(f"{prefect_url(machine)}/deployments")
+    page.goto(f"http://{name}:{machine.prefect_port}/deployments")
     page.fill("input[type=password]", machine.prefect_auth.get_secret_value())
     page.press("input[type=password]", "Enter")
     page.get_by_text("greet").first.wait_for()
     deployment = prefect_api(machine).read("GET", "/deployments/name/greet/greet")["id"]
-    page.goto(f"{prefect_url(machine)}/deployments/deployment/{deployment}")
+    page.goto(f"http://{name}:{machine.prefect_port}/deployments/deployment/{deployment}")
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("Quick run").click()
     until((folder / "greeted").exists, "a flow that ran")

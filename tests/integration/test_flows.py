@@ -74,8 +74,8 @@ def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str, asked
         (project,) = client.projects_titled(batch_title(key, batch))
         in_label_studio = sorted(task["data"]["task_key"] for task in client.tasks(project))
         assert in_label_studio == sorted(pool.key for pool in pools if pool.batch == batch)
-    pulls = Counter(run["name"] for run in stack.prefect.task_runs(annotate) if run["name"].startswith("pull"))
-    assert pulls == {"pull batch 1": 1, "pull batch 2": 1}
+    pulls = Counter(run["name"] for run in stack.prefect.task_runs(annotate) if run["name"].startswith("pull batch"))
+    assert pulls == {"pull batch-1": 1, "pull batch-2": 1}
 
 
 @pytest.mark.parametrize("killed", ["worker", "all"])

@@ -191,6 +191,19 @@ def test_an_address_without_a_cluster_that_it_could_be_of_is_refused(monkeypatch
     assert task_runner().address == "tcp://10.0.0.7:8786"
 
 
+def test_a_dask_cluster_of_this_machine_lets_no_outsider_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setenv("ABCDLINK_RUNNER", "dask")
+    get_settings.cache_clear()
+    with LocalCluster(**task_runner().cluster_kwargs | {"n_workers": 1}) as cluster:
+        with Client(cluster) as ours:
+            assert ours.submit(sum, [1, 2]).result() == 3
+        outside = cluster.scheduler_address.replace("tls://", "tcp://")
+        with pytest.raises(OSError, match=r"Timed out|closed"):
+            Client(outside, timeout=3)
+
+
 def test_processes_share_the_cores_and_threads_are_one_unless_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(8)), raising=False)
     assert worker_count(Settings(runner="threads")) == 1

@@ -122,7 +122,7 @@ def test_prefects_password_is_added_to_secrets_that_are_there_and_read_back(tmp_
     assert prefect_client_environment(known)["PREFECT_API_AUTH_STRING"] == auth.get_secret_value()
     server = prefect_server_environment(known)
     assert server["PREFECT_SERVER_API_AUTH_STRING"] == auth.get_secret_value()
-    assert server["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] == "http://127.0.0.1:4200"
+    assert server["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] == "http://127.0.0.1:4200,http://localhost:4200"
 
 
 def test_two_homes_have_two_accounts(tmp_path):
@@ -317,6 +317,7 @@ def asked(headers: dict[str, str], kind: str = "http") -> list[dict[str, object]
         {"host": "127.0.0.1:4200"},
         {"host": "localhost:4200"},
         {"host": "127.0.0.1:4200", "origin": "http://127.0.0.1:4200"},
+        {"host": "127.0.0.1:4200", "origin": "http://localhost:4200"},
     ],
 )
 def test_our_pages_and_programs_are_answered_and_shown_in_no_frame(headers):
