@@ -27,7 +27,7 @@ from abcdlink.stages.score import divide
 if TYPE_CHECKING:
     import pandas as pd
 
-    from abcdlink.evaluation.results import ApproachResult
+    from abcdlink.evaluation.scores import ApproachResult
 
 Ranker = str | Retriever | type[Linker]
 """What can be benchmarked: a name, a retriever, or the class of a linker."""

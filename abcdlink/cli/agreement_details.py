@@ -9,7 +9,7 @@ from abcdlink.cli.output import out, print_table
 
 if TYPE_CHECKING:
     from abcdlink.interannotator import BatchParts, Details, Difference, Estimate, Measures
-    from abcdlink.interannotator.records import Interval, MultipleMeasures
+    from abcdlink.interannotator.measures import Interval, MultipleMeasures
 
 COLUMNS = ("judged", "kappa", "95 % interval", "raw agreement", "95 % interval", "AC1", "95 % interval", "prevalence")
 

@@ -16,8 +16,8 @@ from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
     from abcdlink.corpus.records import Corpus, Pair
-    from abcdlink.evaluation.results import ApproachResult
-    from abcdlink.linking.folds import Folds
+    from abcdlink.evaluation.scores import ApproachResult
+    from abcdlink.linking.fitted import Folds
     from abcdlink.stages.plan import BenchmarkPlan
 
 

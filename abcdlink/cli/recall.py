@@ -10,8 +10,8 @@ from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed
 from abcdlink.export import LabelRule
 
 if TYPE_CHECKING:
-    from abcdlink.evaluation.bootstrap import Interval
     from abcdlink.recall import Recall
+    from abcdlink.statistics import MeanInterval
 
 
 def register(app: typer.Typer) -> None:
@@ -72,5 +72,5 @@ def print_recall(result: Recall, title: str) -> None:
         say(note)
 
 
-def _cells(value: Interval | None) -> tuple[str, str]:
+def _cells(value: MeanInterval | None) -> tuple[str, str]:
     return ("", "") if value is None else (f"{value.mean:.3f}", f"{value.low:.2f} to {value.high:.2f}")

@@ -15,8 +15,7 @@ import numpy as np
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from abcdlink.evaluation.results import ApproachResult
-from abcdlink.evaluation.scores import MEASURES, PAPER_CUTOFFS
+from abcdlink.evaluation.scores import MEASURES, PAPER_CUTOFFS, ApproachResult
 from abcdlink.linking.records import ApproachKind
 
 if TYPE_CHECKING:

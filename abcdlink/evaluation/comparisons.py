@@ -15,7 +15,7 @@ import numpy as np
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.evaluation.bootstrap import Difference, bootstrap_differences
+from abcdlink.statistics import MeanDifference, bootstrap_differences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ class Comparison(Record):
 
     a: str
     b: str
-    difference: Difference
+    difference: MeanDifference
     p_adjusted: float
 
     @property

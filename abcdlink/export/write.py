@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from importlib import import_module
 from typing import TypeVar
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
+from abcdlink.export import brat, uima
 from abcdlink.export.dataset import Dataset, Files, gather
-from abcdlink.export.layouts import ExportFormat
+from abcdlink.export.layouts import (
+    ExportFormat,
+    abcd_link_files,
+    csv_files,
+    huggingface_files,
+    jsonl_files,
+    parquet_files,
+)
 from abcdlink.judgments import LabelRule
 from abcdlink.store import Store
 
 E = TypeVar("E", bound=StrEnum)
 
 FOLDER = "dataset"
-MODULES = {
-    ExportFormat.JSONL: "jsonl",
-    ExportFormat.PARQUET: "parquet",
-    ExportFormat.CSV: "table",
-    ExportFormat.ABCD_LINK: "abcd_link",
-    ExportFormat.HUGGINGFACE: "huggingface",
-    ExportFormat.UIMA: "uima",
-    ExportFormat.BRAT: "brat",
+WRITERS: dict[ExportFormat, Callable[[Dataset], Files]] = {
+    ExportFormat.JSONL: jsonl_files,
+    ExportFormat.PARQUET: parquet_files,
+    ExportFormat.CSV: csv_files,
+    ExportFormat.ABCD_LINK: abcd_link_files,
+    ExportFormat.HUGGINGFACE: huggingface_files,
+    ExportFormat.UIMA: uima.files,
+    ExportFormat.BRAT: brat.files,
 }
-"""The module of each layout in this package; it has a function ``files``."""
 
 
 class Exported(Record):
@@ -67,7 +73,7 @@ def export_dataset(
     """
     kind, by = _one_of(ExportFormat, layout, "export format"), _one_of(LabelRule, rule, "label rule")
     dataset = gather(store, by, licence)
-    made = _writer(kind)(dataset)
+    made = WRITERS[kind](dataset)
     exported = Exported(
         layout=kind,
         rule=by,
@@ -92,9 +98,3 @@ def _one_of(kind: type[E], value: str, what: str) -> E:
     except ValueError:
         msg = f"there is no {what} {value!r}"
         raise InputError(msg, f"use one of {', '.join(kind)}") from None
-
-
-def _writer(layout: ExportFormat) -> Callable[[Dataset], Files]:
-    """Return the function of a layout's module, which is loaded when it is used: some need heavy packages."""
-    writer: Callable[[Dataset], Files] = import_module(f"abcdlink.export.{MODULES[layout]}").files
-    return writer

@@ -1,14 +1,20 @@
 """How far annotators agree, and how many of each method's candidates they accept."""
 
-from abcdlink.interannotator.curve import Curve, Point, Unit, learning_curve
-from abcdlink.interannotator.details import Details, by_document, details
-from abcdlink.interannotator.differences import Difference, batch_differences, difference
+from abcdlink.interannotator.details import Details, PairsNeeded, by_document, details, pairs_needed
 from abcdlink.interannotator.groups import required_judgments
-from abcdlink.interannotator.multiple import fleiss_kappa, krippendorff_alpha
-from abcdlink.interannotator.positions import BatchParts, by_position
+from abcdlink.interannotator.measures import Acceptance, Agreement, Estimate, Measures, fleiss_kappa, krippendorff_alpha
+from abcdlink.interannotator.over_time import (
+    BatchParts,
+    Curve,
+    Difference,
+    Point,
+    Unit,
+    batch_differences,
+    by_position,
+    difference,
+    learning_curve,
+)
 from abcdlink.interannotator.reading import JudgmentFile, read_judgment_file, read_judgments
-from abcdlink.interannotator.records import Acceptance, Agreement, Estimate, Measures
-from abcdlink.interannotator.stopping import PairsNeeded, pairs_needed
 from abcdlink.interannotator.summary import agreement
 from abcdlink.interannotator.times import Times, times_of
 

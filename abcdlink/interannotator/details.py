@@ -1,19 +1,144 @@
-"""All that takes longer than the summary: by document, over time, by place in a batch, between batches, early stop."""
+"""Everything that takes longer than the summary, and how many more pairs an interval of a given width would need.
+
+Pairs are what annotation costs, and candidates of one pair are judged alike, so whole pairs are
+resampled. The width of an interval falls as one over the square root of the number of pairs, if
+further pairs are like those judged so far.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+from pydantic import Field
 
 from abcdlink.corpus.records import Record
-from abcdlink.interannotator.curve import Curve, Unit, learning_curve
-from abcdlink.interannotator.differences import Difference, batch_differences
-from abcdlink.interannotator.groups import by_key, grouped, source_of
-from abcdlink.interannotator.positions import BatchParts, by_position
-from abcdlink.interannotator.records import Measures
-from abcdlink.interannotator.stopping import KAPPA, PairsNeeded, pairs_needed
+from abcdlink.errors import InputError
+from abcdlink.interannotator.groups import Group, accepted, by_key, first, grouped, source_of, tables_of
+from abcdlink.interannotator.measures import Interval, Measures, resampled_values
+from abcdlink.interannotator.over_time import (
+    BatchParts,
+    Curve,
+    Difference,
+    Unit,
+    batch_differences,
+    by_position,
+    learning_curve,
+)
 from abcdlink.interannotator.summary import measures
 from abcdlink.interannotator.times import Times, times_of
 from abcdlink.judgments import Judgment
+from abcdlink.statistics import interval, resampled
+
+if TYPE_CHECKING:
+    from abcdlink.statistics import Counts
+
+
+KAPPA = "kappa"
+FEWEST_PAIRS = 5
+ROUNDING = 1e-9
+ASSUMPTION = "further pairs are like those judged, so that the width falls as 1 / sqrt(pairs)"
+
+
+class PairsNeeded(Record):
+    """How many more pairs give a 95 % interval of a width; ``None``, with the reason in ``note``, if unknown.
+
+    ``interval`` and ``interval_width``: now, by bootstrap over ``pairs`` (``judged`` candidates in them).
+    """
+
+    measure: str = Field(description="kappa, or the method whose acceptance rate it is")
+    width: float = Field(description="wanted width of the interval: its upper minus its lower end")
+    pairs: int
+    judged: int
+    value: float | None = None
+    interval: Interval | None = None
+    interval_width: float | None = None
+    more: int | None = None
+    note: str = ""
+    assumption: str = ASSUMPTION
+
+    @property
+    def words(self) -> str:
+        """The estimate in a sentence."""
+        what = self.measure if self.measure == KAPPA else f"acceptance of {self.measure}"
+        if self.more is None or self.interval_width is None:
+            return f"{what}: no estimate for {self.pairs} pairs: {self.note}."
+        now = f"the interval over {self.pairs} pairs is {self.interval_width:.2f} wide"
+        if not self.more:
+            return f"{what}: {now}, which is enough for {self.width:g}."
+        return f"{what}: {now}; for {self.width:g} about {self.more:,} more pairs are needed."
+
+
+def pairs_needed(
+    judgments: Sequence[Judgment],
+    width: float,
+    measure: str = KAPPA,
+    overlap: int | None = None,
+    seed: int = 0,
+) -> PairsNeeded:
+    """Estimate how many more pairs a 95 % interval of kappa, or of a method's acceptance rate, needs.
+
+    Args:
+        judgments: so far.
+        width: wanted width of the interval, in fractions of 1: 0.1 is 0.05 to both sides.
+        measure: ``kappa``, or the name of a method.
+        overlap: judgments that a candidate needs, as for ``agreement``.
+        seed: of the bootstrap over pairs.
+
+    Raises:
+        InputError: when the width is not between 0 and 2.
+    """
+    if not 0 < width <= 2:  # noqa: PLR2004 - kappa runs from -1 to 1
+        msg = f"no interval has a width of {width:g}"
+        raise InputError(msg, "give a width above 0 and at most 2, such as 0.1")
+    groups = grouped(judgments, overlap).complete
+    if measure != KAPPA:
+        groups = [group for group in groups if first(group).method == measure]
+    pairs = len({source_of(group)[0] for group in groups})
+    known = PairsNeeded(measure=measure, width=width, pairs=pairs, judged=len(groups))
+    if pairs < FEWEST_PAIRS:
+        return known.model_copy(update={"note": f"{FEWEST_PAIRS} or more judged pairs are needed for an estimate"})
+    return _of_kappa(known, groups, seed) if measure == KAPPA else _of_acceptance(known, groups, seed)
+
+
+def _of_kappa(known: PairsNeeded, groups: Sequence[Group], seed: int) -> PairsNeeded:
+    now = measures(groups, resamples=1)
+    if now.kappa is None:
+        return known.model_copy(update={"note": f"kappa is {now.note}"})
+    return _extrapolated(known, now.kappa, interval(resampled_values(tables_of(groups, "pair"), seed).kappa))
+
+
+def _of_acceptance(known: PairsNeeded, groups: Sequence[Group], seed: int) -> PairsNeeded:
+    import numpy as np
+
+    counts = _counts_by_pair(groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = np.concatenate([sums[:, 0] / sums[:, 1] for sums in resampled(counts, seed)])
+    accepted_all, candidates = counts.sum(axis=0)
+    return _extrapolated(known, float(accepted_all / candidates), interval(rates))
+
+
+def _counts_by_pair(groups: Sequence[Group]) -> Counts:
+    """Return accepted candidates and all candidates of each pair, shape (pairs, 2)."""
+    import numpy as np
+
+    counts: dict[str, list[int]] = {}
+    for group in groups:
+        row = counts.setdefault(source_of(group)[0], [0, 0])
+        row[0] += accepted(group)
+        row[1] += 1
+    return np.array(list(counts.values()), dtype=np.int64)
+
+
+def _extrapolated(known: PairsNeeded, value: float, now: Interval | None) -> PairsNeeded:
+    known = known.model_copy(update={"value": value, "interval": now})
+    if now is None or now[1] - now[0] < ROUNDING:
+        return known.model_copy(update={"note": "all pairs gave the same figure, so that their spread is not known"})
+    now_width = now[1] - now[0]
+    needed = ceil(known.pairs * (now_width / known.width) ** 2 - ROUNDING)
+    return known.model_copy(update={"interval_width": now_width, "more": max(0, needed - known.pairs)})
+
 
 WIDTH = 0.1
 """Width of an interval that is taken for enough, unless another is asked for: 0.05 to both sides."""

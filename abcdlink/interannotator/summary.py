@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abcdlink.interannotator.bootstrap import RESAMPLES, interval
 from abcdlink.interannotator.groups import Group, accepted, by_couple, by_key, first, grouped, tables_of
-from abcdlink.interannotator.measures import cohen_kappa, gwet_ac1, observed_agreement, resampled_values
-from abcdlink.interannotator.multiple import multiple
-from abcdlink.interannotator.records import ONE_ANNOTATOR, ONE_LABEL, Acceptance, Agreement, Measures
+from abcdlink.interannotator.measures import (
+    ONE_ANNOTATOR,
+    ONE_LABEL,
+    Acceptance,
+    Agreement,
+    Measures,
+    cohen_kappa,
+    gwet_ac1,
+    multiple,
+    observed_agreement,
+    resampled_values,
+)
 from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
+from abcdlink.statistics import RESAMPLES, interval
 
 
 def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agreement:

@@ -12,8 +12,7 @@ from statistics import median, quantiles
 from typing import NamedTuple
 
 from abcdlink.corpus.records import Record
-from abcdlink.interannotator.groups import accepted, grouped
-from abcdlink.interannotator.tasks import Task, tasks_of
+from abcdlink.interannotator.groups import Task, accepted, grouped, tasks_of
 from abcdlink.judgments import Judgment
 
 CAP = 1_800.0

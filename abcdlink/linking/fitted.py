@@ -1,17 +1,121 @@
-"""What was fitted, on what."""
+"""What was fitted on which pairs: their texts, known under any id, and folds that share none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from abcdlink.corpus.records import Corpus, Record
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdlink.corpus.records import Corpus, Document, Pair, Record
 from abcdlink.errors import InputError
-from abcdlink.linking.fingerprints import pair_fingerprints
 from abcdlink.linking.records import CutoffRule
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+LENGTH = 32
+"""Hexadecimal digits that are kept: 128 bits."""
+
+
+def document_fingerprint(document: Document) -> str:
+    """Return a hash of the texts of a document's sentences in order; ids do not count."""
+    digest = hashlib.sha256()
+    for text in document.texts:
+        data = text.encode("utf-8", "surrogatepass")
+        # The length before the text: where a sentence ends must not be in doubt.
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()[:LENGTH]
+
+
+def pair_fingerprints(corpus: Corpus) -> dict[str, str]:
+    """Return pair id -> a hash of the texts of its source and its target document; links do not count."""
+    texts = {document.id: document_fingerprint(document) for document in corpus.used_documents()}
+    return {
+        pair.id: hashlib.sha256(f"{texts[pair.source]}>{texts[pair.target]}".encode()).hexdigest()[:LENGTH]
+        for pair in corpus.pairs
+    }
+
+
+Folds = Mapping[str, int]
+"""Pair id -> number of its fold, from 0."""
+
+FOLDS = 5
+
+
+def make_folds(corpus: Corpus, count: int = FOLDS, group: Callable[[Pair], str] | None = None) -> dict[str, int]:
+    """Divide the pairs of a corpus, so that each fold has about as many sources with links.
+
+    Pairs that share a document stay together, directly or through other pairs; two documents with the
+    same sentences are one, whatever their ids. So nothing that is fitted on the other folds has seen a
+    document of this one. The largest group goes first, each into the fold with the fewest sources; equal
+    ones in the order of the corpus.
+
+    Args:
+        corpus: whose pairs are divided, those without gold links too.
+        count: number of folds, from 2.
+        group: names a group of pairs that stay together as well, such as their topic.
+
+    Returns:
+        Pair id -> fold, in the order of the corpus.
+
+    Raises:
+        InputError: when there are fewer groups with links than folds.
+    """
+    if count < 2:  # noqa: PLR2004 - one part leaves nothing to fit on
+        msg = f"{count} fold(s) cannot be used"
+        raise InputError(msg, "use 2 folds or more")
+    groups = _groups(corpus, group)
+    weights = np.bincount(groups, [len(pair.sources_with_links) for pair in corpus.pairs])
+    if np.count_nonzero(weights) < count:
+        found = f"{np.count_nonzero(weights)} group(s) of annotated pairs that share no document"
+        msg = f"the corpus {corpus.name!r} has {found}, too few for {count} folds"
+        raise InputError(msg, "use fewer folds or annotate more documents, or fit on another corpus")
+    fold_of, filled = np.zeros(len(weights), np.int64), np.zeros(count)
+    for number in np.argsort(-weights, kind="stable"):
+        fold_of[number] = filled.argmin()
+        filled[fold_of[number]] += weights[number]
+    return {pair.id: int(fold_of[number]) for pair, number in zip(corpus.pairs, groups, strict=True)}
+
+
+def fold_numbers(folds: Folds, pairs: Iterable[str]) -> NDArray[np.int64]:
+    """Return the fold of each pair; ``InputError`` when one has none."""
+    numbers = []
+    for pair in pairs:
+        if pair not in folds:
+            msg = f"the pair {pair!r} is in no fold"
+            raise InputError(msg, "make the folds of the corpus that is ranked")
+        numbers.append(folds[pair])
+    return np.array(numbers, np.int64)
+
+
+def _groups(corpus: Corpus, group: Callable[[Pair], str] | None) -> NDArray[np.int64]:
+    """Return the group of each pair, numbered by first occurrence: connected through documents and named groups."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    texts = {document.id: document_fingerprint(document) for document in corpus.used_documents()}
+    nodes: dict[tuple[str, str], int] = {}
+    edges: list[tuple[int, int]] = []
+    for pair in corpus.pairs:
+        keys = [("text", texts[pair.source]), ("text", texts[pair.target])]
+        if group is not None:
+            keys.append(("group", group(pair)))
+        first, *others = (nodes.setdefault(key, len(nodes)) for key in keys)
+        edges += [(first, other) for other in others]
+    if not edges:
+        return np.empty(0, np.int64)
+    ends = np.array(edges).T
+    graph = coo_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(len(nodes), len(nodes)))
+    component = connected_components(graph, directed=False)[1]
+    per_pair = component[[nodes["text", texts[pair.source]] for pair in corpus.pairs]]
+    _, first_seen, inverse = np.unique(per_pair, return_index=True, return_inverse=True)
+    numbers: NDArray[np.int64] = np.argsort(np.argsort(first_seen))[inverse]
+    return numbers
 
 
 class FittedOn(Record):

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain
-from abcdlink.linking.prompts import prompts_of
+from abcdlink.linking.answers import Tally, Verdict, verdict_of
+from abcdlink.linking.prompts import Shown, prompts_of
 from abcdlink.linking.records import Approach, Decision, Scoring
-from abcdlink.linking.tally import Tally
-from abcdlink.linking.verdict import Verdict, verdict_of
-from abcdlink.linking.windows import Shown
 from abcdlink.llm.records import Answer, Message, Outcome, Question
 from abcdlink.progress import Progress, silent
 

@@ -1,4 +1,4 @@
-"""The messages of the questions of one set-up and prompt mode, and their version."""
+"""Prompts of the linkers: which parts of documents are shown, which examples, and the words."""
 
 from __future__ import annotations
 
@@ -6,11 +6,84 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
 
-from abcdlink.corpus.records import Document, Sentence
+from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.linking.records import Approach, Setup
-from abcdlink.linking.windows import Shown
+from abcdlink.words import words
+
+Shown = Sequence[Sentence | None]
+"""Sentences in document order; one ``None`` for each gap between them."""
+
+
+def around(document: Document, ids: Iterable[str], window: int) -> Shown:
+    """Return the sentences within ``window`` of the given ones.
+
+    Raises:
+        KeyError: when the document has no sentence of an id.
+    """
+    near = {
+        index
+        for i in ids
+        for index in range(document.position[i] - window, document.position[i] + window + 1)
+        if 0 <= index < len(document.sentences)
+    }
+    shown: list[Sentence | None] = []
+    for index, sentence in enumerate(document.sentences):
+        if index in near:
+            shown.append(sentence)
+        elif not shown or shown[-1] is not None:
+            shown.append(None)
+    return shown
+
+
+def letters(shown: Shown) -> int:
+    """Return how many letters are shown: a measure of length that needs no tokenizer."""
+    return sum(len(sentence.text) for sentence in shown if sentence)
+
+
+def halves(ids: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Cut ids into a first and a second half; the first is the larger one where they differ."""
+    middle = (len(ids) + 1) // 2
+    return ids[:middle], ids[middle:]
+
+
+MODES_WITH_EXAMPLES = (2, 4)
+MIN_WORDS = 4
+"""Shorter sentences ("Methods.") occur anywhere and give nothing away."""
+
+
+def refuse_known_examples(domain: Domain, approach: Approach, corpus: Corpus, where: str) -> None:
+    """Refuse an approach whose prompt shows a sentence of the corpus that it is to decide on.
+
+    Sentences are the same when they differ in case, punctuation and white space only.
+
+    Args:
+        domain: whose examples the prompt shows.
+        approach: only prompt modes 2 and 4 show examples.
+        corpus: whose pairs are decided.
+        where: the file of the corpus's documents, for the message.
+
+    Raises:
+        InputError: names the example, the sentence and both files.
+    """
+    if approach.prompt_mode not in MODES_WITH_EXAMPLES:
+        return
+    shown: dict[tuple[str, ...], int] = {}
+    for number, example in enumerate(domain.examples, start=1):
+        for text in (example.source, example.target):
+            shown.setdefault(tuple(words(text)), number)
+    shown = {text: number for text, number in shown.items() if len(text) >= MIN_WORDS}
+    for document in corpus.used_documents():
+        for sentence in document.sentences:
+            number = shown.get(tuple(words(sentence.text)), 0)
+            if number:
+                msg = (
+                    f"{domain.folder / 'examples.jsonl'}, example {number} is sentence {sentence.id!r} of the document "
+                    f"{document.id!r} in {where}"
+                )
+                raise InputError(msg, "write another example, or use prompt mode 1 or 3: a prompt must not tell links")
+
 
 HASH_DIGITS = 12
 DOCUMENTS = "link_documents.j2"

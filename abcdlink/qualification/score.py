@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from abcdlink.interannotator.measures import cohen_kappa, kappa_interval, observed_agreement
-from abcdlink.interannotator.records import ONE_LABEL
+from abcdlink.interannotator.measures import ONE_LABEL, cohen_kappa, kappa_interval, observed_agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.qualification.records import GOLD, Applicant
 

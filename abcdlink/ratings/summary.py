@@ -53,7 +53,7 @@ def summarise(ratings: Sequence[Rating]) -> list[RatingSummary]:
 
 
 def _means(ratings: Iterable[Rating]) -> dict[PairKind, Mean]:
-    from abcdlink.evaluation.bootstrap import bootstrap_mean
+    from abcdlink.statistics import bootstrap_mean
 
     by_kind: defaultdict[PairKind, list[Rating]] = defaultdict(list)
     for rating in ratings:

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.evaluation.bootstrap import RESAMPLES, Interval, bootstrap_mean
 from abcdlink.judgments import BOTH
 from abcdlink.linking.records import Decision
 from abcdlink.recall.gold import ExhaustiveGold
 from abcdlink.recall.records import Over, RecallRow, Source, View
+from abcdlink.statistics import RESAMPLES, MeanInterval, bootstrap_mean
 
 Lists = Mapping[Source, Sequence[str]]
 """Source -> target sentences, best first; a source that could not be answered is not in it."""
@@ -78,7 +78,7 @@ def _row(gold: ExhaustiveGold, name: str, lists: Lists, view: View, over: Over, 
     )
 
 
-def _mean(scores: NDArray[np.float64], column: int, resamples: int) -> Interval | None:
+def _mean(scores: NDArray[np.float64], column: int, resamples: int) -> MeanInterval | None:
     return bootstrap_mean(scores[:, column], resamples) if len(scores) else None
 
 

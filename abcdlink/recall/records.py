@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from abcdlink.corpus.records import Record
-from abcdlink.evaluation.bootstrap import Interval
+from abcdlink.statistics import MeanInterval
 
 Source = tuple[str, str]
 """Pair and source sentence."""
@@ -77,14 +77,14 @@ class RecallRow(Record):
     over: Over
     sources: int
     unanswered: int
-    recall: Interval | None
-    precision: Interval | None
-    f1: Interval | None
+    recall: MeanInterval | None
+    precision: MeanInterval | None
+    f1: MeanInterval | None
     without_gold: int
     false_links: float | None
 
     @property
-    def measures(self) -> tuple[Interval | None, Interval | None, Interval | None]:
+    def measures(self) -> tuple[MeanInterval | None, MeanInterval | None, MeanInterval | None]:
         """Recall, precision and F1, in this order."""
         return self.recall, self.precision, self.f1
 

@@ -16,7 +16,7 @@ from abcdlink.adjudication import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
 from abcdlink.evaluation.breakdowns import average_f1
-from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.interannotator import Agreement, Details, agreement, details
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
@@ -41,9 +41,8 @@ from abcdlink.qualification.confirm import qualified_of
 from abcdlink.ratings import RatingSummary, has_ratings, ratings_of, summarise
 from abcdlink.ratings.kept import raters_of
 from abcdlink.recall import Recall
-from abcdlink.report.decisions import Decisions, decisions_in
 from abcdlink.report.findings import Findings, find, notable
-from abcdlink.report.rounds import Round, rounds_in
+from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.shortlist import is_quick

@@ -15,7 +15,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.evaluation.breakdowns import Trait, break_down
 from abcdlink.evaluation.errors import ErrorAnalysis, ErrorKind, LinkError, Pattern
-from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.layout import SCORES, SYNTHETIC
 from abcdlink.stages.errors import errors_of
 from abcdlink.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from abcdlink.interannotator.stopping import KAPPA
+from abcdlink.interannotator.details import KAPPA
 from abcdlink.report.content import Content
 
 

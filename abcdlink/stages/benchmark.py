@@ -11,10 +11,9 @@ from abcdlink.corpus.records import Corpus, Record, Refusal
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, compare_with_best
-from abcdlink.evaluation.results import ApproachResult
-from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
+from abcdlink.evaluation.scores import ApproachResult, macro_by_cutoff, score_ranking
 from abcdlink.layout import BENCHMARK, CUTOFFS, SCORES, SYNTHETIC
-from abcdlink.linking.folds import Folds
+from abcdlink.linking.fitted import Folds
 from abcdlink.linking.grid import steps
 from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from abcdlink.corpus.records import Corpus
-from abcdlink.linking.folds import Folds
+from abcdlink.linking.fitted import Folds
 from abcdlink.linking.learned import base_retrievers, out_of_fold
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import Retriever, get_retriever, rank_corpus

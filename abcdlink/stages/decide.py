@@ -9,12 +9,11 @@ from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
-from abcdlink.linking.examples import refuse_known_examples
+from abcdlink.linking.decisions import top_k
 from abcdlink.linking.linker import Linker
-from abcdlink.linking.linkers import linker_for
-from abcdlink.linking.prompts import prompts_of
+from abcdlink.linking.prompts import prompts_of, refuse_known_examples
 from abcdlink.linking.records import Approach, Decision, Setup
-from abcdlink.linking.top_k import top_k
+from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome, Question, Usage
 from abcdlink.progress import Progress, silent
@@ -159,7 +158,7 @@ def read_decisions(store: Store, corpus_name: str, approach: Approach) -> Decisi
     """Return all parts of an LLM approach's decisions as one.
 
     For an approach with a rule they are the decisions without it, with the scores that its rule cuts
-    (see ``linking.scored``).
+    (see ``linking.decisions``).
 
     Raises:
         FileNotFoundError: when a part is missing.

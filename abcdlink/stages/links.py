@@ -13,9 +13,8 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import NATURAL
 from abcdlink.linking.cutoffs import FittedCutoff, chosen
+from abcdlink.linking.decisions import decide_chosen, decide_scored, scored_rankings
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
-from abcdlink.linking.scored import decide_scored, scored_rankings
-from abcdlink.linking.top_k import decide_chosen
 from abcdlink.stages.decide import read_decisions
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.results import ApproachResult, count_outcomes
 from abcdlink.evaluation.scores import (
+    ApproachResult,
     all_sources,
     all_sources_by_cutoff,
     all_sources_chosen,
+    count_outcomes,
     macro,
     score_chosen,
     score_decisions,
     score_ranking,
 )
 from abcdlink.linking.cutoffs import FittedCutoff, cross_fitted, cross_fitted_words, fit_cutoff
-from abcdlink.linking.folds import Folds, make_folds
+from abcdlink.linking.decisions import decide_scored, scored_rankings
+from abcdlink.linking.fitted import Folds, make_folds
 from abcdlink.linking.learned import gives_probabilities, is_learned
 from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.linking.scored import decide_scored, scored_rankings
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import Rankings

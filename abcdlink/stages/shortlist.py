@@ -8,8 +8,7 @@ from typing import Any
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.evaluation.cutoff_choice import Lengths, mean_target_sentences
-from abcdlink.evaluation.shortlist import Shortlist, ShortlistRule, shortlist
+from abcdlink.evaluation.shortlist import Lengths, Shortlist, ShortlistRule, mean_target_sentences, shortlist
 from abcdlink.layout import CUTOFFS, NATURAL, SCORES, SHORTLIST, SYNTHETIC
 from abcdlink.linking.cutoffs import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abcdlink.corpus import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
-from abcdlink.linking.linkers import linker_for
 from abcdlink.linking.records import Approach, ApproachKind, Scoring, Setup
+from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM, Answer, Outcome
 from abcdlink.settings import get_settings
 from tests.helpers.fake_llm import FakeLLM, Request, error

@@ -6,7 +6,7 @@ import pytest
 
 from abcdlink.evaluation.scores import macro, score_chosen
 from abcdlink.linking.cutoffs import chosen, cross_fitted
-from abcdlink.linking.folds import make_folds
+from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import base_retrievers, out_of_fold
 from abcdlink.linking.records import CutoffRule
 from abcdlink.retrieval import get_retriever, rank_corpus

@@ -9,10 +9,20 @@ import numpy as np
 from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from abcdlink.linking.cutoffs import expected_f1, gap, share, softmax, threshold
 from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth
-from abcdlink.linking.fitted import FittedCutoff, FittedOn, pairs_of
-from abcdlink.linking.folds import Folds, fold_numbers
+from abcdlink.linking.cutoffs.rules import (
+    choose_expected_f1,
+    choose_gap,
+    choose_share,
+    choose_softmax,
+    choose_threshold,
+    fit_expected_f1,
+    fit_gap,
+    fit_share,
+    fit_softmax,
+    fit_threshold,
+)
+from abcdlink.linking.fitted import FittedCutoff, FittedOn, Folds, fold_numbers, pairs_of
 from abcdlink.linking.records import CutoffRule
 
 if TYPE_CHECKING:
@@ -69,11 +79,11 @@ def fit_cutoff(
         msg = f"no gold link of {corpus.name!r} is in the rankings, so that no cutoff can be fitted on them"
         raise InputError(msg, "rank the same corpus whose links are given")
     fits = {
-        CutoffRule.THRESHOLD: threshold.fit,
-        CutoffRule.SHARE: share.fit,
-        CutoffRule.GAP: gap.fit,
-        CutoffRule.SOFTMAX: softmax.fit,
-        CutoffRule.EXPECTED_F1: expected_f1.fit,
+        CutoffRule.THRESHOLD: fit_threshold,
+        CutoffRule.SHARE: fit_share,
+        CutoffRule.GAP: fit_gap,
+        CutoffRule.SOFTMAX: fit_softmax,
+        CutoffRule.EXPECTED_F1: fit_expected_f1,
     }
     return FittedCutoff(rule=rule, parameters=fits[rule](rows, truth), fitted_on=fitted_on)
 
@@ -139,13 +149,13 @@ def _apply(rankings: pd.DataFrame, cutoff: FittedCutoff) -> Mask:
     rows, parameters = Rows(rankings), cutoff.parameters
     match cutoff.rule:
         case CutoffRule.THRESHOLD:
-            mask = threshold.choose(rows, **parameters)
+            mask = choose_threshold(rows, **parameters)
         case CutoffRule.SHARE:
-            mask = share.choose(rows, **parameters)
+            mask = choose_share(rows, **parameters)
         case CutoffRule.GAP:
-            mask = gap.choose(rows, **parameters)
+            mask = choose_gap(rows, **parameters)
         case CutoffRule.SOFTMAX:
-            mask = softmax.choose(rows, **parameters)
+            mask = choose_softmax(rows, **parameters)
         case CutoffRule.EXPECTED_F1:
-            mask = expected_f1.choose(rows, parameters)
+            mask = choose_expected_f1(rows, parameters)
     return rows.in_table(mask)

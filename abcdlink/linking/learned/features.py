@@ -1,23 +1,181 @@
-"""The features of each two sentences of a pair, for the models of learned linkers."""
+"""The features of each two sentences of a pair, for the models of learned linkers.
+
+From the scores: what a matrix says about two sentences, seen from the source, from the target and from the pair.
+Scores are taken as z-scores over the pair, so that what is learned on one corpus holds for others.
+From the texts: names, numbers and rare words in common; and lengths.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.linking.learned.matrices import BaseScores
 from abcdlink.linking.learned.names import read_name
-from abcdlink.linking.learned.relations import neighbours, relations
-from abcdlink.linking.learned.texts import Texts, positions
 from abcdlink.progress import Progress, silent
+from abcdlink.retrieval.base import ranked
 from abcdlink.retrieval.fusion import z_scores
+from abcdlink.retrieval.products import Products
+from abcdlink.retrieval.terms import TermCounts
+from abcdlink.retrieval.tokens import KeptTokens, Tokenizer, normalised_tokens, paper_tokenizer
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Matrix = NDArray[np.float64]
+TEMPERATURE = 0.5
+"""Of the softmaxes, in standard deviations of the pair's scores."""
+TINY = 1e-9
+
+
+def relations(z: Matrix) -> dict[str, Matrix]:
+    """Return the features of z-scores of shape (source sentences, target sentences), each of the same shape.
+
+    Ranks in both directions, distances from the best of the source and of the target, z-scores among
+    the targets of the source and among the sources of the target, and the logarithms of the softmaxes
+    in both directions, which say how alone a score stands.
+    """
+    return {
+        "z": z,
+        "z_source": _standard(z, axis=1),
+        "z_target": _standard(z, axis=0),
+        "rank_source": 1 / (_ranks(z) + 1),
+        "rank_target": 1 / (_ranks(z.T).T + 1),
+        "below_source": z - z.max(axis=1, keepdims=True),
+        "below_target": z - z.max(axis=0, keepdims=True),
+        "softmax_source": _log_softmax(z / TEMPERATURE, axis=1),
+        "softmax_target": _log_softmax(z / TEMPERATURE, axis=0),
+    }
+
+
+def neighbours(z: Matrix) -> dict[str, Matrix]:
+    """Return the best z-score around each two sentences: links often come next to each other.
+
+    Around the target sentence, around the source sentence, and of both moved in the same direction;
+    what lies outside the documents counts as the mean, 0.
+    """
+    wide = np.pad(z, 1)
+    return {
+        "near_target": np.maximum(wide[1:-1, 2:], wide[1:-1, :-2]),
+        "near_source": np.maximum(wide[2:, 1:-1], wide[:-2, 1:-1]),
+        "near_both": np.maximum(wide[2:, 2:], wide[:-2, :-2]),
+    }
+
+
+def _standard(scores: Matrix, axis: int) -> Matrix:
+    deviation = scores.std(axis=axis, keepdims=True)
+    standard: Matrix = (scores - scores.mean(axis=axis, keepdims=True)) / np.where(deviation > TINY, deviation, np.inf)
+    return standard
+
+
+def _ranks(scores: Matrix) -> Matrix:
+    """Return the place of each target among those of its source, from 0; ties in document order."""
+    ranks = np.empty(scores.shape)
+    np.put_along_axis(ranks, ranked(scores), np.arange(scores.shape[1], dtype=float)[None, :], axis=1)
+    return ranks
+
+
+def _log_softmax(scores: Matrix, axis: int) -> Matrix:
+    centred = scores - scores.max(axis=axis, keepdims=True)
+    logs: Matrix = centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))
+    return logs
+
+
+def name_tokenizer() -> Tokenizer:
+    """Return a tokenizer that gives the capitalised tokens of a sentence but its first: mostly names."""
+    split = paper_tokenizer()
+    return lambda text: [token for token in split(text)[1:] if token[:1].isupper()]
+
+
+def number_tokenizer() -> Tokenizer:
+    """Return a tokenizer that gives the tokens with a digit."""
+    split = paper_tokenizer()
+    return lambda text: [token for token in split(text) if any(map(str.isdigit, token))]
+
+
+class _Common(NamedTuple):
+    """Terms of one kind: the weight of those in common, and of all in each sentence."""
+
+    of_two: Products
+    of_one: NDArray[np.float64]
+
+
+class Texts:
+    """Features of two sentences that need their texts.
+
+    Args:
+        documents: all documents of the corpus; how rare a word is, is counted over their distinct sentences.
+        progress: told of sentences that are tokenised.
+    """
+
+    def __init__(self, documents: Sequence[Document], progress: Progress) -> None:
+        words = TermCounts(documents, normalised_tokens(), progress)
+        names = TermCounts(documents, KeptTokens("names", name_tokenizer, ["spacy"]), progress)
+        numbers = TermCounts(documents, KeptTokens("numbers", number_tokenizer, ["spacy"]), progress)
+        self._rows = words.rows
+        self._length = np.log1p(words.lengths)
+        self._kinds = {
+            "words": _common(words, _rarity(words)),
+            "names": _common(names, np.ones(names.counts.shape[1])),
+            "numbers": _common(numbers, np.ones(numbers.counts.shape[1])),
+        }
+
+    def of(self, source: Document, target: Document) -> dict[str, Matrix]:
+        """Return the features, each of shape (source sentences, target sentences)."""
+        rows, columns = self._rows[source.id], self._rows[target.id]
+        shape = len(source.sentences), len(target.sentences)
+        features: dict[str, Matrix] = {}
+        for kind, common in self._kinds.items():
+            both = common.of_two(source, target)
+            mine, theirs = common.of_one[rows][:, None], common.of_one[columns][None, :]
+            features[f"{kind}_common"] = both
+            features[f"{kind}_of_source"] = both / np.maximum(mine, 1)
+            features[f"{kind}_of_target"] = both / np.maximum(theirs, 1)
+            features[f"{kind}_source"] = np.broadcast_to(mine, shape)
+            features[f"{kind}_target"] = np.broadcast_to(theirs, shape)
+        longer = self._length[rows][:, None] - self._length[columns][None, :]
+        ones = np.ones(shape)
+        return features | {
+            "length_source": self._length[rows][:, None] * ones,
+            "length_ratio": longer,
+            "sources": np.log(shape[0]) * ones,
+            "targets": np.log(shape[1]) * ones,
+        }
+
+
+def positions(sources: int, targets: int) -> dict[str, Matrix]:
+    """Return how near the sentences are to the beginning of their documents, and how alike their places are.
+
+    These features overfit: where links stand in a document differs between kinds of text.
+    """
+    source, target = (1 / np.arange(1, size + 1) for size in (sources, targets))
+    places = [np.arange(size) / max(size - 1, 1) for size in (sources, targets)]
+    ones = np.ones((sources, targets))
+    return {
+        "start_source": source[:, None] * ones,
+        "start_target": target[None, :] * ones,
+        "place_difference": np.abs(places[0][:, None] - places[1][None, :]),
+    }
+
+
+def _common(terms: TermCounts, weights: NDArray[np.float64]) -> _Common:
+    """Return the weights of common terms; a term that a sentence repeats counts once."""
+    once = terms.with_values(np.ones_like(terms.counts.data))
+    weighed = terms.with_values(weights[terms.counts.indices])
+    return _Common(Products(terms, once, weighed), np.asarray(weighed.sum(axis=1)).ravel())
+
+
+def _rarity(terms: TermCounts) -> NDArray[np.float64]:
+    """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for each term, in n of N distinct sentences (Lucene's idf)."""
+    n = np.bincount(terms.counts[terms.first].indices, minlength=terms.counts.shape[1])
+    rarity: NDArray[np.float64] = np.log1p((len(terms.first) - n + 0.5) / (n + 0.5))
+    return rarity
+
 
 FUSED = (0.5, 0.5, 1.0)
 """Weights of the base retrievers in their fusion, as in the retriever ``hybrid``."""

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.linking.fitted import FittedOn
-from abcdlink.linking.folds import Folds, fold_numbers, make_folds
+from abcdlink.linking.fitted import FittedOn, Folds, fold_numbers, make_folds
 from abcdlink.linking.learned.features import Features
 from abcdlink.linking.learned.matrices import ScoredDocuments, Scores
 from abcdlink.linking.learned.names import own_linker

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
-from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.report.pictures.drawing import SERIES, SOFT, picture
 

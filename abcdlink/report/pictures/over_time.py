@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from abcdlink.interannotator import BatchParts, Curve, Details, Measures
-from abcdlink.interannotator.positions import PARTS
+from abcdlink.interannotator.over_time import PARTS
 from abcdlink.report.pictures.drawing import LINE, SERIES, SOFT, picture
 
 if TYPE_CHECKING:

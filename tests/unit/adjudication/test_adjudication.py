@@ -16,7 +16,7 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import ADJUDICATIONS, DISPUTED, JUDGMENTS, batch_file
 from abcdlink.report import write_report
-from abcdlink.report.decisions import decisions_in
+from abcdlink.report.people import decisions_in
 from abcdlink.stages.adjudicate import judged_so_far, keep_adjudications, prepare_adjudication, summary_of
 from abcdlink.store import Store
 from flows.parameters import ExhaustiveParameters

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
-from abcdlink.evaluation import bootstrap_difference, compare, compare_with_best, holm
+from abcdlink.evaluation import bootstrap_differences, compare, compare_with_best, holm
 
 PAIRS = 15
 RANDOM = np.random.default_rng(3)
@@ -48,7 +48,8 @@ def f1_of(table, name):
 @pytest.mark.parametrize("by", ["source", "pair"])
 def test_a_comparison_is_the_paired_bootstrap_of_its_two_columns_whatever_the_order_of_rows(table, by):
     groups = np.sort([f"p{n // 3}" for n in range(3 * PAIRS)]).tolist() if by == "pair" else None
-    expected = bootstrap_difference(f1_of(table, "high"), f1_of(table, "middle"), groups=groups)
+    difference = np.subtract(f1_of(table, "high"), f1_of(table, "middle"))
+    (expected,) = bootstrap_differences(difference[:, None], groups=groups)
     found = compare(table.sample(frac=1, random_state=1), "high", "middle", by)
     assert found.difference.model_dump() == pytest.approx(expected.model_dump(), abs=1e-9)
     assert found.p_adjusted == found.difference.p

@@ -21,8 +21,8 @@ from abcdlink.evaluation import (
     score_decisions,
     score_ranking,
 )
+from abcdlink.linking.decisions import decide_chosen
 from abcdlink.linking.records import Decision
-from abcdlink.linking.top_k import decide_chosen
 from abcdlink.llm.records import Outcome
 from abcdlink.retrieval import rank_corpus
 from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora

@@ -11,8 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.errors import InputError
 from abcdlink.interannotator import agreement, read_judgment_file, read_judgments
-from abcdlink.interannotator.measures import cohen_kappa, gwet_ac1, kappa_interval, kappas
-from abcdlink.interannotator.records import ONE_ANNOTATOR, ONE_LABEL
+from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL, cohen_kappa, gwet_ac1, kappa_interval, kappas
 from abcdlink.judgments import Judgment, Label
 
 HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
@@ -141,7 +140,7 @@ def test_interval_narrows_with_more_sources_and_does_not_depend_on_chunks(monkey
     assert wide is not None
     assert narrow is not None
     assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 3
-    monkeypatch.setattr("abcdlink.interannotator.bootstrap.CHUNK_CELLS", 70)
+    monkeypatch.setattr("abcdlink.statistics.CHUNK_CELLS", 70)
     assert kappa_interval(few, resamples=50) == pytest.approx(_interval_in_one_chunk(few))
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdlink.interannotator import agreement, fleiss_kappa, krippendorff_alpha
-from abcdlink.interannotator.records import ONE_LABEL
+from abcdlink.interannotator.measures import ONE_LABEL
 from tests.helpers.agreement_examples import task
 
 DIAGNOSES = """

@@ -13,8 +13,8 @@ from abcdlink.interannotator import (
     difference,
     learning_curve,
 )
-from abcdlink.interannotator.differences import difference_of_groups
-from abcdlink.interannotator.records import ONE_ANNOTATOR, ONE_LABEL
+from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL
+from abcdlink.interannotator.over_time import difference_of_groups
 from tests.helpers.agreement_examples import many, task
 
 GOOD, BAD, POOR = ("LLNN", "LLNN"), ("LLNN", "LNLN"), ("LLNN", "NNLL")

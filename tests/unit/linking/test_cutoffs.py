@@ -15,7 +15,7 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import macro, score_chosen
 from abcdlink.linking.cutoffs import FittedCutoff, FittedOn, chosen, cross_fitted, fit_cutoff
-from abcdlink.linking.folds import make_folds
+from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.records import CutoffRule
 from abcdlink.retrieval import rank_corpus
 from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora

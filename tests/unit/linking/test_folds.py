@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.linking.fingerprints import document_fingerprint, pair_fingerprints
-from abcdlink.linking.folds import make_folds
+from abcdlink.linking.fitted import document_fingerprint, make_folds, pair_fingerprints
 from tests.helpers.scripted import PROPERTY, document
 
 

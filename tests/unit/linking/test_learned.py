@@ -13,7 +13,7 @@ import pytest
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import macro, score_ranking
-from abcdlink.linking.folds import make_folds
+from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import LEARNERS, base_retrievers, from_bytes, learn, out_of_fold, saving, to_bytes
 from abcdlink.linking.learned.features import Features
 from abcdlink.retrieval import get_retriever, rank_corpus

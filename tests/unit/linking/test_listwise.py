@@ -7,8 +7,8 @@ import pytest
 
 from abcdlink.corpus import Document, Sentence
 from abcdlink.linking.linker import Piece
-from abcdlink.linking.listwise import ListwiseLinker
 from abcdlink.linking.records import Setup
+from abcdlink.linking.setups import ListwiseLinker
 from abcdlink.llm import LLM, Outcome
 from tests.helpers.fake_llm import error, fits, says
 from tests.helpers.linking import CORPUS, DOMAIN, SETUPS, TOO_LONG, A, B, approach, corpus_of, decide, document, shown

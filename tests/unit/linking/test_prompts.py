@@ -11,11 +11,10 @@ from abcdlink.corpus import Document, Sentence
 from abcdlink.corpus.io import read_corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
-from abcdlink.linking.examples import refuse_known_examples
 from abcdlink.linking.linker import Piece
-from abcdlink.linking.linkers import linker_for
-from abcdlink.linking.prompts import Prompts, prompts_of
+from abcdlink.linking.prompts import Prompts, prompts_of, refuse_known_examples
 from abcdlink.linking.records import Approach, ApproachKind, Setup
+from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM
 from tests.helpers.linking import SETUPS, A, B, approach, corpus_of, document
 

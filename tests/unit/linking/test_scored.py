@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from abcdlink.corpus import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import macro, score_decisions
+from abcdlink.linking.answers import VALID, WORST_FIRST, verdict_of
 from abcdlink.linking.cutoffs import cross_fitted
+from abcdlink.linking.decisions import decide_scored, scored_rankings
 from abcdlink.linking.records import CutoffRule, Decision, Scoring, Setup
-from abcdlink.linking.scored import decide_scored, scored_rankings
-from abcdlink.linking.verdict import VALID, WORST_FIRST, verdict_of
 from abcdlink.llm import Outcome
 from tests.helpers.linking import PAIR, SETUPS, GivenLLM, approach, document, said
 

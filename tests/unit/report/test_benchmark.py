@@ -10,8 +10,7 @@ import pytest
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Sentence
 from abcdlink.evaluation.errors import ErrorKind, LinkError, Pattern, Traits
-from abcdlink.evaluation.results import ApproachResult
-from abcdlink.evaluation.scores import AllSources
+from abcdlink.evaluation.scores import AllSources, ApproachResult
 from abcdlink.folders import LocalFolder
 from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC, decision_part
 from abcdlink.linking.grid import HowToScore, llm_grid

@@ -15,7 +15,7 @@ from rank_bm25 import BM25Okapi
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.linking.top_k import top_k
+from abcdlink.linking.decisions import top_k
 from abcdlink.retrieval import get_retriever, products, rank_corpus, ranked, tokens
 from abcdlink.retrieval.tokens import normalised_tokens, normalising_tokenizer, paper_tokenizer, paper_tokens
 from abcdlink.settings import get_settings
@@ -220,7 +220,7 @@ def test_an_unknown_retriever_is_named_with_those_there_are():
 
 def test_importing_retrievers_and_scores_loads_nothing_heavy():
     code = (
-        "import sys, abcdlink.retrieval, abcdlink.evaluation, abcdlink.linking.top_k;"
+        "import sys, abcdlink.retrieval, abcdlink.evaluation, abcdlink.linking.decisions;"
         "print({'torch', 'spacy', 'pandas', 'prefect', 'scipy', 'sentence_transformers'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "set()\n"

@@ -1,10 +1,11 @@
-"""What the answers to one question say together: several samples vote, a single answer stands for itself."""
+"""What the answers to one question, and all answers on one source sentence, say together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from abcdlink.corpus.records import Record
+from abcdlink.linking.records import Approach, Decision, Scoring
 from abcdlink.llm.records import Answer, Outcome
 
 WORST_FIRST = (
@@ -70,3 +71,47 @@ def verdict_of(ids: Sequence[str], answers: Sequence[Answer], scores: Sequence[M
         repaired = any(answer.outcome is Outcome.REPAIRED for answer in answers)
         return Verdict(scores=known, outcome=Outcome.REPAIRED if repaired else Outcome.OK, detail=detail)
     return Verdict(scores=known, outcome=outcome, detail=detail)
+
+
+HALF = 0.5
+"""A score above it is a link: more votes for than against, or more probable than not."""
+
+
+class Tally:
+    """Collects the answers on one source sentence.
+
+    Args:
+        approach: whose decision it will be.
+        offered: the target sentences it chooses among, best first.
+    """
+
+    def __init__(self, approach: Approach, offered: tuple[str, ...]) -> None:
+        self._approach, self.offered = approach, offered
+        self.scores: dict[str, float] = {}
+        self._outcomes: list[tuple[Outcome, str]] = []
+
+    def know(self, scores: Mapping[str, float]) -> None:
+        """Take over scores by target id, 0 or 1 for a plain answer."""
+        self.scores |= scores
+
+    def close(self, verdict: Verdict) -> None:
+        """Note how a question ended after which nothing more is asked about its candidates."""
+        self._outcomes.append((verdict.outcome, verdict.detail))
+
+    def decision(self, pair: str, source: str) -> Decision:
+        """Return the decision; ids that were never answered are unknown, never ``False``."""
+        outcome, detail = worst(self._outcomes, "questions") if self._outcomes else (Outcome.OK, "")
+        known = [target for target in self.offered if target in self.scores]
+        return Decision(
+            approach=self._approach.name,
+            pair=pair,
+            source=source,
+            targets=tuple(target for target in known if self.scores[target] > HALF),
+            offered=self.offered,
+            unknown=tuple(target for target in self.offered if target not in self.scores),
+            scores={}
+            if self._approach.scoring is Scoring.ANSWER
+            else {target: self.scores[target] for target in known},
+            outcome=outcome,
+            detail=detail,
+        )

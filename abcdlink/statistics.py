@@ -1,12 +1,14 @@
-"""Bootstrap intervals: the unit of evaluation is drawn anew, with replacement, many times.
+"""Bootstrap intervals of means and of figures that are made of sums: units are resampled with replacement, many times.
 
 Percentile intervals at 95 %. The unit is a source sentence; as sources of one pair are not
 independent, whole groups (pairs) can be drawn instead.
 
-Resample i draws the units of row i of ``default_rng(seed).integers(0, units, (resamples, units), int32)``.
+Means: resample i draws the units of row i of ``default_rng(seed).integers(0, units, (resamples, units), int32)``.
 How often each unit was drawn is counted, and one matrix product gives the means of many columns. Where few
 units differ (scores of sources take few values: 9 to 18 over the differences of 5,172 sources), it is drawn at
 once how often each kind of unit comes up: the same distribution, other draws, 100 times as fast.
+
+Sums: whole units (source sentences, pairs) are resampled by multinomial weights.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ UNITS_PER_KIND = 20
 DECIMALS = 12
 """Means are rounded to this, so that the noise of sums does not decide on which side of 0 a mean lies."""
 PERCENTILES = (2.5, 97.5)
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Values = Sequence[float] | NDArray[np.float64]
 
 
-class Interval(Record):
+class MeanInterval(Record):
     """A mean with its 95 % interval."""
 
     mean: float
@@ -38,7 +42,7 @@ class Interval(Record):
     high: float
 
 
-class Difference(Record):
+class MeanDifference(Record):
     """The mean of a - b with its 95 % interval and two-sided p of no difference."""
 
     mean: float
@@ -49,7 +53,7 @@ class Difference(Record):
 
 def bootstrap_mean(
     values: Values, resamples: int = RESAMPLES, seed: int = 0, groups: Sequence[Hashable] | None = None
-) -> Interval:
+) -> MeanInterval:
     """Return the mean of the values with its interval.
 
     ``groups``: one label a value; then groups are drawn, each with all its values.
@@ -59,22 +63,7 @@ def bootstrap_mean(
     """
     column = np.asarray(values, np.float64)
     low, high = np.percentile(_means(column[:, None], resamples, seed, groups), PERCENTILES)
-    return Interval(mean=float(column.mean()), low=float(low), high=float(high))
-
-
-def bootstrap_difference(
-    a: Values, b: Values, resamples: int = RESAMPLES, seed: int = 0, groups: Sequence[Hashable] | None = None
-) -> Difference:
-    """Return the mean paired difference a - b; ``a[i]`` and ``b[i]`` belong to the same unit.
-
-    Raises:
-        InputError: when the two are not equally many, or as ``bootstrap_mean``.
-    """
-    if len(a) != len(b):
-        msg = f"{len(a)} values cannot be compared with {len(b)} in pairs"
-        raise InputError(msg, "compare scores of the same sources")
-    differences = np.asarray(a, np.float64) - np.asarray(b, np.float64)
-    return bootstrap_differences(differences[:, None], resamples, seed, groups)[0]
+    return MeanInterval(mean=float(column.mean()), low=float(low), high=float(high))
 
 
 def bootstrap_differences(
@@ -82,7 +71,7 @@ def bootstrap_differences(
     resamples: int = RESAMPLES,
     seed: int = 0,
     groups: Sequence[Hashable] | None = None,
-) -> list[Difference]:
+) -> list[MeanDifference]:
     """Return the mean of each column of paired differences; all columns share the draws.
 
     p = 2 min(share of resampled means <= 0, share >= 0), each share with one added to its count
@@ -102,7 +91,7 @@ def bootstrap_differences(
     tails = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
     p = np.minimum(1.0, 2 * (tails + 1) / (resamples + 1))
     columns = zip(differences.mean(axis=0).tolist(), low.tolist(), high.tolist(), p.tolist(), strict=True)
-    return [Difference(mean=mean, low=low, high=high, p=p) for mean, low, high, p in columns]
+    return [MeanDifference(mean=mean, low=low, high=high, p=p) for mean, low, high, p in columns]
 
 
 def _means(
@@ -155,3 +144,34 @@ def _draws(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64
         drawn = random.integers(0, units, size=(rows, units), dtype=np.int32)
         places = drawn + units * np.arange(rows)[:, None]
         yield np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float64)
+
+
+CHUNK_CELLS = 4_000_000
+"""Weights held at once while resampling: 32 MB."""
+
+
+def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
+    """Yield the sums over units of each resample, in chunks of shape (resamples of the chunk, ...).
+
+    Args:
+        by_unit: what each unit adds to the sums, shape (units, ...).
+        seed: of the resampling.
+        resamples: how often as many units as there are are drawn with replacement.
+    """
+    units = len(by_unit)
+    generator = np.random.default_rng(seed)
+    size = max(1, CHUNK_CELLS // units)
+    # Sums of counts stay below 2^53, so that float arithmetic (and its fast matrix product) is exact.
+    values = np.asarray(by_unit, dtype=np.float64)
+    for start in range(0, resamples, size):
+        weights = generator.multinomial(units, np.full(units, 1 / units), size=min(size, resamples - start))
+        yield np.asarray(np.tensordot(weights.astype(np.float64), values, axes=1), dtype=np.float64)
+
+
+def interval(values: Floats) -> tuple[float, float] | None:
+    """Return the 95 % percentile interval of resampled values; ``None`` when none of them is a number."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return None
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,212 @@
+"""The rules that decide how many of a source's ranked targets are links, and how each is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth, Values
+
+
+def fit_threshold(rows: Rows, truth: Truth) -> dict[str, float]:
+    """Return the threshold with the highest F1."""
+    return {"threshold": truth.best_threshold(rows.score, at_least_one=False)[0]}
+
+
+def choose_threshold(rows: Rows, threshold: float) -> Mask:
+    """Choose the rows with score >= threshold.
+
+    Links are the targets whose score reaches one threshold.
+
+    The only rule that may decide no link at all for a source: a score has a meaning of its own here.
+    """
+    chosen: Mask = rows.score >= threshold
+    return chosen
+
+
+def fit_share(rows: Rows, truth: Truth) -> dict[str, float]:
+    """Return the share with the highest F1."""
+    return {"share": truth.best_threshold(_shares(rows), at_least_one=True)[0]}
+
+
+def choose_share(rows: Rows, share: float) -> Mask:
+    """Choose the rows whose share of the top score is >= ``share``, and the top-ranked row of every source.
+
+    Links are the targets whose score is at least a share of the source's top score; always one at least.
+
+    Scores are taken from the lowest score of the pair, since cosines and fused scores may be negative:
+    share = (s - low) / (top - low). Where the lowest is 0, as for lexical scores, this is s / top.
+    """
+    chosen: Mask = (_shares(rows) >= share) | (rows.rank == 1)
+    return chosen
+
+
+def _shares(rows: Rows) -> Values:
+    """Return the share of each row; 0 where all scores of a source are the lowest of the pair."""
+    low = np.full(rows.pair.max(initial=-1) + 1, np.inf)
+    np.minimum.at(low, rows.pair, rows.score)
+    above = rows.score - low[rows.pair]
+    top = rows.best(above)
+    shares: Values = above / np.where(top > 0, top, 1)
+    return shares
+
+
+MOST = 10
+"""Largest n that is tried."""
+
+
+def fit_gap(rows: Rows, truth: Truth) -> dict[str, float]:
+    """Return the n from 1 to 10 with the highest F1, the smallest of equally good ones."""
+    scores = [truth.f1(choose_gap(rows, n)) for n in range(1, MOST + 1)]
+    return {"first": float(1 + int(np.argmax(scores)))}
+
+
+def choose_gap(rows: Rows, first: float) -> Mask:
+    """Choose the rows above the largest gap below the first ``first`` ranks of their source.
+
+    Links are the targets above the largest gap between consecutive ranked scores; always one at least.
+
+    Only the gaps below the first n targets count, so that a fall at the end of a long list is no cut:
+    k = argmax over k <= n of s_k - s_(k+1), the smallest k of equal ones.
+    """
+    below = np.append(rows.score[1:], np.nan)
+    # The last target of a source has no gap below it.
+    gap = np.where((rows.rank <= first) & (rows.rank < rows.size), rows.score - below, -np.inf)
+    widest = (gap == rows.best(gap)) & (gap > -np.inf)
+    k = rows.over_source(np.minimum, np.where(widest, rows.rank, np.inf).astype(np.float64))
+    chosen: Mask = rows.rank <= np.where(np.isfinite(k), k, 1)
+    return chosen
+
+
+TEMPERATURES = (0.35, 0.5, 0.7, 1.0, 1.4)
+"""Those that are tried, in standard deviations of all scores."""
+WEIGHTS = (0.0, 0.25, 0.5, 1.0)
+
+
+def fit_softmax(rows: Rows, truth: Truth) -> dict[str, float]:
+    """Return the temperature, the weight and the threshold with the highest F1."""
+    spread = float(rows.score.std()) or 1.0
+    found: list[tuple[float, dict[str, float]]] = []
+    for temperature in (share * spread for share in TEMPERATURES):
+        logs = log_two_way(rows, rows.score / temperature)
+        for weight in WEIGHTS:
+            threshold, f1 = truth.best_threshold(_p(*logs, weight), at_least_one=True)
+            found.append((f1, {"temperature": temperature, "weight": weight, "threshold": threshold}))
+    return max(found, key=lambda one: one[0])[1]
+
+
+def choose_softmax(rows: Rows, temperature: float, weight: float, threshold: float) -> Mask:
+    """Choose the rows with p >= threshold, and the top-ranked row of every source.
+
+    Links are the targets that are likely in both directions; always one at least.
+
+    p = softmax of s / T over the targets of the source, times the power w of the softmax of s / T over the
+    sources of the target: with w = 1 it is near 1 only where both choose each other, with w = 0 the sources
+    do not compete. Temperature T, weight w and threshold of p are fitted. The two-way (dual) softmax is
+    from Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax
+    Loss" (2021); the weight is ours, since most source sentences of a document have no link and yet compete.
+    """
+    p = _p(*log_two_way(rows, rows.score / temperature), weight)
+    chosen: Mask = (p >= threshold) | (rows.rank == 1)
+    return chosen
+
+
+def log_two_way(rows: Rows, scaled: Values) -> tuple[Values, Values]:
+    """Return the logarithms of the softmax over the targets and over the sources; ``scaled``: s / T."""
+    over_targets = scaled - rows.best(scaled)
+    over_targets -= np.log(rows.over_source(np.add, np.exp(over_targets)))
+    over_sources = scaled - rows.best_of_target(scaled)
+    over_sources -= np.log(np.bincount(rows.target, np.exp(over_sources)))[rows.target]
+    return over_targets, over_sources
+
+
+def _p(over_targets: Values, over_sources: Values, weight: float) -> Values:
+    p: Values = np.exp(over_targets + weight * over_sources)
+    return p
+
+
+INTERCEPT = "intercept"
+TEMPERATURE = 0.5
+"""Of the two-way softmax, in standard deviations of the pair's scores."""
+TINY = 1e-9
+
+
+def fit_expected_f1(rows: Rows, truth: Truth) -> dict[str, float]:
+    """Return the coefficients of a logistic regression, fitted on the sources with links."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    named = _features(rows)
+    features = np.column_stack([values[truth.linked] for values in named.values()])
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(features, truth.hit[truth.linked])
+    scaler, regression = model[0], model[-1]
+    slopes = regression.coef_[0] / scaler.scale_
+    intercept = regression.intercept_[0] - (slopes * scaler.mean_).sum()
+    return {INTERCEPT: float(intercept), **dict(zip(named, slopes.tolist(), strict=True))}
+
+
+def choose_expected_f1(rows: Rows, coefficients: Mapping[str, float]) -> Mask:
+    """Choose the first k rows of each source.
+
+    Links are the first k targets for the k with the highest expected F1; always one at least.
+
+    With p_i the probability that the target of rank i is linked, given that its source has any link, and
+    the sum over all targets of the source in the denominator:
+
+        k = argmax over k >= 1 of 2 (p_1 + ... + p_k) / (k + max(1, sum of p))
+
+    the smallest k of equal ones (after Nan Ye et al., "Optimizing F-measure: A Tale of Two Approaches",
+    2012, and Lipton et al., "Optimal Thresholding of Classifiers to Maximize F1 Measure", 2014). A
+    retriever's scores become probabilities by a fitted logistic regression; those of a learned linker are
+    probabilities already and are taken as they are.
+
+    Args:
+        rows: the rankings.
+        coefficients: as fitted; none when the scores are probabilities already.
+    """
+    p = _probabilities(rows, coefficients) if coefficients else np.clip(rows.score, 0, 1)
+    expected = 2 * rows.running_total(p) / (rows.rank + np.maximum(1, rows.over_source(np.add, p)))
+    # Sums differ in their last bits with what stands before them in the table.
+    best = expected >= rows.best(expected) - TINY
+    k = rows.over_source(np.minimum, np.where(best, rows.rank, np.inf).astype(np.float64))
+    chosen: Mask = rows.rank <= k
+    return chosen
+
+
+def _probabilities(rows: Rows, coefficients: Mapping[str, float]) -> Values:
+    from scipy.special import expit
+
+    logit = np.full(len(rows), coefficients[INTERCEPT])
+    for name, values in _features(rows).items():
+        logit += coefficients[name] * values
+    p: Values = expit(logit)
+    return p
+
+
+def _features(rows: Rows) -> dict[str, Values]:
+    """Return what the probability depends on; none but ``score`` changes with the unit of the scores."""
+    z = _z_of_pair(rows)
+    below_best_of_target = z - rows.best_of_target(z)
+    over_targets, over_sources = log_two_way(rows, z / TEMPERATURE)
+    return {
+        "score": rows.score,
+        "z_of_pair": z,
+        "below_best_of_source": z - rows.best(z),
+        "below_best_of_target": below_best_of_target,
+        "best_of_target": (below_best_of_target == 0).astype(np.float64),
+        "reciprocal_rank": 1 / rows.rank,
+        "log_over_targets": over_targets,
+        "log_over_sources": over_sources,
+        "log_targets": np.log(rows.size),
+    }
+
+
+def _z_of_pair(rows: Rows) -> Values:
+    """Return (score - mean) / standard deviation over all scores of the pair; 0 when all are alike."""
+    counts = np.bincount(rows.pair)
+    centred = rows.score - (np.bincount(rows.pair, rows.score) / counts)[rows.pair]
+    spread = np.sqrt(np.bincount(rows.pair, centred**2) / counts)[rows.pair]
+    z: Values = centred / np.where(spread > TINY, spread, 1)
+    return z
