@@ -112,7 +112,7 @@ def plan_of(
     for what, given in (("cutoff", cutoffs), ("retriever", [*names, *own])):
         if not given:
             msg = f"no {what} is given"
-            raise InputError(msg, f"name one {what} or more")
+            raise InputError(msg, f"name one {what} or more, on the command line separated by commas")
     return BenchmarkPlan(
         retrievers=tuple(name for name in (*names, *own) if name in own or not is_learned(name)),
         learned=tuple(name for name in names if is_learned(name)),

@@ -1,24 +1,24 @@
-"""Errors a person can act on: what is wrong, where, and how to mend it."""
+"""Errors a person can act on: what is wrong, where, and a hint at what to do."""
 
 from __future__ import annotations
 
 
 class AbcdlinkError(Exception):
-    """One clear error: what is wrong (naming the file, line or id) and the mend.
+    """One clear error: what is wrong (naming the file, line or id) and a hint at what to do.
 
     Args:
         problem: what is wrong and where, one sentence without a full stop at its end.
-        mend: what the reader can do about it, one sentence without a full stop at its end.
+        hint: what the reader can do about it, one sentence without a full stop at its end.
 
     The command line prints it without a traceback and exits with ``exit_code``.
     """
 
     exit_code = 1
 
-    def __init__(self, problem: str, mend: str = "") -> None:
+    def __init__(self, problem: str, hint: str = "") -> None:
         self.problem = problem
-        self.mend = mend
-        super().__init__(f"{problem}. {mend}." if mend else f"{problem}.")
+        self.hint = hint
+        super().__init__(f"{problem}. {hint}." if hint else f"{problem}.")
 
 
 class InputError(AbcdlinkError):

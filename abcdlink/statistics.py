@@ -27,7 +27,7 @@ DRAWS_AT_ONCE = 200_000
 UNITS_PER_KIND = 20
 """From this many units for each kind of unit on, kinds are drawn."""
 DECIMALS = 12
-"""Means are rounded to this, so that the noise of sums does not decide on which side of 0 a mean lies."""
+"""Means are rounded to this, so that the noise of sums does not decide on which side of 0 a mean is."""
 PERCENTILES = (2.5, 97.5)
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -79,7 +79,7 @@ def bootstrap_differences(
 
     Args:
         differences: shape (values, columns).
-        resamples: how often the units are drawn anew.
+        resamples: how many resamples are drawn.
         seed: of the draws.
         groups: one label a value (row); then groups are drawn, each with all its values.
 

@@ -28,7 +28,7 @@ class Store:
     """Typed reading and writing in one run's folder.
 
     Args:
-        folder: where the bytes lie.
+        folder: where the bytes are.
         key: the run key, the name of one whole bootstrap.
     """
 
@@ -36,7 +36,7 @@ class Store:
         self.folder, self.key = folder, key
 
     def exists(self, name: str) -> bool:
-        """Tell whether the run holds this file."""
+        """Tell whether the run has this file."""
         return self.folder.exists(name)
 
     def where(self, name: str = "") -> str:
@@ -67,7 +67,7 @@ class Store:
             return json.loads(self.read_text(name))
         except json.JSONDecodeError as error:
             msg = f"{self.where(name)} is not JSON: {error}"
-            raise InputError(msg, "mend the file at that place, or remove it and run the stage that makes it") from None
+            raise InputError(msg, "fix the file at that place, or remove it and run the stage that makes it") from None
 
     def write_record(self, name: str, record: BaseModel, indent: int | None = 2) -> None:
         """Write one record as JSON; ``indent``: ``None`` for one line."""
@@ -79,10 +79,10 @@ class Store:
             return kind.model_validate_json(self.read_text(name))
         except ValidationError as error:
             msg = f"{self.where(name)}: {_first_of(error)}"
-            raise InputError(msg, "mend the file, or remove it and run the stage that makes it") from None
+            raise InputError(msg, "fix the file, or remove it and run the stage that makes it") from None
 
     def find_record(self, name: str, kind: type[R]) -> R | None:
-        """Read one record; ``None`` when the run does not hold the file."""
+        """Read one record; ``None`` when the run does not have the file."""
         return self.read_record(name, kind) if self.exists(name) else None
 
     def write_records(self, name: str, records: Iterable[BaseModel]) -> None:
@@ -94,7 +94,7 @@ class Store:
         return parse_records(self.folder.read(name), kind, self.where(name))
 
     def find_records(self, name: str, kind: type[R]) -> list[R]:
-        """Read records from JSON Lines; none when the run does not hold the file."""
+        """Read records from JSON Lines; none when the run does not have the file."""
         return self.read_records(name, kind) if self.exists(name) else []
 
     def write_table(self, name: str, table: pd.DataFrame) -> None:
@@ -147,10 +147,10 @@ def parse_records(data: bytes, kind: type[R], where: str) -> list[R]:
             records.append(kind.model_validate_json(line))
         except ValidationError as error:
             msg = f"{where}, line {number}: {_first_of(error)}"
-            raise InputError(msg, f"mend the line so that it is a {kind.__name__} record") from None
+            raise InputError(msg, f"fix the line so that it is a {kind.__name__} record") from None
         except InputError as error:
             msg = f"{where}, line {number}: {error.problem}"
-            raise InputError(msg, error.mend) from None
+            raise InputError(msg, error.hint) from None
     return records
 
 

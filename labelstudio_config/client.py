@@ -1,4 +1,4 @@
-"""One connection to a Label Studio server; whatever goes wrong becomes a ``ServiceError`` with its mend."""
+"""One connection to a Label Studio server; whatever goes wrong becomes a ``ServiceError`` with a hint."""
 
 from __future__ import annotations
 

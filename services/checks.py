@@ -56,12 +56,12 @@ def _ok(name: str, what: str) -> Check:
     return Check(name=name, result=Result.OK, what=what)
 
 
-def _warn(name: str, what: str, mend: str) -> Check:
-    return Check(name=name, result=Result.WARN, what=what, mend=mend)
+def _warn(name: str, what: str, hint: str) -> Check:
+    return Check(name=name, result=Result.WARN, what=what, hint=hint)
 
 
-def _fail(name: str, what: str, mend: str) -> Check:
-    return Check(name=name, result=Result.FAIL, what=what, mend=mend)
+def _fail(name: str, what: str, hint: str) -> Check:
+    return Check(name=name, result=Result.FAIL, what=what, hint=hint)
 
 
 def _versions() -> list[Check]:
@@ -111,8 +111,8 @@ def _secrets(settings: Settings) -> list[Check]:
         return [_ok("secrets", "none yet: the first `abcdlink up` generates them")]
     open_to_others = [one for one in (home, path) if stat.S_IMODE(one.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO)]
     if open_to_others:
-        mend = "run `chmod go= " + " ".join(map(str, open_to_others)) + "`"
-        return [_fail("secrets", f"other users can open {' and '.join(map(str, open_to_others))}", mend)]
+        hint = "run `chmod go= " + " ".join(map(str, open_to_others)) + "`"
+        return [_fail("secrets", f"other users can open {' and '.join(map(str, open_to_others))}", hint)]
     return [_ok("secrets", f"{path}, for you alone")]
 
 
@@ -139,8 +139,8 @@ def _label_studio(settings: Settings) -> list[Check]:
         return [_ok(name, f"belongs to {user} at {url}")]
     if problem == "does not answer" and local:
         return [_warn(name, f"not checked: {url} does not answer", "run `abcdlink up`")]
-    mend = "set ABCDLINK_LABEL_STUDIO_URL and ABCDLINK_LABEL_STUDIO_TOKEN (account settings of Label Studio)"
-    return [_fail(name, f"{url}: {problem}", mend)]
+    hint = "set ABCDLINK_LABEL_STUDIO_URL and ABCDLINK_LABEL_STUDIO_TOKEN (account settings of Label Studio)"
+    return [_fail(name, f"{url}: {problem}", hint)]
 
 
 def _llm(settings: Settings) -> list[Check]:
@@ -148,15 +148,15 @@ def _llm(settings: Settings) -> list[Check]:
     if not settings.llm_base_url:
         if problem:
             return [_warn("llm", f"the embedded LLM {problem}", "run `abcdlink up`")]
-        mend = "for real work set ABCDLINK_LLM_BASE_URL and ABCDLINK_LLM_MODEL to a better one"
-        return [_warn("llm", f"the embedded {settings.llm_model}: its link decisions are at chance", mend)]
+        hint = "for real work set ABCDLINK_LLM_BASE_URL and ABCDLINK_LLM_MODEL to a better one"
+        return [_warn("llm", f"the embedded {settings.llm_model}: its link decisions are at chance", hint)]
     where = settings.llm_base_url
     if problem:
-        mend = "start that server, or correct ABCDLINK_LLM_BASE_URL (it ends in /v1) and ABCDLINK_LLM_API_KEY"
-        return [_fail("llm", f"{where} {problem}", mend)]
+        hint = "start that server, or correct ABCDLINK_LLM_BASE_URL (it ends in /v1) and ABCDLINK_LLM_API_KEY"
+        return [_fail("llm", f"{where} {problem}", hint)]
     if settings.llm_model not in models:
-        mend = f"set ABCDLINK_LLM_MODEL to one of: {', '.join(models[:8])}"
-        return [_warn("llm", f"{where} does not list the model {settings.llm_model}", mend)]
+        hint = f"set ABCDLINK_LLM_MODEL to one of: {', '.join(models[:8])}"
+        return [_warn("llm", f"{where} does not list the model {settings.llm_model}", hint)]
     return [_ok("llm", f"{settings.llm_model} at {where}")]
 
 
@@ -168,8 +168,8 @@ def _models(settings: Settings) -> list[Check]:
         else _fail("sentence encoder", "all-MiniLM-L6-v2 is not installed", SETUP)
     ]
     found = [model for model in SPACY_MODELS if importlib.util.find_spec(model)]
-    mend = "for better sentence boundaries: `.venv/bin/python -m spacy download en_core_web_sm`"
-    checks.append(_ok("spacy model", found[0]) if found else _warn("spacy model", "none: rules find sentences", mend))
+    hint = "for better sentence boundaries: `.venv/bin/python -m spacy download en_core_web_sm`"
+    checks.append(_ok("spacy model", found[0]) if found else _warn("spacy model", "none: rules find sentences", hint))
     if not settings.llm_base_url:
         try:
             checks.append(_ok("llm weights", find_weights().name))
@@ -183,10 +183,10 @@ def _room(settings: Settings) -> list[Check]:
     there = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(there).free / GIGABYTE
     what = f"{free:.1f} GB free at {there}"
-    mend = "free some space, or set ABCDLINK_HOME to a folder on a larger disk"
+    hint = "free some space, or set ABCDLINK_HOME to a folder on a larger disk"
     disk = _ok("disk", what)
     if free < DISK_WARN:
-        disk = _fail("disk", what, mend) if free < DISK_FAIL else _warn("disk", what, mend)
+        disk = _fail("disk", what, hint) if free < DISK_FAIL else _warn("disk", what, hint)
     available = psutil.virtual_memory().available / GIGABYTE
     what = f"{available:.1f} GB available"
     enough = available >= MEMORY_WARN

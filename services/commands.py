@@ -84,7 +84,7 @@ def doctor(json: JsonOption = False) -> None:
     if json:
         print_json({"checks": [check.model_dump(mode="json") for check in checks]})
     else:
-        rows = [(check.name, check.result, check.what, check.mend) for check in checks]
-        print_table("Doctor", ("check", "result", "found", "mend"), rows, texts=4)
+        rows = [(check.name, check.result, check.what, check.hint) for check in checks]
+        print_table("Doctor", ("check", "result", "found", "hint"), rows, texts=4)
     if any(check.result is Result.FAIL for check in checks):
         sys.exit(1)

@@ -74,4 +74,4 @@ class Check(BaseModel):
     name: str
     result: Result
     what: str
-    mend: str = ""
+    hint: str = ""

@@ -25,15 +25,15 @@ def notify_by(name: str, subject: str, body: str) -> None:
     from prefect.blocks.abstract import NotificationBlock
     from prefect.blocks.core import Block
 
-    mend = "create one on the page Blocks of the Prefect UI, and give its type and name, as in slack-webhook/annotators"
+    hint = "create one on the page Blocks of the Prefect UI, and give its type and name, as in slack-webhook/annotators"
     try:
         block = Block.load(name)
     except ValueError:
         msg = f"Prefect has no block {name!r}"
-        raise InputError(msg, mend) from None
+        raise InputError(msg, hint) from None
     if not isinstance(block, NotificationBlock):
         msg = f"the block {name!r} sends no notifications"
-        raise InputError(msg, mend)
+        raise InputError(msg, hint)
     try:
         with block.raise_on_failure():
             sending: Any = block.notify(body=body, subject=subject)

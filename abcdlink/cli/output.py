@@ -81,10 +81,10 @@ def say(text: str) -> None:
 
 
 def complain(error: AbcdlinkError) -> None:
-    """Say an error on stderr: the problem, then the mend."""
+    """Say an error on stderr: the problem, then the hint."""
     err.print(f"[bold red]Error:[/] {escape(error.problem)}.", soft_wrap=True)
-    if error.mend:
-        err.print(f"[bold]Mend:[/] {escape(error.mend)}.", soft_wrap=True)
+    if error.hint:
+        err.print(f"[bold]Mend:[/] {escape(error.hint)}.", soft_wrap=True)
 
 
 def listed(text: str) -> list[str]:

@@ -27,7 +27,7 @@ def recall(
         typer.Option("--rule", help="Who must call a target a link: all who judged it, or most."),
     ] = "both",
     approaches: Annotated[
-        str, typer.Option("--approaches", help="Others of the benchmark, by name, whose rankings the run holds.")
+        str, typer.Option("--approaches", help="Others of the benchmark, by name, whose rankings the run has.")
     ] = "",
     json: JsonOption = False,
 ) -> None:

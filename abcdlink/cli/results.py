@@ -67,7 +67,7 @@ def print_agreement(result: Agreement, title: str) -> None:
         "all": result,
         **{f"batch {batch}": measures for batch, measures in result.batches.items()},
         **{f"method {method}": measures for method, measures in result.methods.items()},
-        **(result.couples if len(result.couples) > 1 else {}),
+        **(result.annotator_pairs if len(result.annotator_pairs) > 1 else {}),
     }
     print_table("Agreement", ("", *COLUMNS), (measures_row(*one) for one in measured.items()))
     for line in multiple_lines(result.multiple) if result.multiple else ():

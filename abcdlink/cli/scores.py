@@ -156,7 +156,7 @@ def _row(one: Comparison) -> tuple[str, ...]:
 def errors(
     run: RunArgument,
     approach: Annotated[str, typer.Argument(help="Name of an approach, as `abcdlink scores` lists it.")],
-    most: Annotated[int, typer.Option(min=0, help="Show so many errors.")] = 10,
+    most: Annotated[int, typer.Option(min=0, help="Number of errors to show.")] = 10,
     pattern: Annotated[Pattern | None, typer.Option(help="Show only errors of this pattern.")] = None,
     json: JsonOption = False,
 ) -> None:

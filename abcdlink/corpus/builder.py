@@ -44,9 +44,9 @@ class CorpusBuilder:
         self._whole: set[str] = set()
         """Ids of the pairs that brought their documents."""
 
-    def refuse(self, where: str, reason: str, mend: str = "") -> None:
+    def refuse(self, where: str, reason: str, hint: str = "") -> None:
         """Keep and count an item that is left out."""
-        self._refused.append(Refusal(where=where, reason=reason, mend=mend))
+        self._refused.append(Refusal(where=where, reason=reason, hint=hint))
 
     def note(self, *notes: Note) -> None:
         """Keep notes for the summary of an import."""
@@ -60,7 +60,7 @@ class CorpusBuilder:
         except ValidationError as error:
             self.refuse(where, first_problem(error))
         except InputError as error:
-            self.refuse(where, error.problem, error.mend)
+            self.refuse(where, error.problem, error.hint)
 
     def add_document(self, where: str, document: Document) -> None:
         """Add a document that pairs name by its id; one without usable text or a second one of its id is refused."""
@@ -133,13 +133,13 @@ class CorpusBuilder:
     def _checked(self, refused: list[Refusal], where: str, pair: Pair) -> Pair | None:
         for name in (pair.source, pair.target):
             if name not in self._documents:
-                reason, mend = "is not there", "add the document or remove the pair"
+                reason, hint = "is not there", "add the document or remove the pair"
             elif name in self._ambiguous and pair.id not in self._whole:
-                reason, mend = "stands for two texts", "give every document its own id"
+                reason, hint = "stands for two texts", "give every document its own id"
             else:
                 continue
             reason = f"pair {pair.id!r} names the document {name!r}, which {reason}"
-            refused.append(Refusal(where=where, reason=reason, mend=mend))
+            refused.append(Refusal(where=where, reason=reason, hint=hint))
             return None
         if pair.links is None:
             return pair
@@ -162,7 +162,7 @@ class CorpusBuilder:
                     continue
                 absent = f"{target!r} of {pair.target!r}" if source in sources else f"{source!r} of {pair.source!r}"
                 reason = f"pair {pair.id!r}: link {source!r} to {target!r}: sentence {absent} is not there"
-                refused.append(Refusal(where=where, reason=reason, mend="correct the sentence id or remove the link"))
+                refused.append(Refusal(where=where, reason=reason, hint="correct the sentence id or remove the link"))
         return kept
 
 

@@ -55,7 +55,7 @@ def _read(store: Store, start: str, name: str) -> Corpus:
     builder = CorpusBuilder(name)
     if store.exists(start + REFUSED):
         for refusal in store.read_records(start + REFUSED, Refusal):
-            builder.refuse(refusal.where, refusal.reason, refusal.mend)
+            builder.refuse(refusal.where, refusal.reason, refusal.hint)
     for document in store.read_records(start + DOCUMENTS, Document):
         builder.add_document(store.where(start + DOCUMENTS), document)
     for pair in store.read_records(start + PAIRS, Pair):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -18,6 +19,11 @@ class Record(BaseModel):
     """An immutable record; unknown fields are refused, so that a typing error is seen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def with_new_names(data: Any, **names: str) -> Any:  # noqa: ANN401 - whatever is to be validated
+    """Return what a record is read from, fields that had another name in earlier versions (old=new) renamed."""
+    return {names.get(name, name): value for name, value in data.items()} if isinstance(data, dict) else data
 
 
 class Sentence(Record):
@@ -100,7 +106,12 @@ class Refusal(Record):
 
     where: str
     reason: str
-    mend: str = ""
+    hint: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        return with_new_names(data, mend="hint")
 
 
 class Note(Record):

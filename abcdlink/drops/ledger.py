@@ -62,7 +62,7 @@ class Quarantined(Record):
     offset: int
     length: int
     reason: str
-    mend: str
+    hint: str
     excerpt: str = ""
 
 

@@ -45,8 +45,8 @@ EXCERPT = 40
 class BadLineError(InputError):
     """A line that cannot be used: ``offset`` bytes from the line's start, with the bytes around it."""
 
-    def __init__(self, problem: str, mend: str, offset: int = 0, excerpt: str = "") -> None:
-        super().__init__(problem, mend)
+    def __init__(self, problem: str, hint: str, offset: int = 0, excerpt: str = "") -> None:
+        super().__init__(problem, hint)
         self.offset, self.excerpt = offset, excerpt
 
 
@@ -149,10 +149,10 @@ def parse(line: FileLine) -> DropLine | None:
     try:
         return DropLine.model_validate_json(text) if text.strip() else None
     except ValidationError as error:
-        mend = 'write {"pair": id, "source": {"id": ..., "text": ...}, "target": {"id": ..., "text": ...}}'
-        raise BadLineError(first_problem(error), mend, excerpt=_excerpt(line.data, 0)) from None
+        hint = 'write {"pair": id, "source": {"id": ..., "text": ...}, "target": {"id": ..., "text": ...}}'
+        raise BadLineError(first_problem(error), hint, excerpt=_excerpt(line.data, 0)) from None
     except InputError as error:
-        raise BadLineError(error.problem, error.mend, excerpt=_excerpt(line.data, 0)) from None
+        raise BadLineError(error.problem, error.hint, excerpt=_excerpt(line.data, 0)) from None
 
 
 def _excerpt(data: bytes, around: int) -> str:
@@ -183,7 +183,7 @@ class Part:
             if drop and self._is_new(drop):
                 self.pairs.append((line.offset, self._renamed(drop).records(texts)))
         except InputError as error:
-            bad = error if isinstance(error, BadLineError) else BadLineError(error.problem, error.mend)
+            bad = error if isinstance(error, BadLineError) else BadLineError(error.problem, error.hint)
             self.bad.append(
                 Quarantined(
                     name=self.entry.name,
@@ -191,7 +191,7 @@ class Part:
                     offset=line.offset + bad.offset,
                     length=line.length,
                     reason=bad.problem,
-                    mend=bad.mend,
+                    hint=bad.hint,
                     excerpt=bad.excerpt,
                 )
             )

@@ -99,9 +99,9 @@ class _Take:
             return entry.model_copy(update={"state": State.DUPLICATE})
         if reason := found.refused or ("" if file.name.endswith((SUFFIX, ZIPPED)) else f"it is not a {SUFFIX} file"):
             self.finished.add(found.digest)
-            mend = "drop JSON Lines in UTF-8, one pair a line, as they are or compressed with gzip"
+            hint = "drop JSON Lines in UTF-8, one pair a line, as they are or compressed with gzip"
             self.result.quarantined.append(
-                Quarantined(name=file.name, digest=found.digest, offset=0, length=file.size, reason=reason, mend=mend)
+                Quarantined(name=file.name, digest=found.digest, offset=0, length=file.size, reason=reason, hint=hint)
             )
             return entry.model_copy(update={"state": State.QUARANTINED})
         return entry

@@ -31,7 +31,7 @@ class Trait(StrEnum):
     LINKS = "links"
     """Its number of gold links."""
     POSITION = "position"
-    """The third of its document in which its middle lies."""
+    """The third of its document that contains its middle."""
     LENGTH = "length"
     """Sentences of its target document, in four bins of about equally many sources."""
 

@@ -99,7 +99,7 @@ def f1_by_source(table: pd.DataFrame) -> pd.DataFrame:
     """
     key = ["approach", "pair", "source"]
     if table.empty or table.duplicated(key).any():
-        msg = "the table of scores is empty" if table.empty else "the table of scores holds an approach twice"
+        msg = "the table of scores is empty" if table.empty else "the table of scores has an approach twice"
         raise InputError(msg, "benchmark each approach once, on pairs with links")
     counted = table[key].astype(str).assign(f1=table["f1"].where(table["answered"], 0.0))
     scores = counted.pivot_table(index=["pair", "source"], columns="approach", values="f1")

@@ -181,7 +181,7 @@ def shortlist(
         lengths: of the documents.
 
     Raises:
-        InputError: when the benchmark holds no approach of a name or kind that may be chosen.
+        InputError: when the benchmark has no approach of a name or kind that may be chosen.
     """
     if rule.approaches:
         named = [_find(results, name) for name in rule.approaches]
@@ -256,7 +256,7 @@ def _eligible(
     """Return what may be chosen, best first, and how many were left out for their fitted cutoff."""
     of_kind = [result for result in results if result.approach.kind is kind]
     if not of_kind:
-        msg = f"the benchmark holds no {WORDS[kind]} approach"
+        msg = f"the benchmark has no {WORDS[kind]} approach"
         raise InputError(msg, "benchmark at least one, or let the shortlist rule name other kinds")
     eligible = [result for result in of_kind if rule.fitted_cutoffs or not _has_fitted_cutoff(result.approach)]
     if not eligible:
@@ -270,9 +270,7 @@ def _others(order: list[ApproachResult], taken: Approach | None) -> tuple[list[A
     """Return what is no other cut of what was taken, and how many were left out."""
     rest = [result for result in order if taken is None or result.approach.uncut != taken.uncut]
     if taken and not rest:
-        msg = (
-            f"the benchmark holds no second {WORDS[taken.kind]} approach beside {taken.name}, at other cutoffs at most"
-        )
+        msg = f"the benchmark has no second {WORDS[taken.kind]} approach beside {taken.name}, at other cutoffs at most"
         raise InputError(msg, "benchmark another one, or let the shortlist rule name another kind")
     return rest, len(order) - len(rest)
 
@@ -283,7 +281,7 @@ def _find(results: Sequence[ApproachResult], name: str) -> ApproachResult:
     if name in by_name:
         return by_name[name]
     close = get_close_matches(name, by_name, MOST_SUGGESTED, cutoff=0) or ["nothing"]
-    msg = f"the benchmark holds no approach {name!r}"
+    msg = f"the benchmark has no approach {name!r}"
     raise InputError(msg, f"name one of those it lists, such as {', '.join(close)}")
 
 

@@ -119,6 +119,6 @@ def _checked(pair: Pair | None, corpus: Corpus, judged: tuple[str, str, str]) ->
     pair_id, source, target = judged
     if pair is None or source not in corpus.source_of(pair).position or target not in corpus.target_of(pair).position:
         where = f"pair {pair_id!r}, source {source!r}, target {target!r}"
-        msg = f"{JUDGMENTS} judges {where}, which the run's corpus does not hold"
+        msg = f"{JUDGMENTS} judges {where}, which is not in the run's corpus"
         raise InputError(msg, "export with the corpus that was annotated")
     return pair

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ExportFormat(StrEnum):
-    """A layout of the data set; its files lie below ``dataset/`` in the run."""
+    """A layout of the data set; its files are below ``dataset/`` in the run."""
 
     JSONL = "jsonl"
     """``links.jsonl``: one ``LabelledCandidate`` a line."""

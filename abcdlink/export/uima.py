@@ -49,7 +49,7 @@ def files(dataset: Dataset) -> Files:
         InputError: when the package ``dkpro-cassis`` is not installed.
     """
     types = _type_system()
-    clean = Cleaner(NOT_IN_XML, PLACEHOLDER, "characters that XML 1.0 cannot hold: replaced by U+FFFD")
+    clean = Cleaner(NOT_IN_XML, PLACEHOLDER, "characters that XML 1.0 cannot contain: replaced by U+FFFD")
     language = str(dataset.store.manifest.get("domain", {}).get("language", "x-unspecified"))
     contents = {f"{FOLDER}/{TYPE_SYSTEM}": str(types.to_xml()).encode()}
     for judged in dataset.by_pair():

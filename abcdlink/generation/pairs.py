@@ -36,8 +36,8 @@ def generate_pair(target: Document, domain: Domain, llm: LLM, strategy: Strategy
     draft = WRITERS[strategy](target, domain, llm, seed)
     pair_id = f"{target.id}__synthetic"
     if draft.reason:
-        mend = "try another seed, strategy or model, or change the domain's generation prompts"
-        refusal = Refusal(where=pair_id, reason=draft.reason, mend=mend)
+        hint = "try another seed, strategy or model, or change the domain's generation prompts"
+        refusal = Refusal(where=pair_id, reason=draft.reason, hint=hint)
         return GeneratedPair(refusal=refusal, dropped=draft.dropped, usage=draft.usage)
     source = Document(
         id=f"{pair_id}-source",

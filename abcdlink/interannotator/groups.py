@@ -67,12 +67,12 @@ def by_key(groups: Sequence[Group], keys: Sequence[K]) -> dict[K, list[Group]]:
     return parts
 
 
-def by_couple(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
+def by_annotator_pair(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
     """Return pair of annotators -> the candidates that both judged, with their two judgments."""
     parts: dict[tuple[str, str], list[Group]] = {}
     for group in groups:
-        for couple in combinations(sorted(group), 2):
-            parts.setdefault(couple, []).append({annotator: group[annotator] for annotator in couple})
+        for annotators in combinations(sorted(group), 2):
+            parts.setdefault(annotators, []).append({annotator: group[annotator] for annotator in annotators})
     return dict(sorted(parts.items()))
 
 
@@ -88,20 +88,20 @@ def tables_of(groups: Sequence[Group], unit: str = "source") -> Counts:
     import numpy as np
 
     cells = [
-        (source_of(group) if unit == "source" else source_of(group)[0], couple, _cell(group, couple))
+        (source_of(group) if unit == "source" else source_of(group)[0], annotators, _cell(group, annotators))
         for group in groups
-        for couple in combinations(sorted(group), 2)
+        for annotators in combinations(sorted(group), 2)
     ]
     units = {name: index for index, name in enumerate(dict.fromkeys(cell[0] for cell in cells))}
-    couples = {couple: index for index, couple in enumerate(dict.fromkeys(cell[1] for cell in cells))}
-    tables = np.zeros((len(units), len(couples), 4), dtype=np.int64)
-    for name, couple, cell in cells:
-        tables[units[name], couples[couple], cell] += 1
+    annotator_pairs = {annotators: index for index, annotators in enumerate(dict.fromkeys(cell[1] for cell in cells))}
+    tables = np.zeros((len(units), len(annotator_pairs), 4), dtype=np.int64)
+    for name, annotators, cell in cells:
+        tables[units[name], annotator_pairs[annotators], cell] += 1
     return tables
 
 
-def _cell(group: Group, couple: tuple[str, str]) -> int:
-    first_said, second_said = (group[annotator].label is not Label.LINK for annotator in couple)
+def _cell(group: Group, annotators: tuple[str, str]) -> int:
+    first_said, second_said = (group[annotator].label is not Label.LINK for annotator in annotators)
     return 2 * first_said + second_said
 
 
@@ -111,7 +111,7 @@ T = TypeVar("T")
 class Task(NamedTuple):
     """The candidates of one source sentence that have all their judgments.
 
-    ``submitted``: annotator -> when she submitted the task, where that is known.
+    ``submitted``: annotator -> when they submitted the task, where that is known.
     """
 
     batch: int
@@ -151,7 +151,7 @@ def by_completion(tasks: Sequence[Task]) -> Ordered:
 def by_place(tasks: Sequence[Task]) -> Ordered:
     """Order tasks by their mean place in the annotators' own orders; as they appear when a time is missing.
 
-    An annotator's places run from 0 for what she submitted first to 1 for what she submitted last.
+    An annotator's places run from 0 for what they submitted first to 1 for what they submitted last.
     """
     if not _all_timed(tasks):
         return Ordered(list(tasks), by_time=False)
@@ -164,7 +164,7 @@ def by_place(tasks: Sequence[Task]) -> Ordered:
 
 
 def own_orders(tasks: Sequence[Task]) -> dict[str, list[Task]]:
-    """Return annotator -> her tasks in the order of submission; as they appear when a time is missing."""
+    """Return annotator -> their tasks in the order of submission; as they appear when a time is missing."""
     orders = {}
     for annotator in sorted({annotator for task in tasks for annotator in task.annotators}):
         own = [task for task in tasks if annotator in task.annotators]

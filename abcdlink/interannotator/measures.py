@@ -12,11 +12,11 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from abcdlink.corpus.records import Record
+from abcdlink.corpus.records import Record, with_new_names
 from abcdlink.interannotator.groups import Group, source_of
 from abcdlink.judgments import Label
 from abcdlink.statistics import RESAMPLES, interval, resampled
@@ -79,7 +79,7 @@ class Agreement(Measures):
     """Agreement on all judgments given, and by method, batch and pair of annotators.
 
     ``incomplete``: candidates with fewer judgments than asked for; they are in no other figure.
-    ``couples``: the two pseudonyms, joined by "and" -> agreement on the candidates that both judged.
+    ``annotator_pairs``: the two pseudonyms, joined by "and" -> agreement on the candidates that both judged.
     ``multiple``: where there are more than two annotators.
     """
 
@@ -88,8 +88,13 @@ class Agreement(Measures):
     acceptance: dict[str, Acceptance]
     methods: dict[str, Measures]
     batches: dict[int, Measures]
-    couples: dict[str, Measures] = Field({})
+    annotator_pairs: dict[str, Measures] = Field({})
     multiple: MultipleMeasures | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        return with_new_names(data, couples="annotator_pairs")
 
 
 class Values(NamedTuple):

@@ -76,7 +76,7 @@ def _read_table(text: str, path: Path) -> JudgmentFile:
         at = (row["document_id"], row["source_id"], row["target_id"])
         reason = _reason_to_refuse(row, annotators) or ("the candidate was judged in an earlier row" * (at in rows))
         if reason:
-            refused.append(Refusal(where=where, reason=reason, mend="mend or remove the row"))
+            refused.append(Refusal(where=where, reason=reason, hint="fix or remove the row"))
         else:
             rows[at] = row
     batch_of = _halves(document for document, _, _ in rows)
@@ -108,7 +108,7 @@ def _reason_to_refuse(row: dict[str, str], annotators: list[str]) -> str:
     labels = [(row[column] or "").strip() for column in annotators]
     foreign = [label for label in labels if label and label not in LABELS]
     if foreign:
-        return f"{foreign[0]!r} is no label ({', '.join(LABELS)})"
+        return f"{foreign[0]!r} is not a label ({', '.join(LABELS)})"
     return "fewer than two annotators judged it" if sum(map(bool, labels)) < 2 else ""  # noqa: PLR2004 - two
 
 

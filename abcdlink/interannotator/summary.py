@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abcdlink.interannotator.groups import Group, accepted, by_couple, by_key, first, grouped, tables_of
+from abcdlink.interannotator.groups import Group, accepted, by_annotator_pair, by_key, first, grouped, tables_of
 from abcdlink.interannotator.measures import (
     ONE_ANNOTATOR,
     ONE_LABEL,
@@ -41,9 +41,9 @@ def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agre
         acceptance={method: _acceptance(methods[method]) for method in ordered},
         methods={method: measures(methods[method]) for method in ordered},
         batches={batch: measures(batches[batch]) for batch in sorted(batches)},
-        couples={
-            " and ".join(couple): overall if part == complete else measures(part)
-            for couple, part in by_couple(complete).items()
+        annotator_pairs={
+            " and ".join(annotators): overall if part == complete else measures(part)
+            for annotators, part in by_annotator_pair(complete).items()
         },
         multiple=multiple(complete) if len(annotators) > 2 else None,  # noqa: PLR2004 - kappa is made for two
     )

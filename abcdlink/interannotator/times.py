@@ -20,7 +20,7 @@ FLOOR = 60.0
 ENOUGH = 8
 OUTLIER_RULE = (
     f"a time above the annotator's third quartile plus three times the interquartile range (with {ENOUGH} times or "
-    f"more, and never below {FLOOR:.0f} s), or above {CAP / 60:.0f} minutes, is set to the median of her other times"
+    f"more, and never below {FLOOR:.0f} s), or above {CAP / 60:.0f} minutes, is set to the median of their other times"
 )
 """The far-out fence of Tukey (1977), Exploratory Data Analysis."""
 
@@ -44,7 +44,7 @@ class AnnotatorTimes(Record):
     """The times of one annotator, in seconds, outliers set to the median.
 
     ``untimed``: tasks whose time is not known. ``limit``: above it a time is an outlier. ``pair``: the
-    median over ``pairs``, those of which she judged all sources and all times are known.
+    median over ``pairs``, those of which they judged all sources and all times are known.
     """
 
     annotator: str
@@ -122,7 +122,7 @@ def times_of(judgments: Sequence[Judgment], overlap: int | None = None) -> Times
 
 
 def cleaned_times(judgments: Iterable[Judgment]) -> dict[str, Cleaned]:
-    """Return annotator -> her times by task, outliers set to the median by ``OUTLIER_RULE``."""
+    """Return annotator -> their times by task, outliers set to the median by ``OUTLIER_RULE``."""
     raw: dict[str, dict[Place, float]] = {}
     for judgment in judgments:
         own = raw.setdefault(judgment.annotator, {})

@@ -102,7 +102,7 @@ def scored_rankings(decisions: Sequence[Decision]) -> pd.DataFrame:
 def decide_scored(
     approach: Approach, decisions: Sequence[Decision], rankings: pd.DataFrame, chosen: NDArray[np.bool_]
 ) -> list[Decision]:
-    """Decide anew by a rule on the scores; what was asked and what came of it stays as it was.
+    """Decide again by a rule on the scores; what was asked and what came of it stays as it was.
 
     Args:
         approach: with the rule.

@@ -161,7 +161,7 @@ class FittedOn(Record):
                 msg = f"the pair {pair!r} is not in the corpus {corpus.name!r}"
                 raise InputError(msg, "give the corpus that was ranked")
             if fingerprints[pair] in known:
-                msg = f"{what} was fitted on the texts of the pair {pair!r} of {corpus.name!r}: that is no test"
+                msg = f"{what} was fitted on the texts of the pair {pair!r} of {corpus.name!r}: that would be no test"
                 raise InputError(msg, "decide on other pairs, or fit by cross-validation over the pairs of this corpus")
 
 

@@ -49,7 +49,7 @@ Settle = Callable[[list[Piece]], list[Piece]]
 """Asks questions and whatever follows from their answers; returns the questions that were answered last."""
 
 
-class Linker(ABC):
+class LLMLinker(ABC):
     """Lets an LLM decide the links of one pair.
 
     A set-up says how the candidates of a source sentence are divided among questions, what of the
@@ -72,7 +72,7 @@ class Linker(ABC):
         """Ask the server for a sign of life, and whether it can do what the approach needs.
 
         Raises:
-            ServiceError: when it cannot; says what is wrong and the mend.
+            ServiceError: when it cannot; says what is wrong and a hint at what to do.
         """
         self.llm.check()
         if self.approach.scoring is Scoring.PROBABILITY:

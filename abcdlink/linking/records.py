@@ -66,7 +66,7 @@ class Approach(Record):
     above one half is a link.
 
     Raises:
-        InputError: when the fields do not fit together; names the approach and the mend.
+        InputError: when the fields do not fit together; names the approach and a hint at what to do.
     """
 
     kind: ApproachKind
@@ -80,14 +80,14 @@ class Approach(Record):
 
     @model_validator(mode="after")
     def _fields_fit_together(self) -> Approach:
-        for broken, problem, mend in self._faults():
+        for broken, problem, hint in self._faults():
             if broken:
                 msg = f"approach {self.name!r} {problem}"
-                raise InputError(msg, mend)
+                raise InputError(msg, hint)
         return self
 
     def _faults(self) -> tuple[tuple[bool, str, str], ...]:
-        """Return (whether it is so, what is wrong, the mend)."""
+        """Return (whether it is so, what is wrong, a hint)."""
         llm, alone = self.kind is ApproachKind.LLM, self.setup is Setup.ALONE
         votes = self.scoring is Scoring.VOTES
         asks = alone or votes or self.scoring is Scoring.PROBABILITY or self.samples > 1 or self.rule is not None

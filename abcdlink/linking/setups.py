@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
-from abcdlink.linking.linker import SOURCE_WINDOW, TARGET_WINDOW, Linker, Piece, Settle
+from abcdlink.linking.linker import SOURCE_WINDOW, TARGET_WINDOW, LLMLinker, Piece, Settle
 from abcdlink.linking.prompts import Shown, around, halves, letters
 from abcdlink.linking.records import Approach, Setup
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from abcdlink.llm.client import LLM
 
 
-class ListwiseLinker(Linker):
+class ListwiseLinker(LLMLinker):
     """Asks about all candidates of a source sentence at once; shortens the documents around them once."""
 
     def pieces(self, source: str, ids: tuple[str, ...]) -> list[Piece]:
@@ -49,8 +49,8 @@ class PairwiseLinker(ListwiseLinker):
         return (KEY,)
 
 
-class AloneLinker(Linker):
-    """Asks about the whole target document, or about windows of consecutive sentences where it does not fit."""
+class LLMOnlyLinker(LLMLinker):
+    """LLM only: asks about the whole target document, or about windows of it where it does not fit."""
 
     def pieces(self, source: str, ids: tuple[str, ...]) -> list[Piece]:
         """Return one question on the whole document."""
@@ -84,14 +84,14 @@ class AloneLinker(Linker):
         return [replace(piece, ids=ids, window=half) for half, ids in parts if ids]
 
 
-LINKERS: dict[Setup, type[Linker]] = {
+LINKERS: dict[Setup, type[LLMLinker]] = {
     Setup.LISTWISE: ListwiseLinker,
     Setup.PAIRWISE: PairwiseLinker,
-    Setup.ALONE: AloneLinker,
+    Setup.ALONE: LLMOnlyLinker,
 }
 
 
-def linker_for(domain: Domain, llm: LLM, approach: Approach) -> Linker:
+def linker_for(domain: Domain, llm: LLM, approach: Approach) -> LLMLinker:
     """Return what lets an LLM decide as an approach says.
 
     Raises:

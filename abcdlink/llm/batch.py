@@ -145,8 +145,8 @@ def _trouble(llm: LLM, deed: str) -> Iterator[None]:
     except (openai.OpenAIError, NoReplyError) as error:
         why = llm.endpoint.secrets.hide(first_line(error))
         msg = f"cannot {deed} at {llm.endpoint.shown_url} ({why})"
-        mend = "run this again later, or without a batch: few servers but OpenAI's have a Batch API"
-        raise ServiceError(msg, mend) from None
+        hint = "run this again later, or without a batch: few servers but OpenAI's have a Batch API"
+        raise ServiceError(msg, hint) from None
 
 
 def _files(llm: LLM, questions: Sequence[Question]) -> Iterator[_File]:

@@ -1,4 +1,4 @@
-"""What a server is able to do: found out once by a small question, kept for a day, mended when it refuses."""
+"""What a server is able to do: found out once by a small question, kept for a day, fixed when it refuses."""
 
 from __future__ import annotations
 

@@ -25,15 +25,15 @@ def extra_of(settings: Settings) -> dict[str, Any]:
     """
     if not settings.llm_extra.strip():
         return {}
-    mend = """write a JSON object such as '{"top_k": 20}'"""
+    hint = """write a JSON object such as '{"top_k": 20}'"""
     try:
         extra = json.loads(settings.llm_extra)
     except ValueError as error:
         msg = f"ABCDLINK_LLM_EXTRA is no JSON ({error})"
-        raise InputError(msg, mend) from None
+        raise InputError(msg, hint) from None
     if not isinstance(extra, dict):
         msg = f"ABCDLINK_LLM_EXTRA is no JSON object but {settings.llm_extra[:50]!r}"
-        raise InputError(msg, mend)
+        raise InputError(msg, hint)
     if taken := sorted(OURS & set(extra)):
         msg = f"ABCDLINK_LLM_EXTRA may not hold {', '.join(taken)}"
         raise InputError(msg, "take it out; the other ABCDLINK_LLM_ settings and the program set it")

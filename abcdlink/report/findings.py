@@ -1,6 +1,6 @@
 """Where approaches fail: scores by kind of source sentence, and wrong links sorted into patterns.
 
-Both are computed anew from what the run keeps of its benchmark. Where a run does not hold that (it was
+Both are recomputed from what the run keeps of its benchmark. Where a run does not hold that (it was
 copied in part, or a file was removed), the reason stands in the place of the finding.
 """
 

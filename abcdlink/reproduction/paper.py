@@ -62,13 +62,13 @@ def read_paper_tables(folder: Path) -> PaperTables:
     path = folder / PAPER_FILE
     if not path.is_file():
         msg = f"{path} is not there"
-        raise InputError(msg, "give the folder that holds the paper's figures and, beside them, the data sets")
+        raise InputError(msg, "give the folder with the paper's figures and, beside them, the data sets")
     try:
         tables = PaperTables.model_validate(read_json_object(path))
     except ValidationError as error:
         msg = f"{path} does not fit: {first_problem(error)}"
-        raise InputError(msg, "see abcdlink/reproduction/paper.py for what it holds") from None
+        raise InputError(msg, "see abcdlink/reproduction/paper.py for its content") from None
     if not tables.model_fields_set & PaperTables.model_fields.keys():
-        msg = f"{path} holds none of the tables {', '.join(PaperTables.model_fields)}"
-        raise InputError(msg, "see abcdlink/reproduction/paper.py for what it holds")
+        msg = f"{path} has none of the tables {', '.join(PaperTables.model_fields)}"
+        raise InputError(msg, "see abcdlink/reproduction/paper.py for its content")
     return tables

@@ -123,4 +123,4 @@ def available(name: str) -> Retriever | str:
     try:
         return get_retriever(ours)
     except InputError as error:
-        return f"{error.problem}: {error.mend}"
+        return f"{error.problem}: {error.hint}"

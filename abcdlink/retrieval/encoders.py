@@ -221,8 +221,8 @@ def _one_line(folder: Path, device: str) -> Iterator[None]:
         yield
     except (AssertionError, RuntimeError, OSError, ValueError, KeyError, TypeError, ImportError) as error:
         msg = f"the model {folder} cannot be loaded on the device {device!r}: {first_line(error)}"
-        mend = "set ABCDLINK_DEVICE to auto or cpu; if files are missing or broken, download the model again"
-        raise InputError(msg, mend) from None
+        hint = "set ABCDLINK_DEVICE to auto or cpu; if files are missing or broken, download the model again"
+        raise InputError(msg, hint) from None
 
 
 def _dense(use: Use, device: str | None) -> Any:  # noqa: ANN401

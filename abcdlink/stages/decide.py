@@ -10,7 +10,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.decisions import top_k
-from abcdlink.linking.linker import Linker
+from abcdlink.linking.linker import LLMLinker
 from abcdlink.linking.prompts import prompts_of, refuse_known_examples
 from abcdlink.linking.records import Approach, Decision, Setup
 from abcdlink.linking.setups import linker_for
@@ -88,7 +88,7 @@ def decide_part(
 
 def checked_linker(
     store: Store, corpus_name: str, corpus: Corpus, domain: Domain, approach: Approach, llm: LLM
-) -> Linker:
+) -> LLMLinker:
     """Return the linker of an approach; nothing that it would be asked in vain is paid for.
 
     Raises:

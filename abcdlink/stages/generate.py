@@ -125,8 +125,8 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
     )
     if not good:
         msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"
-        mend = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
-        raise AbcdlinkError(msg, mend)
+        hint = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
+        raise AbcdlinkError(msg, hint)
     note_llm(store, STAGE, LLM(account=store.key))
     store.write_record(GENERATION, result)
     return result

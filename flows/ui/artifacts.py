@@ -149,7 +149,11 @@ def show_project(run: str, pushed: PushedProject) -> None:
 def show_agreement(store: Store, batch: int, result: Agreement) -> None:
     """Show acceptance and agreement of one batch, and what the batches so far say: differences, times, early stop."""
     acceptance = {f"method {method}": one for method, one in result.acceptance.items()}
-    parts = {"all": result, **{f"method {method}": one for method, one in result.methods.items()}, **result.couples}
+    parts = {
+        "all": result,
+        **{f"method {method}": one for method, one in result.methods.items()},
+        **result.annotator_pairs,
+    }
     rows = [agreement_row(name, one, acceptance.get(name)) for name, one in parts.items()]
     kappa = result.note if result.kappa is None else f"{result.kappa:.4f}"
     table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")

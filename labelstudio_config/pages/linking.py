@@ -109,17 +109,17 @@ def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Docum
         InputError: when a pool names a pair or a sentence that the corpus does not have.
     """
     pairs = {pair.id: pair for pair in corpus.pairs}
-    mend = "build the candidates again from this corpus"
+    hint = "build the candidates again from this corpus"
     found = {}
     for pool in pools:
         if pool.pair not in pairs:
             msg = f"the pool {pool.key} names the pair {pool.pair!r}, which the corpus lacks"
-            raise InputError(msg, mend)
+            raise InputError(msg, hint)
         source, target = corpus.source_of(pairs[pool.pair]), corpus.target_of(pairs[pool.pair])
         for sentence, document in [(pool.source, source), *((c.target, target) for c in pool.candidates)]:
             if sentence not in document.position:
                 msg = f"the pool {pool.key} names the sentence {sentence!r}, which document {document.id!r} lacks"
-                raise InputError(msg, mend)
+                raise InputError(msg, hint)
         found[pool.key] = source, target
     return found
 

@@ -42,7 +42,7 @@ def _corpus(kind: PairKind, chooser: random.Random, count: int = 6) -> Corpus:
         documents |= {source.id: source, target.id: target}
         links = {"0": ("1", "7"), "4": ("2",), "7": ("0", "1", "3")} if kind is PairKind.SYNTHETIC else None
         pairs.append(Pair(id=f"{kind}-{number}", source=source.id, target=target.id, kind=kind, links=links))
-    refused = [Refusal(where=f"{kind}.jsonl, line 7", reason=f"no sentences {HOSTILE}", mend="give it text")]
+    refused = [Refusal(where=f"{kind}.jsonl, line 7", reason=f"no sentences {HOSTILE}", hint="give it text")]
     return Corpus(name=kind, documents=documents, pairs=pairs, refused=refused)
 
 

@@ -178,7 +178,7 @@ def test_a_runner_whose_extra_is_missing_says_what_to_install(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, f"prefect_{extra}", None)
     with pytest.raises(InputError, match=f"no module prefect_{extra}") as missing:
         task_runner()
-    assert f"pip install 'abcdlink[{extra}]'" in missing.value.mend
+    assert f"pip install 'abcdlink[{extra}]'" in missing.value.hint
 
 
 def test_an_address_without_a_cluster_that_it_could_be_of_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,7 +190,7 @@ def test_a_taken_port_is_one_error_that_names_who_holds_it_and_the_mend(settings
     assert f"port {taken[0]}, which one needs" in caught.value.problem
     assert f"port {taken[1]}, which two needs" in caught.value.problem
     assert f"process {os.getpid()}" in caught.value.problem
-    assert "ABCDLINK_TRY_PORT=" in caught.value.mend
+    assert "ABCDLINK_TRY_PORT=" in caught.value.hint
     assert not Supervisor(settings.home.resolve()).is_running()
 
 

@@ -203,7 +203,7 @@ def test_a_plugin_is_used_by_name_in_commands_forms_and_runs(plugin: Path, plugg
     assert json.loads(saved)["fitted"]["mean"] > 0
     with pytest.raises(InputError, match="the linker 'scaled' was fitted on the texts of the pair"):
         from_bytes(saved, "models/scaled.skops").rank(rankings, news)
-    with pytest.raises(InputError, match="is no learned linker that can be used: it is damaged"):
+    with pytest.raises(InputError, match="cannot be used as a learned linker: it is damaged"):
         from_bytes(saved[:-9], "models/scaled.skops")
     with pytest.raises(InputError, match="'gone', which is not installed"):
         from_bytes(saved.replace(b"scaled", b"gone"), "models/scaled.skops")

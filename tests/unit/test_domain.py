@@ -1,4 +1,4 @@
-"""Domains: the shipped ones are sound, and a broken one says what to mend."""
+"""Domains: the shipped ones are sound, and a broken one says what to fix."""
 
 import re
 import shutil

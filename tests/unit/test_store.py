@@ -98,7 +98,7 @@ def test_one_record_is_read_back_or_missing_or_named_when_it_does_not_fit(store)
     store.write_text("one.json", '{"where": 1}')
     with pytest.raises(InputError, match=r"one.json: where: ") as caught:
         store.find_record("one.json", Refusal)
-    assert "remove it" in caught.value.mend
+    assert "remove it" in caught.value.hint
 
 
 def test_a_byte_order_mark_is_no_text_but_counts_in_offsets():

@@ -77,7 +77,7 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
         about = _About.model_validate_json(content["about"])
         read_name(about.name)
     except (KeyError, TypeError, ValidationError, InputError):
-        raise _unusable(where, "it says not what it is") from None
+        raise _unusable(where, "it does not say what it is") from None
     if about.scikit_learn != version("scikit-learn"):
         problem = f"it was made with scikit-learn {about.scikit_learn}, and this is {version('scikit-learn')}"
         raise _unusable(where, problem)
@@ -106,10 +106,10 @@ def _read(data: bytes, where: str) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - a damaged file makes skops raise anything
         raise _unusable(where, f"it cannot be read ({type(error).__name__})") from None
     if foreign:
-        raise _unusable(where, f"it holds {', '.join(sorted(foreign))}, which no learned linker has")
+        raise _unusable(where, f"it holds {', '.join(sorted(foreign))}, which does not belong in a learned linker")
     found = content if isinstance(content, dict) else {}
     if not _is_ours(found.get("model")):
-        raise _unusable(where, "it holds no model of ours")
+        raise _unusable(where, "it contains no model that this program makes")
     return found
 
 
@@ -128,5 +128,5 @@ def _is_ours(model: object) -> bool:
 
 
 def _unusable(where: str, problem: str) -> InputError:
-    msg = f"{where} is no learned linker that can be used: {problem}"
+    msg = f"{where} cannot be used as a learned linker: {problem}"
     return InputError(msg, "learn it again, and use only files that this program wrote")

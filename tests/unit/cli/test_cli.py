@@ -171,7 +171,7 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem", "mend"),
+    ("arguments", "problem", "hint"),
     [
         (("benchmark", "nowhere"), "nowhere", "abcdlink import"),
         (("benchmark", "corpus", "--retrievers", "bm26"), "no retriever 'bm26'", "bm25"),
@@ -200,12 +200,12 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path, monkeypa
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_is_one_clear_message(
-    run: Run, corpus: Path, arguments: tuple[str, ...], problem: str, mend: str
+    run: Run, corpus: Path, arguments: tuple[str, ...], problem: str, hint: str
 ) -> None:
     code, out, err = run(*arguments)
     assert code == 2
     assert problem in err
-    assert mend in err
+    assert hint in err
     assert "Traceback" not in err
     assert out == ""
 

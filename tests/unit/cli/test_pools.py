@@ -208,7 +208,7 @@ def test_a_run_keeps_its_mode(store: Store) -> None:
 
 
 def test_a_choice_that_fails_does_not_bind_the_run(store: Store) -> None:
-    with pytest.raises(InputError, match="holds no approach 'bm25@4'"):
+    with pytest.raises(InputError, match="has no approach 'bm25@4'"):
         run_shortlist(store, ShortlistRule(approaches=("bm25@4",)))
     run_shortlist(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")))
     with pytest.raises(NothingToAnnotateError, match="4 pairs for 20 batches"):
@@ -232,11 +232,11 @@ def test_the_commands_choose_two_of_one_kind_and_count_what_was_left_out(run: Ru
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--approaches", "bm25@3,bm25@4"), "the benchmark holds no approach 'bm25@4'"),
+        (("--approaches", "bm25@3,bm25@4"), "the benchmark has no approach 'bm25@4'"),
         (("--approaches", "bm25@1,bm25@3"), "cut one and the same ranking"),
         (("--kinds", "retriever,oracle"), "'oracle' is no kind of approach"),
         (("--by", "day"), "there is no unit 'day'"),
-        (("--kinds", "learned"), "the benchmark holds no learned linker approach"),
+        (("--kinds", "learned"), "the benchmark has no learned linker approach"),
     ],
 )
 def test_what_the_benchmark_does_not_hold_is_one_clear_error(run: Run, options: tuple[str, ...], problem: str) -> None:

@@ -255,3 +255,8 @@ def test_line_separators_inside_sentences_do_not_end_a_line(tmp_path):
     assert read_corpus(tmp_path).documents == {odd.id: odd}
     assert len((tmp_path / "documents.jsonl").read_text(encoding="utf-8").split("\n")) == 2
     assert json.loads((tmp_path / "documents.jsonl").read_bytes())["id"] == odd.id
+
+
+def test_refusals_that_earlier_versions_wrote_are_read() -> None:
+    old = '{"where": "a.txt", "reason": "it is empty", "mend": "remove it"}'
+    assert Refusal.model_validate_json(old) == Refusal(where="a.txt", reason="it is empty", hint="remove it")

@@ -100,7 +100,7 @@ def test_tables_that_cannot_be_compared_are_errors(table):
         compare(table, "x", "low")
     with pytest.raises(InputError, match="high was not scored on every source"):
         compare_with_best(table.drop(index=table.index[(table["approach"] == "high")][:1]))
-    with pytest.raises(InputError, match="holds an approach twice"):
+    with pytest.raises(InputError, match="has an approach twice"):
         compare_with_best(pd.concat([table, table]))
     with pytest.raises(InputError, match="is empty"):
         compare_with_best(table[:0])

@@ -281,7 +281,7 @@ def test_what_cannot_be_exported_is_a_clear_error(store: Store, tmp_path: Path):
     judgments = store.read_records("judgments.jsonl", Judgment)
     for change in ({"pair": "gone"}, {"source": "gone"}, {"target": "gone"}):
         store.write_records("judgments.jsonl", [judgments[0].model_copy(update=change)])
-        with pytest.raises(InputError, match=r"'gone'.*does not hold"):
+        with pytest.raises(InputError, match=r"'gone'.*is not in the run's corpus"):
             export_dataset(store)
 
 

@@ -232,7 +232,7 @@ def test_a_question_that_breaks_the_server_costs_one_sentence_and_not_the_run(is
 def test_a_server_that_answers_nobody_ends_the_generation(isolated_home):
     with pytest.raises(ServiceError) as ended:
         generate(isolated_home, Strategy.SENTENCE, error(401))
-    assert "what was answered is not asked again" in ended.value.mend
+    assert "what was answered is not asked again" in ended.value.hint
 
 
 TEXTS = st.sampled_from([*GOOD, *TARGET.texts, "", "no"])

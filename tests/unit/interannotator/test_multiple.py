@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abcdlink.interannotator import agreement, fleiss_kappa, krippendorff_alpha
+from abcdlink.interannotator import Agreement, agreement, fleiss_kappa, krippendorff_alpha
 from abcdlink.interannotator.measures import ONE_LABEL
 from tests.helpers.agreement_examples import task
 
@@ -47,8 +47,8 @@ def fleiss_by_pairs(counts: np.ndarray) -> float:
     agreeing = []
     for row in counts:
         raters = [label for label, times in enumerate(row) for _ in range(times)]
-        couples = list(permutations(raters, 2))
-        agreeing.append(sum(a == b for a, b in couples) / len(couples))
+        annotator_pairs = list(permutations(raters, 2))
+        agreeing.append(sum(a == b for a, b in annotator_pairs) / len(annotator_pairs))
     shares = counts.sum(axis=0) / counts.sum()
     chance = float((shares**2).sum())
     return (float(np.mean(agreeing)) - chance) / (1 - chance)
@@ -98,9 +98,11 @@ def test_summary_of_three_annotators_has_both_and_each_pair_of_annotators():
     pairs = {"annotator-1 and annotator-2": (0, 1), "annotator-1 and annotator-3": (0, 2)}
     for name, (a, b) in (pairs | {"annotator-2 and annotator-3": (1, 2)}).items():
         alone = agreement(task([rows[a], rows[b]]))
-        assert result.couples[name].kappa == pytest.approx(alone.kappa)
-        assert result.couples[name].judged == 10
-    assert len(result.couples) == 3
+        assert result.annotator_pairs[name].kappa == pytest.approx(alone.kappa)
+        assert result.annotator_pairs[name].judged == 10
+    assert len(result.annotator_pairs) == 3
+    earlier = result.model_dump_json().replace("annotator_pairs", "couples")
+    assert Agreement.model_validate_json(earlier) == result
 
 
 def test_two_annotators_need_no_measure_of_many():

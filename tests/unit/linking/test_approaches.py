@@ -71,7 +71,7 @@ LLM = {"kind": "llm", "retriever": "bm25", "cutoff": 3, "prompt_mode": 4}
 def test_fields_that_do_not_go_together_are_refused(fields, problem):
     with pytest.raises(InputError, match=problem) as refused:
         Approach.model_validate(fields)
-    assert refused.value.mend
+    assert refused.value.hint
 
 
 def test_only_a_number_of_targets_is_k():

@@ -265,15 +265,15 @@ def _no_container():
         (lambda: b"not a zip file", "cannot be read"),
         (lambda: pickle.dumps({"model": 1}), "cannot be read"),
         (_foreign, r"it holds .*Stranger"),
-        (_no_model, "no model of ours"),
-        (_function, "no model of ours"),
-        (_no_container, "no model of ours"),
+        (_no_model, "no model that this program makes"),
+        (_function, "no model that this program makes"),
+        (_no_container, "no model that this program makes"),
     ],
 )
 def test_files_that_are_not_ours_are_refused_unread(data, problem):
     content = data()
     before = Stranger.made
-    with pytest.raises(InputError, match=rf"models/x is no learned linker .*{problem}.*learn it again"):
+    with pytest.raises(InputError, match=rf"models/x cannot be used as a learned linker.*{problem}.*learn it again"):
         from_bytes(content, "models/x")
     assert Stranger.made == before
 
@@ -291,7 +291,7 @@ def test_a_changed_file_is_refused(linker):
     ):
         changed = _rewritten(good, old, new)
         if changed is not None:
-            with pytest.raises(InputError, match="file is no learned linker"):
+            with pytest.raises(InputError, match="file cannot be used as a learned linker"):
                 from_bytes(changed, "file")
 
 

@@ -227,7 +227,7 @@ def test_what_the_server_does_not_take_is_not_waited_for(isolated_home):
 def test_a_server_without_a_batch_api_is_said(isolated_home):
     with FakeLLM() as server, pytest.raises(ServiceError) as without:
         submit(LLM(server.settings(isolated_home)), asked())
-    assert "without a batch" in without.value.mend
+    assert "without a batch" in without.value.hint
 
 
 def test_an_unknown_ticket_is_said(isolated_home):

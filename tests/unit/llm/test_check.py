@@ -31,7 +31,7 @@ def test_check_of_a_dead_endpoint_names_the_address_and_the_mend(isolated_home):
     with pytest.raises(ServiceError) as dead:
         LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home)).check()
     assert url in dead.value.problem
-    assert "ABCDLINK_LLM_BASE_URL" in dead.value.mend
+    assert "ABCDLINK_LLM_BASE_URL" in dead.value.hint
 
 
 def test_check_of_a_dead_embedded_server_says_how_to_start_it(isolated_home):
@@ -39,7 +39,7 @@ def test_check_of_a_dead_embedded_server_says_how_to_start_it(isolated_home):
     with pytest.raises(ServiceError) as dead:
         LLM(Settings(_env_file=None, llm_port=port, home=isolated_home)).check()
     assert f"http://127.0.0.1:{port}/v1" in dead.value.problem
-    assert "abcdlink up" in dead.value.mend
+    assert "abcdlink up" in dead.value.hint
 
 
 def test_check_of_an_unknown_model_lists_those_served(isolated_home):
@@ -48,7 +48,7 @@ def test_check_of_an_unknown_model_lists_those_served(isolated_home):
         with pytest.raises(ServiceError) as unknown:
             LLM(server.settings(isolated_home)).check()
     assert "'fake-model'" in unknown.value.problem
-    assert "a, b" in unknown.value.mend
+    assert "a, b" in unknown.value.hint
 
 
 def test_a_model_that_is_not_listed_but_answers_passes_with_a_warning_and_is_asked_once(isolated_home, caplog):
@@ -64,7 +64,7 @@ def test_a_query_in_the_address_is_refused_with_what_to_write_instead(isolated_h
     with pytest.raises(InputError) as wrong:
         LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home))
     assert "query" in wrong.value.problem
-    assert "/openai/v1" in wrong.value.mend
+    assert "/openai/v1" in wrong.value.hint
 
 
 def test_white_space_around_a_setting_is_no_part_of_it(isolated_home):
@@ -77,13 +77,13 @@ def test_white_space_around_a_setting_is_no_part_of_it(isolated_home):
 def test_check_of_a_wrong_key_names_the_setting(isolated_home):
     with FakeLLM(key="right") as server, pytest.raises(ServiceError) as refused:
         LLM(server.settings(isolated_home, llm_api_key=KEY)).check()
-    assert "ABCDLINK_LLM_API_KEY" in refused.value.mend
+    assert "ABCDLINK_LLM_API_KEY" in refused.value.hint
 
 
 def test_check_of_an_address_without_v1_says_so(isolated_home):
     with FakeLLM() as server, pytest.raises(ServiceError) as wrong:
         LLM(server.settings(isolated_home, llm_base_url=server.base_url.removesuffix("/v1"))).check()
-    assert "/v1" in wrong.value.mend
+    assert "/v1" in wrong.value.hint
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "my server", "http://", "http://[::1", "http://u:pw@h:x/v1"])

@@ -85,7 +85,7 @@ def page_of(store: Store) -> Page:
 
 def test_complete_run(finished: Store, complete: str):
     page = Page(complete)
-    assert "Not there yet" not in page.text
+    assert "Not available yet" not in page.text
     result = agreement(finished.read_records("judgments.jsonl", Judgment))
     assert f"{result.kappa:.2f}" in page.text
     for one in result.acceptance.values():
@@ -168,22 +168,22 @@ def test_people_and_a_real_model_raise_no_banner(empty: Store):
 def test_empty_run_says_what_is_missing(empty: Store):
     text = page_of(empty).text
     for stage in ("generate", "benchmark", "candidates", "annotate"):
-        assert f"the stage {stage} of this run has not ended" in text
+        assert f"the stage {stage} of this run has not finished" in text
     assert "No documents have been taken into this run yet" in text
 
 
 def test_run_grows_stage_by_stage(empty: Store):
     corpus = take_in(empty)
-    missing = [page_of(empty).text.count("Not there yet")]
+    missing = [page_of(empty).text.count("Not available yet")]
     generate(empty)
-    missing.append(page_of(empty).text.count("Not there yet"))
+    missing.append(page_of(empty).text.count("Not available yet"))
     benchmark(empty)
-    missing.append(page_of(empty).text.count("Not there yet"))
+    missing.append(page_of(empty).text.count("Not available yet"))
     judgments = make_pools(empty, corpus)
-    missing.append(page_of(empty).text.count("Not there yet"))
+    missing.append(page_of(empty).text.count("Not available yet"))
     annotate(empty, judgments, batches=(1,))
     last = page_of(empty).text
-    missing.append(last.count("Not there yet"))
+    missing.append(last.count("Not available yet"))
     assert missing == [8, 7, 4, 3, 0]
     assert "batch 2 " not in last.partition("Kappa by batch")[2].partition("Disagreements")[0]
     assert "No judgments of batch 2 were pulled yet" in last

@@ -116,7 +116,7 @@ def test_names_say_weights_and_retrievers(name, parts):
 def test_a_name_that_cannot_be_read_says_what_is_wrong_and_how_to_write_it(name, problem):
     with pytest.raises(InputError, match=re.escape(problem)) as caught:
         get_retriever(name)
-    assert HYBRID in caught.value.mend or "0.5*jaccard" in caught.value.mend
+    assert HYBRID in caught.value.hint or "0.5*jaccard" in caught.value.hint
 
 
 def test_a_fusion_by_name_is_that_of_its_parts():

@@ -145,4 +145,4 @@ def test_a_file_with_another_table_or_none_says_what_to_delete(tmp_path):
     with pytest.raises(InputError, match="cannot be used") as caught:
         store(tmp_path).fill(["a"], Maker(), "make")
     assert str(file) in str(caught.value)
-    assert "delete the file" in caught.value.mend
+    assert "delete the file" in caught.value.hint

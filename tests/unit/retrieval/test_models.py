@@ -192,7 +192,7 @@ def test_a_model_that_is_not_on_this_machine_says_where_it_was_looked_for_and_ho
         get_retriever(name)
     assert f"{hub} is not on this machine" in str(caught.value)
     assert str(tmp_path) in str(caught.value)
-    assert f"hf download {hub}" in caught.value.mend
+    assert f"hf download {hub}" in caught.value.hint
     assert "\n" not in str(caught.value)
 
 

@@ -227,7 +227,7 @@ def test_a_busy_prefect_server_is_asked_again(server, monkeypatch):
 
 
 def checks_of(settings: Settings) -> dict[str, tuple[Result, str, str]]:
-    return {check.name: (check.result, check.what, check.mend) for check in doctor(settings)}
+    return {check.name: (check.result, check.what, check.hint) for check in doctor(settings)}
 
 
 def test_doctor_on_a_new_machine(tmp_path):
@@ -238,7 +238,7 @@ def test_doctor_on_a_new_machine(tmp_path):
     assert found["secrets"][0] is Result.OK
     assert found["label studio token"][0] is Result.WARN
     assert found["llm"] == (Result.WARN, "the embedded LLM does not answer", "run `abcdlink up`")
-    assert all(mend for result, _, mend in found.values() if result is not Result.OK)
+    assert all(hint for result, _, hint in found.values() if result is not Result.OK)
 
 
 def test_doctor_names_what_is_wrong_elsewhere(tmp_path, server):
@@ -274,10 +274,10 @@ def test_doctor_sees_secrets_that_others_can_read_and_a_taken_port(tmp_path):
         found = checks_of(settings)
     assert found["secrets"][0] is Result.FAIL
     assert "chmod go=" in found["secrets"][2]
-    result, what, mend = found[f"port {settings.prefect_port}"]
+    result, what, hint = found[f"port {settings.prefect_port}"]
     assert result is Result.FAIL
     assert f"process {os.getpid()}" in what
-    assert "ABCDLINK_PREFECT_PORT" in mend
+    assert "ABCDLINK_PREFECT_PORT" in hint
 
 
 def test_status_of_servers_elsewhere(tmp_path, server):

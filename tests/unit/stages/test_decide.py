@@ -131,7 +131,7 @@ def test_changed_prompts_are_refused_and_the_changed_file_is_named(store, serve,
         (own / "link_description.md").write_text(text + "\n- New rule.", encoding="utf-8")
         with pytest.raises(InputError, match=r"changed since the run began: link_description\.md") as refused:
             decide_all(store, find_domain(str(own)))
-        assert "another run key" in refused.value.mend
+        assert "another run key" in refused.value.hint
         assert len(server.questions) == asked
         assert store.read_text(decision_part(CORPUS, ALONE.name, 0)) == before
         # What does not reach the model in this mode is no change.
@@ -227,7 +227,7 @@ def test_a_budget_that_is_used_up_stops_the_stage_and_a_larger_one_goes_on_witho
         get_settings.cache_clear()
         with pytest.raises(BudgetError, match="9000 tokens used") as stopped:
             decide_all(store)
-        assert "ABCDLINK_LLM_BUDGET_TOKENS" in stopped.value.mend
+        assert "ABCDLINK_LLM_BUDGET_TOKENS" in stopped.value.hint
         before = len(server.questions)
         assert 0 < before < 18
         with pytest.raises(BudgetError):

@@ -102,7 +102,7 @@ def test_what_the_stage_would_refuse_is_refused_before_it_is_paid_for(store, ser
         look_at_batch(store, CORPUS)
 
 
-CLEAR = [ServiceError("gone", "wait"), BudgetError("used up", "raise it"), InputError("wrong", "mend it")]
+CLEAR = [ServiceError("gone", "wait"), BudgetError("used up", "raise it"), InputError("wrong", "fix it")]
 
 
 @pytest.mark.parametrize("error", [*CLEAR, ValueError("a bug")])

@@ -142,7 +142,7 @@ def test_after_a_stop_in_the_middle_only_what_is_missing_is_done(store: Store, m
     assert held == ["rankings/synthetic/counting/part-00000.parquet"]
     with pytest.raises(InputError, match="part-00001") as missing:
         read_rankings(store, "synthetic", "counting")
-    assert "'rank'" in missing.value.mend
+    assert "'rank'" in missing.value.hint
     log = use(monkeypatch)
     rank(store, "synthetic", "counting")
     assert [source for kind, source in log if kind == "score"] == [f"synthetic-{n}-a" for n in (2, 3, 4, 5)]

@@ -167,7 +167,7 @@ def test_other_settings_for_the_same_run_are_refused_by_name(store: Store, domai
     run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 1))
     with pytest.raises(InputError, match=r"seed=13 \(now 14\)") as refused:
         run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 14, 1))
-    assert "another run key" in refused.value.mend
+    assert "another run key" in refused.value.hint
 
 
 def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
@@ -221,7 +221,7 @@ def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Do
     run_shortlist(store, ShortlistRule())
     with pytest.raises(NothingToAnnotateError, match="1 pairs for 2 batches") as refused:
         run_candidates(store, domain, PoolPlan())
-    assert "fewer batches" in refused.value.mend
+    assert "fewer batches" in refused.value.hint
     assert not store.exists("candidates.jsonl")
 
 
@@ -235,7 +235,7 @@ def test_the_key_of_the_llm_is_in_no_file(store: Store, domain: Domain, llm: Fak
 def test_a_stage_whose_input_is_missing_names_the_stage_that_makes_it(store: Store, domain: Domain) -> None:
     with pytest.raises(InputError, match=r"synthetic/pairs.jsonl") as refused:
         run_benchmark(store, domain, PLAN)
-    assert "generate" in refused.value.mend
+    assert "generate" in refused.value.hint
 
 
 def test_a_quick_start_has_candidates_without_an_llm_and_its_report_says_what_was_skipped(
