@@ -27,11 +27,11 @@ class Products:
         self._rows = terms.rows
         self._counts = counts
         self._weights = weights
-        self._target: tuple[str, NDArray[np.int32], NDArray[np.float64]] | None = None
+        self._target: tuple[str, NDArray[np.int32], NDArray[np.float64], NDArray[np.intp]] | None = None
 
     def __call__(self, source: Document, target: Document) -> NDArray[np.float64]:
         """Return an array (source sentences, target sentences)."""
-        terms, weights = self._of_target(target.id)
+        terms, weights, first = self._of_target(target.id)
         indptr, indices, values = _rows(self._counts, self._rows[source.id])
         # Scipy's sparse product of two such small matrices takes ten times as long as this dense one
         # over the target's own terms; all other terms are one more, which weighs nothing.
@@ -45,17 +45,24 @@ class Products:
             counts = np.zeros((len(ends) - 1, len(terms)))
             counts[np.repeat(np.arange(len(counts)), np.diff(ends)), place[entries]] = values[entries]
             scores[start : start + step] = counts @ weights
-        return scores
+        # A matrix product rounds columns at its edge otherwise: equal sentences must tie to the last bit.
+        return scores[:, first]
 
-    def _of_target(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return a document's terms in ascending order and their weights: (terms, sentences), each with one more."""
+    def _of_target(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.intp]]:
+        """Return what is needed of a document.
+
+        That is its terms in ascending order and their weights, (terms, sentences), each with one more; and for each
+        sentence the first one with the same weights.
+        """
         kept = self._target
         if kept is None or kept[0] != name:
             indptr, indices, values = _rows(self._weights, self._rows[name])
             terms, place = np.unique(indices, return_inverse=True)
             weights = np.zeros((len(terms) + 1, len(indptr) - 1))
             weights[place, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))] = values
-            self._target = kept = name, np.append(terms, -1), weights
+            seen: dict[bytes, int] = {}
+            first = np.array([seen.setdefault(column.tobytes(), n) for n, column in enumerate(weights.T)], np.intp)
+            self._target = kept = name, np.append(terms, -1), weights, first
         return kept[1:]
 
 

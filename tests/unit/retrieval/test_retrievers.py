@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
@@ -184,6 +184,7 @@ def test_without_statistics_over_documents_other_documents_change_no_score(conte
 
 @settings(max_examples=25)
 @given(documents, st.sampled_from(LEXICAL), st.integers(1, 30))
+@example([["The The Fire the fire"], ["", "", "The The don't", "The The the Fire", "The the fire fires"]], "bm25", 1)
 def test_identical_sentences_have_identical_scores_and_keep_document_order(contents, name, cutoff):
     a, b = document("a", contents[0]), document("b", contents[1] * 3)
     corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
