@@ -17,8 +17,7 @@ from filelock import FileLock
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
-from abcdlink.llm.batch_files import Batch, BatchStore, Item
-from abcdlink.llm.batch_results import PRICE, read_results
+from abcdlink.llm.batch_files import PRICE, Batch, BatchStore, Item, read_results
 from abcdlink.llm.budget import Budget, Sum
 from abcdlink.llm.cache import content_key
 from abcdlink.llm.errors import NoReplyError, first_line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -11,11 +12,17 @@ from dataclasses import dataclass, field
 from abcdlink.llm.capabilities import Capabilities
 from abcdlink.llm.errors import NoReplyError
 from abcdlink.llm.records import Answer
-from abcdlink.llm.tokens import Ratio
 from abcdlink.settings import Settings
 
 BROKEN_AFTER = 5
 """Different questions in a row to which a server gives no answer; then the fault is not in the questions."""
+
+OVERHEAD = 64
+"""Tokens that a chat template may add."""
+MARGIN = 1.2
+"""How much denser than any prompt before the next one may be."""
+SHORT = 200
+"""Bytes; in shorter prompts the chat template weighs too much to tell a ratio."""
 
 
 class SingleFlight:
@@ -117,6 +124,30 @@ class RateLimiter:
             if wait > 0:
                 self._shut_until = max(self._shut_until, self._now() + wait)
                 self._times_shut += 1
+
+
+class Ratio:
+    """Tokens per byte of prompt, as the server counted them; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._highest = 0.0
+
+    def note(self, size: int, tokens: int) -> None:
+        """Note that a prompt of ``size`` bytes had so many tokens."""
+        if size >= SHORT and tokens:
+            with self._lock:
+                self._highest = max(self._highest, tokens / size)
+
+    def most(self, size: int) -> int:
+        """Return how many tokens a prompt of ``size`` bytes has at most.
+
+        No tokenizer makes more tokens than bytes; once prompts were counted, 1.2 times the densest
+        of them is taken as the bound.
+        """
+        with self._lock:
+            density = min(1.0, MARGIN * self._highest) if self._highest else 1.0
+        return math.ceil(density * size) + OVERHEAD
 
 
 @dataclass

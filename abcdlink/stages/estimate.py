@@ -11,7 +11,7 @@ from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach
 from abcdlink.llm.client import LLM
-from abcdlink.llm.estimate import Estimate, estimate
+from abcdlink.llm.estimate import Estimate, expected_cost
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.benchmark import llm_approaches
 from abcdlink.stages.candidates import llm_approaches_of, rank_natural, read_shortlist
@@ -39,8 +39,8 @@ def estimate_approaches(store: Store, corpus_name: str, domain: Domain, approach
     asked = {approach.asked.name: approach.asked for approach in approaches}
     questions = {name: questions_left(store, corpus_name, domain, approach) for name, approach in asked.items()}
     return CostEstimate(
-        approaches={name: estimate(llm, some) for name, some in questions.items()},
-        total=estimate(llm, [question for some in questions.values() for question in some]),
+        approaches={name: expected_cost(llm, some) for name, some in questions.items()},
+        total=expected_cost(llm, [question for some in questions.values() for question in some]),
     )
 
 

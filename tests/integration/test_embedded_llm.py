@@ -17,7 +17,7 @@ from abcdlink.corpus.records import Document, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.generation import Strategy, generate_pair
-from abcdlink.llm import LLM, Message, Outcome, Question, Usage, estimate
+from abcdlink.llm import LLM, Message, Outcome, Question, Usage, expected_cost
 from abcdlink.llm.embedded import find_weights
 from abcdlink.settings import Settings
 
@@ -84,7 +84,7 @@ def test_it_answers_by_the_schema_and_keeps_the_shared_prefix(llm: LLM) -> None:
 
 def test_prompts_are_counted_as_the_server_counts_them(llm: LLM) -> None:
     asked = [question(f"Source: It rained {n} times. Targets: 11: It was wet. 4: It was dry.") for n in range(3)]
-    told = estimate(llm, asked)
+    told = expected_cost(llm, asked)
     usage = sum((answer.usage for answer in llm.ask_many(asked)), Usage())
     assert told.prompt_tokens == usage.prompt_tokens
     assert told.shared_tokens > told.prompt_tokens / 2

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from abcdlink.llm import LLM, Message, Usage, estimate
-from abcdlink.llm import tokens as llm_tokens
+from abcdlink.llm import LLM, Message, Usage, expected_cost
+from abcdlink.llm import estimate as llm_estimate
 from abcdlink.settings import Settings
 from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, says
@@ -42,7 +42,7 @@ def test_the_servers_own_tokenizer_is_asked_as_vllm_wants_it(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": like_vllm}
         llm = LLM(server.settings(isolated_home, **PRICES))
-        told = estimate(
+        told = expected_cost(
             llm, [question("one two three"), question("four", max_tokens=40), question("four", max_tokens=40)]
         )
     assert (told.questions, told.kept, told.calls) == (2, 0, 2)
@@ -56,7 +56,7 @@ def test_the_servers_own_tokenizer_is_asked_as_vllm_wants_it(isolated_home):
 def test_the_servers_own_tokenizer_is_asked_as_llama_cpp_wants_it(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": like_llama, "/apply-template": template_of_llama}
-        told = estimate(LLM(server.settings(isolated_home)), [question("one two three")])
+        told = expected_cost(LLM(server.settings(isolated_home)), [question("one two three")])
     assert told.prompt_tokens == 5
     assert told.method == "counted by the server's tokenizer"
 
@@ -66,8 +66,8 @@ def test_what_is_kept_costs_nothing_and_is_not_counted(isolated_home):
         server.posts = {"/tokenize": like_vllm}
         llm = LLM(server.settings(isolated_home))
         llm.ask(question("a"))
-        told = estimate(llm, [question("a"), question("b c")])
-        nothing = estimate(llm, [question("a")])
+        told = expected_cost(llm, [question("a"), question("b c")])
+        nothing = expected_cost(llm, [question("a")])
     assert (told.kept, told.calls, told.prompt_tokens) == (1, 1, 9)
     assert (nothing.calls, nothing.prompt_tokens, nothing.cost) == (0, 0, 0)
     assert len(server.questions) == 1
@@ -78,9 +78,9 @@ def test_without_a_tokenizer_what_the_server_counted_before_is_the_measure(isola
     with FakeLLM(says(YES_NO, tokens=(1000, 10))) as server:
         server.posts = {"/tokenize": broken}
         llm = LLM(server.settings(isolated_home))
-        unknown = estimate(llm, [question("x" * 4000)])
+        unknown = expected_cost(llm, [question("x" * 4000)])
         llm.ask(question("y" * 4000))
-        measured = estimate(llm, [question("y" * 4000), question("x" * 4000)])
+        measured = expected_cost(llm, [question("y" * 4000), question("x" * 4000)])
     assert measured.prompt_tokens == 1000, "as many as the equally long one"
     assert "as the server counted in 1 kept answers" in measured.method
     assert 1000 <= unknown.prompt_tokens <= 1100
@@ -88,13 +88,13 @@ def test_without_a_tokenizer_what_the_server_counted_before_is_the_measure(isola
 
 
 def test_a_dead_server_is_no_hindrance(isolated_home):
-    told = estimate(LLM(Settings(_env_file=None, home=isolated_home, llm_port=9)), [question("x" * 400)])
+    told = expected_cost(LLM(Settings(_env_file=None, home=isolated_home, llm_port=9)), [question("x" * 400)])
     assert told.calls == 1
     assert told.prompt_tokens >= 100
 
 
 def test_of_very_many_prompts_some_are_counted(isolated_home, monkeypatch):
-    monkeypatch.setattr(llm_tokens, "COUNTED", 10)
+    monkeypatch.setattr(llm_estimate, "COUNTED", 10)
     counted = []
 
     def count(request):
@@ -104,7 +104,7 @@ def test_of_very_many_prompts_some_are_counted(isolated_home, monkeypatch):
     texts = [str(number).rjust(100 + number, "x") for number in range(95)]
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": count}
-        told = estimate(LLM(server.settings(isolated_home)), [question(text) for text in texts])
+        told = expected_cost(LLM(server.settings(isolated_home)), [question(text) for text in texts])
     assert len(counted) == 10
     assert told.prompt_tokens == pytest.approx(2 * sum(map(len, texts)), rel=0.02)
     assert told.method.startswith("10 of 95 prompts counted")
@@ -120,8 +120,8 @@ def test_openais_tokenizer_counts_where_it_is_installed(isolated_home, monkeypat
 
     monkeypatch.setitem(sys.modules, "tiktoken", SimpleNamespace(encoding_for_model=encoding_for_model))
     with FakeLLM(says(YES_NO)) as server:
-        known = estimate(LLM(server.settings(isolated_home, llm_model="gpt-x")), [question("one two")])
-        other = estimate(LLM(server.settings(isolated_home)), [question("one two")])
+        known = expected_cost(LLM(server.settings(isolated_home, llm_model="gpt-x")), [question("one two")])
+        other = expected_cost(LLM(server.settings(isolated_home)), [question("one two")])
     assert (known.prompt_tokens, known.method) == (3 + 4 + 2, "counted by tiktoken")
     assert "a quarter" in other.method
 
@@ -135,7 +135,7 @@ def test_what_neighbours_begin_with_can_come_from_the_servers_cache(isolated_hom
     apart = [near[0], near[2], near[1], near[3]]
     with FakeLLM(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home, **PRICES))
-        ordered, shuffled = estimate(llm, near), estimate(llm, apart)
+        ordered, shuffled = expected_cost(llm, near), expected_cost(llm, apart)
     assert ordered.prompt_tokens == shuffled.prompt_tokens
     share = (902 + 501 + 902) / (4 * 903)
     assert ordered.shared_tokens / ordered.prompt_tokens == pytest.approx(share, rel=0.01)

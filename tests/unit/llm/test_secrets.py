@@ -8,7 +8,7 @@ import traceback
 import pytest
 
 from abcdlink.errors import ServiceError
-from abcdlink.llm import LLM, Outcome, estimate
+from abcdlink.llm import LLM, Outcome, expected_cost
 from abcdlink.llm.batch import submit
 from abcdlink.settings import Settings
 from tests.helpers.asking import KEY, YES_NO, dead_port, question
@@ -49,7 +49,7 @@ def test_the_key_is_sent_and_shows_up_nowhere(isolated_home, caplog):
         llm = LLM(server.settings(isolated_home, llm_api_key=KEY), account="run", sleep=lambda _: None)
         llm.check()
         answers = llm.ask_many([question(text) for text in asked])
-        expected = estimate(llm, [question("new")])
+        expected = expected_cost(llm, [question("new")])
     assert [answer.outcome for answer in answers[:3]] == [Outcome.REPAIRED, Outcome.REFUSED, Outcome.TOO_LONG]
     assert all(answer.outcome is Outcome.FAILED for answer in answers[3:])
     assert "***" in answers[0].raw
