@@ -58,6 +58,7 @@ class Program:
         port_setting: the setting that moves it to another port, with ``{port}`` for the number.
         is_ready: tells whether the program is at work, given when its process started (seconds since 1970).
         after: name of the program that must be ready first.
+        keeps_secrets: whether what it writes is for the coordinator alone; runs may be shared with a group.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Program:
     port: int | None = None
     port_setting: str = ""
     after: str | None = None
+    keeps_secrets: bool = True
 
 
 def label_studio_port(settings: Settings) -> int:
@@ -240,6 +242,7 @@ def _worker(settings: Settings) -> Program:
         command=(sys.executable, "-m", "prefect", "worker", "start", *pool),
         is_ready=partial(worker_is_online, prefect_api(settings, patience=0), WORK_POOL, name),
         after=PREFECT,
+        keeps_secrets=False,
     )
 
 
@@ -249,6 +252,7 @@ def _watcher(settings: Settings) -> Program:
         command=(sys.executable, "-m", "flows.watcher"),
         is_ready=partial(_has_looked, settings.home.resolve()),
         after=PREFECT,
+        keeps_secrets=False,
     )
 
 

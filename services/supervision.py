@@ -106,6 +106,7 @@ class Supervisor:
                     "command": _written(shlex.join(program.command)),
                     "directory": _written(PROJECT_ROOT),
                     "log": _written(self.log(program.name)),
+                    "umask": "" if program.keeps_secrets else f"{_umask():03o}",
                 }
                 for program in programs
             ],
@@ -179,6 +180,13 @@ class Supervisor:
                 process.kill()
         psutil.wait_procs(alive, timeout=5)
         return names
+
+
+def _umask() -> int:
+    """Return the umask of this process, which can be read only by setting it."""
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
 
 
 def _socket_path(home: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import configparser
 import json
 import os
 import socket
@@ -38,6 +39,7 @@ from services.programs import (
     prefect_server_environment,
 )
 from services.records import Result, ServiceState
+from services.supervision import Supervisor
 
 # --- what is started, and with what ----------------------------------------------------------
 
@@ -108,6 +110,18 @@ def test_the_home_and_what_earlier_versions_left_open_in_it_are_closed_to_others
     make_home(Settings(home=home))
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert stat.S_IMODE((home / "label-studio" / "label_studio.sqlite3").stat().st_mode) == 0o600
+
+
+def test_databases_are_closed_to_others_and_runs_are_as_open_as_the_user_wants(tmp_path):
+    config = configparser.RawConfigParser(strict=False)
+    before = os.umask(0o027)
+    try:
+        config.read_string(Supervisor(tmp_path).render(local_programs(Settings(home=tmp_path)), {}))
+    finally:
+        os.umask(before)
+    assert config["supervisord"]["umask"] == "077"
+    masks = {name: config[f"program:{name}"].get("umask") for name in ("prefect", "label-studio", "worker", "watcher")}
+    assert masks == {"prefect": None, "label-studio": None, "worker": "027", "watcher": "027"}
 
 
 def test_prefects_password_is_added_to_secrets_that_are_there_and_read_back(tmp_path):
