@@ -21,6 +21,16 @@ hypothesis.settings.register_profile("usual", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("usual")
 
+LIMIT = 2400
+"""Seconds for one test outside the tier unit: its own waits for a condition end long before."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests with servers or real models the time that they take beside other work."""
+    for item in items:
+        if ROOT / "tests" / "unit" not in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(LIMIT))
+
 
 @pytest.fixture(autouse=True)
 def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from abcdlink.candidates import PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import write_corpus_to
@@ -126,11 +129,18 @@ def annotate(store: Store, judgments: list[Judgment], batches: tuple[int, ...] =
         store.write_records("judgments.jsonl", judgments)
 
 
-def example_run(folder: Path, key: str = "harbour") -> Store:
-    """Return the store of a run that is complete."""
-    store = Store(LocalFolder(folder / key), key)
+@cache
+def _made(key: str) -> TemporaryDirectory[str]:
+    folder = TemporaryDirectory(prefix="abcdlink-example-")
+    store = Store(LocalFolder(Path(folder.name) / key), key)
     corpus = take_in(store)
     generate(store)
     benchmark(store)
     annotate(store, make_pools(store, corpus))
-    return store
+    return folder
+
+
+def example_run(folder: Path, key: str = "harbour") -> Store:
+    """Return the store of a run that is complete: a copy, for each test, of one that is made once."""
+    shutil.copytree(Path(_made(key).name) / key, folder / key)
+    return Store(LocalFolder(folder / key), key)

@@ -10,7 +10,7 @@ from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.progress import silent
 from abcdlink.retrieval import Retriever
 
-PROPERTY = settings(max_examples=40)
+PROPERTY = settings(max_examples=25)
 """Few examples, each a whole table; no deadline, since the first one imports pandas."""
 
 

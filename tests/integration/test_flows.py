@@ -83,7 +83,9 @@ def test_a_bootstrap_whose_process_died_is_started_again_and_pays_nothing_twice(
     key, prefect = f"died-{killed}", stack.prefect
     before = len(stack.llm.questions)
     seed = {"worker": 5, "all": 6}[killed]  # other questions than those that are in the cache
-    bootstrap = prefect.start("bootstrap/bootstrap", {"run": key, **SMALL, "generation": {"seed": seed}})
+    bootstrap = prefect.start(
+        "bootstrap/bootstrap", {"run": key, **SMALL, "generation": {"documents": 6, "seed": seed}}
+    )
     until(lambda: len(stack.llm.questions) >= before + 5, "five questions", poll=0.05)
     prefect.kill_worker() if killed == "worker" else prefect.kill_all()
     prefect.start_worker()
