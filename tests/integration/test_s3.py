@@ -11,7 +11,9 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
+from typer.testing import CliRunner
 
+from abcdlink.cli.app import make_app
 from abcdlink.corpus import (
     Corpus,
     Document,
@@ -112,6 +114,15 @@ def test_runs_and_corpora_live_on_s3(bucket):
     assert read_corpus(f"{bucket}/corpora/natural") == corpus
     with pytest.raises(InputError, match="no corpus at s3://data/corpora/none"):
         read_corpus(f"{bucket}/corpora/none")
+
+
+def test_an_import_is_written_to_s3_with_its_preview(bucket, tmp_path):
+    (tmp_path / "p.jsonl").write_bytes(line("p"))
+    done = CliRunner().invoke(make_app(), ["import", "jsonl", str(tmp_path / "p.jsonl"), "--out", f"{bucket}/corpus"])
+    assert (done.exit_code, f"Preview: {bucket}/corpus/preview.html" in done.output) == (0, True)
+    assert [pair.id for pair in read_corpus(f"{bucket}/corpus").pairs] == ["p"]
+    assert b"One." in open_folder(f"{bucket}/corpus").read("preview.html")
+    assert list(tmp_path.iterdir()) == [tmp_path / "p.jsonl"]
 
 
 def test_drops_from_s3_are_taken_once_in_parts_and_by_version(bucket):
