@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from prefect import flow
 
+from abcdlink.domain import domain_of
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SYNTHETIC
-from abcdlink.stages.benchmark import Benchmark, benchmark_done, learned_linkers, read_benchmark
+from abcdlink.stages.benchmark import Benchmark, run_benchmark
+from abcdlink.stages.execution import AnswersPendingError
+from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import open_run
 from flows.asking import wait_for_answers
-from flows.parameters import BenchmarkParameters, RunKey, ShortlistParameters, run_domain
-from flows.parts import decide, rank
+from flows.execution import AS_TASKS
+from flows.parameters import BenchmarkParameters, RunKey, ShortlistParameters
 from flows.ui.artifacts import show_benchmark, show_shortlist
-from tasks.approaches import choose_llm_approaches, choose_shortlist, learn, score
 
 
 @flow(name="benchmark", flow_run_name="benchmark {run}")
@@ -30,20 +34,12 @@ def benchmark(
         domain: name or path of the domain; empty: the one that the run was begun with.
         benchmark: which approaches are compared.
     """
-    store, plan = open_run(run), benchmark.plan()
-    domain = run_domain(store, domain)
-    store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
-    if benchmark_done(store, plan):
-        result = read_benchmark(store)
-    else:
-        rank(run, SYNTHETIC, plan.all_retrievers)
-        for name in learned_linkers(store, plan):
-            learn(run, name, plan.folds)
-        llm_approaches = choose_llm_approaches(run, domain, plan)
-        if not decide(run, SYNTHETIC, domain, llm_approaches):
-            wait_for_answers(SYNTHETIC)
-            return None
-        result = score(run, plan, llm_approaches)
+    store, result = open_run(run), None
+    with suppress(AnswersPendingError):
+        result = run_benchmark(store, domain_of(store, domain), benchmark.plan(), AS_TASKS)
+    if result is None:
+        wait_for_answers(SYNTHETIC)
+        return None
     show_benchmark(run, result)
     return result
 
@@ -56,6 +52,6 @@ def shortlist(run: RunKey, shortlist: ShortlistParameters = ShortlistParameters(
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         shortlist: how they are chosen.
     """
-    result = choose_shortlist(run, shortlist.rule())
+    result = AS_TASKS.step("shortlist", run_shortlist, open_run(run), shortlist.rule())
     show_shortlist(run, result)
     return result

@@ -7,14 +7,17 @@ from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 
 from abcdlink.candidates import PoolMode
+from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
-from abcdlink.stages.shortlist import refuse_quick
+from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.shortlist import quick_shortlist, refuse_quick
 from abcdlink.store import open_run
 from flows.asking import wait_for_answers
 from flows.benchmark import benchmark as benchmark_flow
 from flows.benchmark import shortlist as shortlist_flow
 from flows.candidates import candidates
+from flows.execution import AS_TASKS
 from flows.generate import generate, validate
 from flows.parameters import (
     AnnotationParameters,
@@ -25,8 +28,6 @@ from flows.parameters import (
     ShortlistParameters,
 )
 from flows.ui.artifacts import key, show_shortlist
-from tasks.approaches import choose_quickly
-from tasks.corpus import intake
 from tasks.runs import start_once
 
 ANNOTATE = "annotate/annotate"
@@ -85,8 +86,9 @@ def choose_without_benchmark(
     if annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
         msg = f"a quick start has one approach, and the mode {annotation.mode.value!r} needs two"
         raise InputError(msg, "leave out the mode")
-    intake(run, domain, corpus, pairs)
-    show_shortlist(run, choose_quickly(run, domain))
+    store, chosen = open_run(run), find_domain(domain)
+    AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, chosen, pairs)
+    show_shortlist(run, AS_TASKS.step("shortlist", quick_shortlist, store, chosen))
     return annotation.model_copy(update={"mode": PoolMode.SINGLE})
 
 

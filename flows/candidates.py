@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from prefect import flow
 
+from abcdlink.domain import domain_of
 from abcdlink.layout import NATURAL
-from abcdlink.stages.candidates import (
-    PoolCounts,
-    candidates_done,
-    learned_to_rank,
-    llm_approaches_of,
-    proposing,
-    read_counts,
-    read_shortlist,
-    retrievers_to_rank,
-)
+from abcdlink.stages.candidates import PoolCounts, run_candidates
+from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.store import open_run
 from flows.asking import wait_for_answers
-from flows.parameters import PoolParameters, RunKey, run_domain
-from flows.parts import decide, rank
+from flows.execution import AS_TASKS
+from flows.parameters import PoolParameters, RunKey
 from flows.ui.artifacts import show_candidates
-from tasks.approaches import build_pools, rank_with_learned
 
 
 @flow(name="candidates", flow_run_name="candidates {run}")
@@ -38,19 +32,11 @@ def candidates(
         domain: name or path of the domain; empty: the one that the run was begun with.
         pools: which candidates annotators see.
     """
-    store = open_run(run)
-    domain = run_domain(store, domain)
-    plan = pools.pools()
-    approaches = proposing(read_shortlist(store), plan.mode)
-    if candidates_done(store, plan):
-        counts = read_counts(store)
-    else:
-        rank(run, NATURAL, retrievers_to_rank(approaches))
-        for name in learned_to_rank(approaches):
-            rank_with_learned(run, NATURAL, name)
-        if not decide(run, NATURAL, domain, llm_approaches_of(approaches)):
-            wait_for_answers(NATURAL)
-            return None
-        counts = build_pools(run, domain, plan)
+    store, counts = open_run(run), None
+    with suppress(AnswersPendingError):
+        counts = run_candidates(store, domain_of(store, domain), pools.pools(), AS_TASKS)
+    if counts is None:
+        wait_for_answers(NATURAL)
+        return None
     show_candidates(run, counts)
     return counts

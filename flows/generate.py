@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from prefect import flow
 
-from abcdlink.layout import GENERATION
-from abcdlink.stages.generate import Generation, generation_done, plan_generation
+from abcdlink.domain import domain_of, find_domain
+from abcdlink.stages.generate import Generation, plan_generation, run_generation
+from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.validate import run_validation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation
-from flows.parameters import FirstPairs, GenerationParameters, RunKey, run_domain
+from flows.execution import AS_TASKS
+from flows.parameters import FirstPairs, GenerationParameters, RunKey
 from flows.ui.artifacts import show_generation, show_validation
-from tasks.corpus import assemble_synthetic, generate_part, intake, validate_synthetic
 
 
 @flow(name="generate", flow_run_name="generate {run}")
@@ -30,15 +32,10 @@ def generate(
         pairs: use only the first N natural pairs; none: all.
         generation: how the synthetic corpus is written.
     """
-    store = open_run(run)
-    intake(run, domain, corpus, pairs)
+    store, chosen = open_run(run), find_domain(domain)
+    AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, chosen, pairs)
     plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
-    if generation_done(store, plan):
-        result = store.read_record(GENERATION, Generation)
-    else:
-        for part in range(len(plan.parts)):
-            generate_part(run, domain, plan, part)
-        result = assemble_synthetic(run, plan)
+    result = run_generation(store, chosen, plan, AS_TASKS)
     show_generation(run, result)
     return result
 
@@ -51,6 +48,7 @@ def validate(run: RunKey, domain: str = "") -> Validation:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         domain: name or path of the domain; empty: the one that the run was begun with.
     """
-    result = validate_synthetic(run, run_domain(open_run(run), domain))
+    store = open_run(run)
+    result = AS_TASKS.step("validate", run_validation, store, domain_of(store, domain))
     show_validation(run, result)
     return result

@@ -114,12 +114,13 @@ def candidates(
     """
     from abcdlink.domain import domain_of
     from abcdlink.stages.candidates import PoolPlan, run_candidates
+    from abcdlink.stages.execution import Here
     from abcdlink.store import existing_run
 
     store = existing_run(run)
     plan = PoolPlan(batches=batches, seed=seed, mode=mode, distractors=distractors)
     with terminal() as progress:
-        counts = run_candidates(store, domain_of(store, domain), plan, progress)
+        counts = run_candidates(store, domain_of(store, domain), plan, Here(progress))
     if json:
         print_json(counts.model_dump(mode="json"))
         return

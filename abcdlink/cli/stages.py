@@ -41,6 +41,7 @@ def generate(
     Example: `abcdlink generate spring-news --corpus corpus --strategy document`
     """
     from abcdlink.domain import find_domain
+    from abcdlink.stages.execution import Here
     from abcdlink.stages.generate import plan_generation, run_generation
     from abcdlink.stages.intake import take_corpus
     from abcdlink.store import open_run
@@ -48,7 +49,7 @@ def generate(
     chosen, store = find_domain(domain), open_run(run)
     take_corpus(store, corpus, chosen, pairs)
     with terminal() as progress:
-        result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents), progress)
+        result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents), Here(progress))
     if json:
         print_json(result.model_dump(mode="json"))
         return

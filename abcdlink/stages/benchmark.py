@@ -14,16 +14,15 @@ from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, c
 from abcdlink.evaluation.scores import ApproachResult, macro_by_cutoff, score_ranking
 from abcdlink.layout import BENCHMARK, CUTOFFS, SCORES, SYNTHETIC
 from abcdlink.linking.fitted import Folds
-from abcdlink.linking.grid import steps
 from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach
 from abcdlink.llm.records import Usage
-from abcdlink.progress import Progress, silent
-from abcdlink.stages.decide import DecisionPart, decide_part, part_count, read_decisions
+from abcdlink.stages.decide import DecisionPart, read_decisions
+from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.once import is_done
 from abcdlink.stages.plan import BenchmarkPlan
-from abcdlink.stages.rank import rank, read_rankings
+from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.score import Scored, divide, score_cutoffs, score_llm, score_rules
 from abcdlink.store import Store
 
@@ -177,16 +176,18 @@ def _llm_against_retriever(results: Sequence[ApproachResult], table: pd.DataFram
         yield from compare_one_with_many(table, best[retriever].approach.name, names)
 
 
-def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progress: Progress = silent) -> Benchmark:
-    """Run the whole stage, or return its kept result."""
+def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, execution: Execution = HERE) -> Benchmark:
+    """Run the whole stage, or return its kept result.
+
+    Raises:
+        AnswersPendingError: the LLM was asked by batch; call this again when the batch is over.
+    """
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
     if benchmark_done(store, plan):
         return read_benchmark(store)
-    for retriever in plan.all_retrievers:
-        rank(store, SYNTHETIC, retriever, progress)
+    execution.rank(store, SYNTHETIC, plan.all_retrievers)
     for name in learned_linkers(store, plan):
-        learn_linker(store, name, plan.folds, progress)
-    approaches = llm_approaches(store, domain, plan)
-    for approach, part in steps(approaches, part_count(store, SYNTHETIC)):
-        decide_part(store, SYNTHETIC, domain, approach, part, progress)
-    return finish_benchmark(store, plan, approaches)
+        execution.step(f"learn {name}", learn_linker, store, name, plan.folds, execution.progress)
+    approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan)
+    execution.decide(store, SYNTHETIC, domain, approaches)
+    return execution.step("score", finish_benchmark, store, plan, approaches)

@@ -13,16 +13,13 @@ from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
-from abcdlink.linking.grid import steps
 from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.progress import Progress, silent
-from abcdlink.stages.decide import decide_part, part_count
+from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.links import decided_links
 from abcdlink.stages.once import is_done
 from abcdlink.stages.plan import retrievers_under
-from abcdlink.stages.rank import rank
 from abcdlink.store import Store
 
 STAGE = "candidates"
@@ -89,12 +86,11 @@ def learned_to_rank(approaches: Sequence[Approach]) -> list[str]:
     return [name for name in dict.fromkeys(a.retriever for a in approaches) if is_learned(name)]
 
 
-def rank_natural(store: Store, approaches: Sequence[Approach], progress: Progress = silent) -> None:
+def rank_natural(store: Store, approaches: Sequence[Approach], execution: Execution = HERE) -> None:
     """Rank the natural pairs by all that approaches need; what the run holds is not done again."""
-    for retriever in retrievers_to_rank(approaches):
-        rank(store, NATURAL, retriever, progress)
+    execution.rank(store, NATURAL, retrievers_to_rank(approaches))
     for name in learned_to_rank(approaches):
-        rank_learned(store, NATURAL, name)
+        execution.step(f"rank {NATURAL} with {name}", rank_learned, store, NATURAL, name)
 
 
 def llm_approaches_of(approaches: Sequence[Approach]) -> list[Approach]:
@@ -159,15 +155,18 @@ def _count(store: Store, result: PoolResult, plan: PoolPlan, pairs: int) -> Pool
     )
 
 
-def run_candidates(store: Store, domain: Domain, plan: PoolPlan, progress: Progress = silent) -> PoolCounts:
-    """Run the whole stage, or return its kept result."""
+def run_candidates(store: Store, domain: Domain, plan: PoolPlan, execution: Execution = HERE) -> PoolCounts:
+    """Run the whole stage, or return its kept result.
+
+    Raises:
+        AnswersPendingError: the LLM was asked by batch; call this again when the batch is over.
+    """
     approaches = proposing(read_shortlist(store), plan.mode)
     if candidates_done(store, plan):
         return read_counts(store)
-    rank_natural(store, approaches, progress)
-    for approach, part in steps(llm_approaches_of(approaches), part_count(store, NATURAL)):
-        decide_part(store, NATURAL, domain, approach, part, progress)
-    return make_pools(store, domain, plan)
+    rank_natural(store, approaches, execution)
+    execution.decide(store, NATURAL, domain, llm_approaches_of(approaches))
+    return execution.step("build pools", make_pools, store, domain, plan)
 
 
 def read_counts(store: Store) -> PoolCounts:

@@ -16,6 +16,7 @@ from abcdlink.progress import Progress, silent
 from abcdlink.stages.benchmark import llm_approaches
 from abcdlink.stages.candidates import llm_approaches_of, rank_natural, read_shortlist
 from abcdlink.stages.decide import questions_left
+from abcdlink.stages.execution import Here
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.plan import BenchmarkPlan, retrievers_under
 from abcdlink.stages.rank import Ranker, rank
@@ -80,7 +81,7 @@ def estimate_candidates(store: Store, domain: Domain, progress: Progress = silen
         names = " and ".join(approach.name for approach in shortlist.approaches)
         msg = f"the shortlist of run {store.key!r} has {names}: none of them asks an LLM"
         raise InputError(msg, "there is nothing to estimate")
-    rank_natural(store, shortlist.approaches, progress)
+    rank_natural(store, shortlist.approaches, Here(progress))
     return estimate_approaches(store, NATURAL, domain, approaches)
 
 

@@ -14,6 +14,7 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import get_settings
+from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import is_done, parts_of
 from abcdlink.store import Store
@@ -132,10 +133,10 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
     return result
 
 
-def run_generation(store: Store, domain: Domain, plan: GenerationPlan, progress: Progress = silent) -> Generation:
+def run_generation(store: Store, domain: Domain, plan: GenerationPlan, execution: Execution = HERE) -> Generation:
     """Run the whole stage, or return its kept result."""
     if not generation_done(store, plan):
         for part in range(len(plan.parts)):
-            generate_part(store, domain, plan, part, progress)
-        return finish_generation(store, plan)
+            execution.step(f"generate part {part}", generate_part, store, domain, plan, part, execution.progress)
+        return execution.step("put the synthetic corpus together", finish_generation, store, plan)
     return store.read_record(GENERATION, Generation)

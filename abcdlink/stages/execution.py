@@ -1,0 +1,71 @@
+"""How the work of a stage is executed: in this process, or as its caller has it done (flows: as Prefect tasks)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from abcdlink.domain import Domain
+from abcdlink.errors import AbcdlinkError
+from abcdlink.linking.grid import steps
+from abcdlink.linking.records import Approach
+from abcdlink.progress import Progress, silent
+from abcdlink.stages.decide import decide_part, part_count
+from abcdlink.stages.rank import rank
+from abcdlink.store import Store
+
+T = TypeVar("T")
+
+
+class AnswersPendingError(AbcdlinkError):
+    """The LLM was asked by batch, and its answers are not there yet."""
+
+
+class Execution(Protocol):
+    """How a stage has its work done. What the run holds is never done again, however it is executed."""
+
+    @property
+    def progress(self) -> Progress:
+        """Shows how far a step is."""
+
+    def step(self, name: str, do: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401 - those of any function
+        """Call a function that does one undivided step; ``name`` says which, for whoever watches."""
+
+    def rank(self, store: Store, corpus_name: str, retrievers: Iterable[str]) -> None:
+        """Rank a corpus of the run with each retriever.
+
+        Raises:
+            AbcdlinkError: the error of the first part that fails; what is done by then is kept.
+        """
+
+    def decide(self, store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> None:
+        """Let the LLM decide a corpus of the run by each approach; the rankings must be there.
+
+        Raises:
+            AnswersPendingError: the answers to a batch are waited for.
+            AbcdlinkError: as ``decide_part`` says.
+        """
+
+
+class Here:
+    """Everything in this process, one part after another."""
+
+    def __init__(self, progress: Progress = silent) -> None:
+        self.progress = progress
+
+    def step(self, name: str, do: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401, ARG002
+        """Call the function."""
+        return do(*arguments)
+
+    def rank(self, store: Store, corpus_name: str, retrievers: Iterable[str]) -> None:
+        """Rank with one retriever after another."""
+        for retriever in retrievers:
+            rank(store, corpus_name, retriever, self.progress)
+
+    def decide(self, store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> None:
+        """Decide one part after another."""
+        for approach, part in steps(approaches, part_count(store, corpus_name)):
+            decide_part(store, corpus_name, domain, approach, part, self.progress)
+
+
+HERE = Here()
