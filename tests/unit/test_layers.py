@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 LIBRARY = Path(__file__).parents[2] / "abcdlink"
-PART_OF = {"segmentation": "corpus"}
-"""A module beside a package that belongs to it."""
 LOW_TO_HIGH = ("errors", "store", "corpus", "judgments", "llm", "linking", "evaluation", "stages", "report", "cli")
 """A few layers by name; the others are wherever their imports put them."""
 
@@ -27,8 +25,7 @@ def imported(path: Path, package: str) -> set[str]:
 
 
 def layer_of(module: str) -> str:
-    name = module.split(".")[1]
-    return PART_OF.get(name, name)
+    return module.split(".")[1]
 
 
 def layers(library: Path) -> dict[str, set[str]]:

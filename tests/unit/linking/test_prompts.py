@@ -123,7 +123,7 @@ def test_the_version_differs_between_domains_set_ups_and_modes_and_stays_otherwi
     [
         ("link_description.md", ("A sentence", "One sentence"), {3, 4}),
         ("examples.jsonl", ("340 people", "341 people"), {2, 4}),
-        ("domain.toml", ("Does the candidate sentence tell", "Does it tell"), {1, 2, 3, 4}),
+        ("domain.toml", ("Does the candidate sentence report", "Does it report"), {1, 2, 3, 4}),
         ("domain.toml", ('source_name = "news report"', 'source_name = "report"'), {1, 2, 3, 4}),
         ("domain.toml", ("overlap = 2", "overlap = 3"), set()),
         ("guidelines.md", ("Document A", "Text A"), set()),
