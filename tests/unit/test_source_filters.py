@@ -9,6 +9,13 @@ from abcdlink.domain import find_domain
 JUNK = {
     "news": [
         "By Maria Oduya",
+        "PORT ELLERY (Coast Wire) -- Tuesday, 14 October",
+        "MOUNT BESS, Friday (Sky Desk)",
+        "Lower Tansley, Monday, 3 November, 7.40 a.m.",
+        "From our reporter Tilda Noor in Sundhaven",
+        "By our athletics staff in Karlsund",
+        "By Sunniva Dahl at Castell District Court",
+        "1. Move your car to higher ground before noon.",
         "BY MARIA ODUYA AND SAM PETROV",
         "HOLM HARBOUR, Oct. 3 -",
         "TARUN, June 12 (NewsLine)",
@@ -46,6 +53,9 @@ SENTENCES = {
     "news": [
         "A fire destroyed the old bakery on Sunday.",
         "By Monday the water had fallen.",
+        "Karlsund, Sunday: four people were hurt when the pier fell.",
+        "From our house the fire could be seen.",
+        "3 people were hurt on Monday.",
         "By noon, four people had been rescued by boats.",
         "Read in isolation, the report says little.",
         'Police said: "We saw it."',
