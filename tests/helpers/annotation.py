@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import httpx
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Pool
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client
 from labelstudio_config.projects import PushResult
+from tests.helpers.builders import document
 from tests.helpers.pulls import push_batch
 
 METHODS = ("method-quokka", "method-numbat", "method-potoroo")
@@ -39,16 +40,12 @@ class Run:
         return [pool for pool in self.pools if pool.batch == batch]
 
 
-def document(name: str, texts: Sequence[str]) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=f"sid-dugong-{n}", text=t) for n, t in enumerate(texts)))
-
-
 def make_run(tasks: int = 4, batches: int = 1, candidates: int = 3, texts: Sequence[str] = TEXTS) -> Run:
     """Make a run with up to four tasks a pair; a gold link for each source; a random key."""
     key = f"run-{secrets.token_hex(4)}"
     documents, pairs, pools = {}, [], []
     for number in range(-(-tasks // 4)):
-        source, target = document(f"source-bilby-{number}", texts), document(f"target-bilby-{number}", texts)
+        source, target = (document(f"{side}-bilby-{number}", texts, "sid-dugong-{n}") for side in ("source", "target"))
         documents |= {source.id: source, target.id: target}
         gold = {s.id: (s.id,) for s in source.sentences}
         pairs.append(Pair(id=f"pair-wombat-{number}", source=source.id, target=target.id, links=gold))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.qualification import (
@@ -15,6 +15,7 @@ from abcdlink.qualification.pools import gold_set
 from abcdlink.qualification.prepare import prepare
 from abcdlink.qualification.records import GOLD
 from abcdlink.store import Store
+from tests.helpers.builders import document
 
 ACCOUNTS = ("zelda.vole@example.org", "yuri.stoat@example.org", "xena.mole@example.org")
 
@@ -22,15 +23,11 @@ ACCOUNTS = ("zelda.vole@example.org", "yuri.stoat@example.org", "xena.mole@examp
 SCREENED = ("Upper Sorbian", "Magister Artium", "87.125", "participant-5f2c9a", "shoe size 43")
 
 
-def document(name: str, texts: Sequence[str]) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=f"{name}{n}", text=text) for n, text in enumerate(texts)))
-
-
 def corpus_of(links: dict[str, tuple[str, ...]] | None, sources: int = 12, targets: int = 20) -> Corpus:
     """A pair whose target sentence t19 repeats the words of t3."""
     texts = [f"Target sentence number {n} of the pair." for n in range(targets - 1)]
-    a = document("s", [f"Source sentence number {n} of the pair." for n in range(sources)])
-    b = document("t", [*texts, f" {texts[3]} "])
+    a = document("s", [f"Source sentence number {n} of the pair." for n in range(sources)], "s{n}")
+    b = document("t", [*texts, f" {texts[3]} "], "t{n}")
     return Corpus(name="c", documents={"s": a, "t": b}, pairs=[Pair(id="p", source="s", target="t", links=links)])
 
 

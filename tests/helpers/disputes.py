@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.judgments import Judgment, Label
+from tests.helpers.builders import document
 
 LINK, NO = Label.LINK, Label.NO_LINK
 RUN = "a-run"
-
-
-def document(name: str) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=f"sid-{n}", text=f"Text {n}.") for n in range(6)))
+TEXTS = [f"Text {n}." for n in range(6)]
 
 
 CORPUS = Corpus(
     name="c",
-    documents={name: document(name) for name in ("doc-a", "doc-b")},
+    documents={name: document(name, TEXTS, "sid-{n}") for name in ("doc-a", "doc-b")},
     pairs=[Pair(id="pair-1", source="doc-a", target="doc-b"), Pair(id="pair-2", source="doc-b", target="doc-a")],
 )
 

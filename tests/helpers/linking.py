@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.corpus import Document, Pair
 from abcdlink.domain import find_domain
 from abcdlink.linking.records import Approach, ApproachKind, Scoring, Setup
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM, Answer, Outcome
 from abcdlink.settings import get_settings
+from tests.helpers import builders
 from tests.helpers.fake_llm import FakeLLM, Request, error
 
 DOMAIN = find_domain("news")
@@ -16,11 +17,11 @@ TOO_LONG = error(400, "This model's maximum context length is 10 tokens", code="
 
 
 def document(name, count):
-    return Document(id=name, sentences=tuple(Sentence(id=f"{name}{i}", text=f"{name} says {i}.") for i in range(count)))
+    return builders.document(name, [f"{name} says {n}." for n in range(count)], "{name}{n}")
 
 
 def corpus_of(a, b):
-    return Corpus(name="c", documents={"a": a, "b": b}, pairs=[PAIR])
+    return builders.corpus([PAIR], a, b)
 
 
 PAIR = Pair(id="p", source="a", target="b")

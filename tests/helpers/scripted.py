@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.progress import silent
 from abcdlink.retrieval import Retriever
+from tests.helpers import builders
 
 PROPERTY = settings(max_examples=25)
 """Few examples, each a whole table; no deadline, since the first one imports pandas."""
@@ -30,8 +33,7 @@ class Scripted(Retriever):
         return np.array(self._scores[source.id, target.id], float)
 
 
-def document(name, texts):
-    return Document(id=name, sentences=tuple(Sentence(id=f"s{i}", text=text) for i, text in enumerate(texts)))
+document = partial(builders.document, ids="s{n}")
 
 
 @st.composite

@@ -24,14 +24,12 @@ from abcdlink.corpus import (
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 from abcdlink.store import Store
+from tests.helpers import builders
+from tests.helpers.builders import corpus
 
 
 def document(name: str, *texts: str) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts)))
-
-
-def corpus(pairs: list[Pair], *documents: Document, refused: tuple[Refusal, ...] = ()) -> Corpus:
-    return Corpus(name="c", documents={d.id: d for d in documents}, pairs=pairs, refused=list(refused))
+    return builders.document(name, texts)
 
 
 def built(pair: Pair, *documents: Document) -> Corpus:

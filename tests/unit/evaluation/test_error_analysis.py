@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.corpus import Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import (
     FAR,
@@ -18,6 +18,7 @@ from abcdlink.evaluation.errors import (
 )
 from abcdlink.linking.records import Decision
 from abcdlink.llm import Outcome
+from tests.helpers import builders
 from tests.helpers.scripted import scripted_corpora
 
 FALSE, MISSED = ErrorKind.FALSE_LINK, ErrorKind.MISSED_LINK
@@ -25,11 +26,11 @@ PLAIN = Traits(gap=1, content_words=9, alikeness=0.5, distractors=0)
 
 
 def document(name, *texts):
-    return Document(id=name, sentences=tuple(Sentence(id=f"{name}{i}", text=text) for i, text in enumerate(texts)))
+    return builders.document(name, texts, "{name}{n}")
 
 
 def corpus_of(a, b, links):
-    return Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b", links=links)])
+    return builders.corpus([Pair(id="p", source="a", target="b", links=links)], a, b)
 
 
 def decision(source, *targets, outcome=Outcome.OK, approach="x@3"):

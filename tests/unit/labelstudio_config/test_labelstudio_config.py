@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.corpus.io import read_corpus
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import LocalFolder
@@ -28,13 +28,14 @@ from labelstudio_config.html import document_html, guidelines_html
 from labelstudio_config.pages.linking import batch_title, candidate_id, documents_of, task_data
 from labelstudio_config.projects import TITLE_LIMIT
 from labelstudio_config.simulate import LENIENT, STRICT, Mistakes, gold_of, judge, mark_simulated, mistakes_of
+from tests.helpers import builders
 from tests.helpers.pulls import keys_of, progress_of, pull_batch
 
 RUN = "a-run"
 
 
 def document(name: str, *texts: str) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=f"{name}-{n}", text=text) for n, text in enumerate(texts)))
+    return builders.document(name, texts, "{name}-{n}")
 
 
 SOURCE = document("source", "The bridge fell.", "Nobody was hurt.")

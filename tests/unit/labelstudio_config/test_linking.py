@@ -19,13 +19,14 @@ from labelstudio_config.pages.linking import (
     offered,
 )
 from labelstudio_config.projects import STYLE, with_style
+from tests.helpers import builders
 from tests.helpers.pulls import pull_batch
 
 RUN = "a-run"
 
 
 def document(name: str) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=f"{name}-{n}", text=f"Text {n}.") for n in range(5)))
+    return builders.document(name, [f"Text {n}." for n in range(5)], "{name}-{n}")
 
 
 CORPUS = Corpus(

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abcdlink.corpus import Corpus, Document, Note, Pair, Refusal, Sentence
+from abcdlink.corpus import Corpus, Document, Note, Pair, Refusal
 from abcdlink.domain import Domain, find_domain
 from abcdlink.preview import MOST_PAIRS, doubt_about, preview, render
+from tests.helpers import builders
 
 
 def document(name: str, *texts: str) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts)))
+    return builders.document(name, texts)
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,7 @@ def test_there_are_never_more_candidates_than_keys(news: Domain) -> None:
 
 def test_filtered_sources_are_not_asked(news: Domain) -> None:
     corpus = corpus_of(LINKS)
-    short = document("s", ["Too short." if n == 1 else f"Source sentence number {n}." for n in range(12)])
+    short = document("s", ["Too short." if n == 1 else f"Source sentence number {n}." for n in range(12)], "s{n}")
     corpus = corpus.model_copy(update={"documents": {**corpus.documents, "s": short}})
     assert "s1" not in {pool.source for pool in gold_set(corpus, corpus.pairs[0], news, "run", 1).pools}
     nothing = corpus_of({"s1": ("t1",)}).model_copy(update={"documents": {**corpus.documents, "s": short}})

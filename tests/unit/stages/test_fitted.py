@@ -7,7 +7,7 @@ import random
 import pytest
 
 from abcdlink.corpus.io import write_corpus_to
-from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.corpus.records import Corpus, Pair, PairKind
 from abcdlink.domain import Domain, find_domain
 from abcdlink.drops import DropResult
 from abcdlink.errors import InputError
@@ -25,6 +25,7 @@ from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import Store, open_run
+from tests.helpers.builders import document
 
 LEARNED = "learned-logistic:bm25"
 """With a lexical retriever in the place of the dense one: no model has to be loaded."""
@@ -33,10 +34,6 @@ PLAN = BenchmarkPlan(
 )
 LEARNED_AND_RETRIEVER = ShortlistRule(kinds=(ApproachKind.RETRIEVER, ApproachKind.LEARNED), fitted_cutoffs=True)
 WORDS = ("harbour", "bridge", "council", "ferry", "repair", "winter", "market", "school", "engine", "tower", "river")
-
-
-def document(name: str, texts: list[str]) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=str(n), text=text) for n, text in enumerate(texts)))
 
 
 def corpus(kind: PairKind, count: int, seed: int) -> Corpus:
