@@ -6,9 +6,7 @@ from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 
-from abcdlink.candidates import PoolMode
 from abcdlink.domain import find_domain
-from abcdlink.errors import InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick
@@ -26,6 +24,7 @@ from flows.parameters import (
     GenerationParameters,
     RunKey,
     ShortlistParameters,
+    annotation_of_one,
 )
 from flows.ui.artifacts import key, show_shortlist
 from tasks.runs import start_once
@@ -83,13 +82,11 @@ def choose_without_benchmark(
     Raises:
         InputError: when the candidates are to come from two approaches.
     """
-    if annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
-        msg = f"a quick start has one approach, and the mode {annotation.mode.value!r} needs two"
-        raise InputError(msg, "leave out the mode")
+    annotation = annotation_of_one(annotation)
     store, chosen = open_run(run), find_domain(domain)
     AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, chosen, pairs)
     show_shortlist(run, AS_TASKS.step("shortlist", quick_shortlist, store, chosen))
-    return annotation.model_copy(update={"mode": PoolMode.SINGLE})
+    return annotation
 
 
 def start_annotation(run: str, domain: str, annotation: AnnotationParameters) -> None:

@@ -245,6 +245,18 @@ class AnnotationParameters(PeopleParameters, PoolParameters):
         return self.model_dump(mode="json", include=set(PeopleParameters.model_fields))
 
 
+def annotation_of_one(annotation: AnnotationParameters) -> AnnotationParameters:
+    """Return the same annotation of what a single approach proposes.
+
+    Raises:
+        InputError: when the candidates are to come from two approaches.
+    """
+    if annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
+        msg = f"a quick start has one approach, and the mode {annotation.mode.value!r} needs two"
+        raise InputError(msg, "leave out the mode")
+    return annotation.model_copy(update={"mode": PoolMode.SINGLE})
+
+
 class QualificationParameters(Parameters):
     """How applicants are tried out."""
 

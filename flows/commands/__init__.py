@@ -14,7 +14,7 @@ from abcdlink.candidates import PoolMode
 from abcdlink.cli.output import CorpusOption, DomainOption, JsonOption, RunArgument, RunDomainOption, listed
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.generation import Strategy
-from flows.commands import adjudication, annotate, feedback, qualification
+from flows.commands import adjudication, annotate, feedback, here, qualification
 from flows.commands.starting import (
     AutoFeedbackOption,
     BatchesOption,
@@ -38,7 +38,7 @@ AnnotatorsOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    run = typer.Typer(help="Start a flow on the Prefect server.", no_args_is_help=True)
+    run = typer.Typer(help="Start a flow on the Prefect server, or do stages here.", no_args_is_help=True)
     run.command("bootstrap")(run_bootstrap)
     run.command("exhaustive")(run_exhaustive)
     run.command("reconcile")(run_reconcile)
@@ -47,6 +47,7 @@ def register(app: typer.Typer) -> None:
     app.command("demo")(demo)
     adjudication.register(app, run)
     annotate.register(app)
+    here.register(run)
     feedback.register(app)
     qualification.register(app)
 
@@ -67,6 +68,9 @@ def run_bootstrap(
     auto_feedback: AutoFeedbackOption = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Skip generation and benchmark, ask no LLM: BM25 alone proposes candidates.")
+    ] = False,
+    in_process: Annotated[
+        bool, typer.Option("--here", help="Do the stages up to the candidates in this process, without Prefect.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -90,6 +94,9 @@ def run_bootstrap(
             "distractors": distractors,
         },
     }
+    if in_process:
+        here.bootstrap_here(parameters, json)
+        return
     start_flow("bootstrap/bootstrap", parameters, json)
 
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from abcdlink.candidates import PoolMode
+from abcdlink.cli.app import make_app
 from abcdlink.corpus.io import read_corpus_from, write_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import Domain, domain_of, find_domain
@@ -18,6 +20,8 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
+from abcdlink.layout import POOLS
+from abcdlink.linking.records import Approach
 from abcdlink.report.content import gather
 from abcdlink.report.page import render
 from abcdlink.settings import get_settings
@@ -262,3 +266,23 @@ def test_a_run_with_a_benchmark_is_no_quick_start_afterwards(store: Store, domai
     with pytest.raises(InputError, match="other settings"):
         quick_shortlist(store, domain)
     assert "quick start" not in render(gather(store))
+
+
+def test_the_command_does_every_stage_in_its_own_process(llm: FakeLLM, tmp_path: Path) -> None:
+    def command(*arguments: str) -> str:
+        result = CliRunner().invoke(make_app(), ["run", *arguments])
+        assert result.exit_code == 0, result.output + str(result.exception)
+        return result.stdout
+
+    few = ("--retrievers", "bm25", "--cutoffs", "1,3", "--json")
+    store = open_run("here")
+    take_corpus(store, "sample", find_domain("news"), first_pairs=4)
+    run_generation(store, find_domain("news"), plan_generation(store, Strategy.SENTENCE, 13, 3))
+    made = json.loads(command("benchmark", "here", *few))
+    approaches = [Approach.model_validate(one["approach"]).name for one in made["approaches"]]
+    assert approaches == ["bm25@1", "bm25@3", "bm25@5+llm-listwise-4"]
+    asked = len(llm.questions)
+    assert json.loads(command("benchmark", "here", *few)) == made
+    assert len(llm.questions) == asked
+    counts = json.loads(command("bootstrap", "quick", "--pairs", "2", "--quick", "--here", "--json"))
+    assert counts["candidates"] == sum(len(pool.candidates) for pool in open_run("quick").read_records(POOLS, Pool)) > 0

@@ -1,0 +1,108 @@
+"""Stages of a run in this process, without Prefect: ``run bootstrap --here`` and ``run benchmark``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
+from abcdlink.progress import terminal
+
+if TYPE_CHECKING:
+    from abcdlink.stages.candidates import PoolCounts
+    from abcdlink.stages.execution import Execution
+
+
+def register(run: typer.Typer) -> None:
+    """Add the command."""
+    run.command("benchmark")(run_benchmark)
+
+
+def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
+    """Do what the flow ``bootstrap`` does up to the candidates, from the same parameters, and say what came of it."""
+    from abcdlink.stages.execution import Here
+
+    with terminal() as progress:
+        counts = _stages(parameters, Here(progress))
+    if json:
+        print_json(counts.model_dump(mode="json"))
+        return
+    run = parameters["run"]
+    say(f"{counts.pools} source sentences with {counts.candidates} candidates are ready for annotators.")
+    say(f"Put them in front of people with `abcdlink up` and `abcdlink annotate start {run}`.")
+
+
+def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
+    from abcdlink.domain import find_domain
+    from abcdlink.stages.benchmark import run_benchmark
+    from abcdlink.stages.candidates import run_candidates
+    from abcdlink.stages.generate import plan_generation, run_generation
+    from abcdlink.stages.intake import take_corpus
+    from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
+    from abcdlink.stages.validate import run_validation
+    from abcdlink.store import open_run
+    from flows.parameters import (
+        AnnotationParameters,
+        BenchmarkParameters,
+        GenerationParameters,
+        ShortlistParameters,
+        annotation_of_one,
+    )
+
+    store, domain = open_run(parameters["run"]), find_domain(parameters["domain"])
+    annotation = AnnotationParameters.model_validate(parameters["annotation"])
+    if parameters["quick"]:
+        annotation = annotation_of_one(annotation)
+    else:
+        refuse_quick(store)
+    take_corpus(store, parameters["corpus"], domain, parameters["pairs"])
+    if parameters["quick"]:
+        quick_shortlist(store, domain)
+    else:
+        generation = GenerationParameters.model_validate(parameters["generation"])
+        plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
+        run_generation(store, domain, plan, execution)
+        run_validation(store, domain)
+        run_benchmark(store, domain, BenchmarkParameters().plan(), execution)
+        run_shortlist(store, ShortlistParameters.model_validate(parameters["shortlist"]).rule())
+    return run_candidates(store, domain, annotation.pools(), execution)
+
+
+def run_benchmark(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    retrievers: Annotated[
+        str, typer.Option(help="Comma-separated names of retrievers and learned linkers.")
+    ] = "bm25,all-minilm-l6-v2,hybrid,learned-logistic",
+    cutoffs: Annotated[
+        str, typer.Option(help="Comma-separated values of k, and rules, as in `abcdlink benchmark`.")
+    ] = "1,3,5,7,10,20,expected-f1",
+    folds: Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")] = 5,
+    llm: Annotated[bool, typer.Option(help="Also let the LLM decide on the candidates of the best retriever.")] = True,
+    json: JsonOption = False,
+) -> None:
+    """Benchmark the synthetic pairs of a run in this process, without Prefect; a flow goes on from there.
+
+    Example: `abcdlink run benchmark spring-news --retrievers bm25,hybrid --cutoffs 1,3 --no-llm`
+    """
+    from abcdlink.api import plan_of
+    from abcdlink.cli.benchmark import COLUMNS, row_of
+    from abcdlink.domain import domain_of
+    from abcdlink.stages import benchmark as stage
+    from abcdlink.stages.execution import Here
+    from abcdlink.stages.plan import LLMPlan
+    from abcdlink.store import existing_run
+
+    store = existing_run(run)
+    plan = plan_of(listed(retrievers), (), listed(cutoffs), "paper", folds)
+    plan = plan.model_copy(update={"llm": LLMPlan() if llm else None})
+    with terminal() as progress:
+        result = stage.run_benchmark(store, domain_of(store, domain), plan, Here(progress))
+    if json:
+        print_json(result.model_dump(mode="json"))
+        return
+    title = f"{run}: {result.pairs} synthetic pairs, {result.sources} sources with links; percent"
+    print_table(title, COLUMNS, map(row_of, result.approaches))
+    for refusal in result.left_out:
+        say(f"Left out: {refusal.where}: {refusal.reason}.")
