@@ -65,7 +65,7 @@ class GenerationParameters(Parameters):
         "document: the whole source document at once (as in the paper).",
     )
     documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
-    seed: int = Field(13, ge=0, description="Seed of what is asked of the model.")
+    seed: int = Field(13, ge=0, description="Seed of the choice of target sentences.")
 
 
 Name = Annotated[str, Field(pattern=r"^\S+$")]
@@ -108,8 +108,8 @@ class BenchmarkParameters(Parameters):
     retrievers: list[RetrieverName] = Field(
         [RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID],
         min_length=1,
-        description="Retrievers; only MiniLM comes with abcdlink, other models must be on this machine or be allowed "
-        "to be downloaded.",
+        description="Retrievers; only MiniLM comes with abcdlink; other models must be on this machine, or downloads "
+        "must be allowed.",
     )
     more_retrievers: list[Name] = Field(
         [], description="Others by name, such as hybrid:bm25-stemmed+bge-m3 or st:organisation/model."
@@ -120,12 +120,12 @@ class BenchmarkParameters(Parameters):
         "learned-logistic:bge-m3.",
     )
     cutoffs: list[AtMost1000] = Field(
-        list(PAPER_CUTOFFS), min_length=1, description="Numbers k of top-ranked target sentences that are scored."
+        list(PAPER_CUTOFFS), min_length=1, description="Cutoffs k: how many top-ranked target sentences count as links."
     )
     rules: list[CutoffRule] = Field(
         [CutoffRule.EXPECTED_F1], description="Cutoffs by rule, fitted on the synthetic corpus."
     )
-    folds: int = Field(5, ge=3, le=20, description="Parts that the pairs are divided into where something is fitted.")
+    folds: int = Field(5, ge=3, le=20, description="Number of folds of the pairs, where something is fitted.")
     llm: LLMParameters = Field(LLMParameters(), title="LLM")
 
     def plan(self) -> BenchmarkPlan:
@@ -161,7 +161,7 @@ class ShortlistParameters(Parameters):
         description="What is resampled to tell approaches apart: source sentences or pairs.",
     )
     recall_target: float = Field(
-        0.0, ge=0, le=1, description="Recall that the cutoffs are to reach; 0: as benchmarked."
+        0.0, ge=0, le=1, description="Recall that the cutoffs should reach; 0: as benchmarked."
     )
     fitted_cutoffs: bool = Field(
         False, description="Allow cutoffs by rule. Fitted on synthetic pairs, they may not suit natural ones."
@@ -189,7 +189,7 @@ class ShortlistParameters(Parameters):
 class BatchParameters(Parameters):
     """What both the candidates and their annotation are divided into."""
 
-    batches: int = Field(2, ge=1, le=20, description="Batches; a feedback round lies between two of them.")
+    batches: int = Field(2, ge=1, le=20, description="Batches; there is a feedback round between two of them.")
 
 
 class PoolParameters(BatchParameters):
@@ -220,16 +220,16 @@ class PeopleParameters(BatchParameters):
         None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
     )
     deadline_days: int | None = Field(
-        None, ge=1, le=365, description="Days until each batch shall be done; empty: no deadline."
+        None, ge=1, le=365, description="Days within which each batch should be done; empty: no deadline."
     )
     late_days: int = Field(3, ge=1, le=365, description="Days without an answer after which an annotator is late.")
     reminder_block: str = Field(
         "",
         pattern=r"^([\w-]+/[\w-]+)?$",
-        description="Notification block that reminders are sent by, as slack-webhook/annotators; empty: none is sent.",
+        description="Notification block that sends reminders, such as slack-webhook/annotators; empty: no reminders.",
     )
     auto_feedback: bool = Field(
-        False, description="Start the next batch at once after a batch: no feedback round, no wait for the coordinator."
+        False, description="Start the next batch immediately: no feedback round, no waiting for the coordinator."
     )
 
     def overlap_in(self, domain: str) -> int:
@@ -267,10 +267,12 @@ class QualificationParameters(Parameters):
     pair: str = Field("", description="Id of the gold pair; empty: the one whose number of links is nearest.")
     links: int = Field(WANTED_LINKS, ge=1, description="How many links the gold pair should have.")
     applicants: int = Field(
-        4, ge=1, le=MOST_APPLICANTS, description="Applications close when so many have judged every task."
+        4, ge=1, le=MOST_APPLICANTS, description="Applications close when this many applicants have judged every task."
     )
-    wanted: int = Field(2, ge=1, description="How many are proposed at most.")
-    threshold: float = Field(0.6, ge=-1, le=1, description="Smallest kappa against gold with which one is proposed.")
+    wanted: int = Field(2, ge=1, description="Propose at most this many applicants.")
+    threshold: float = Field(
+        0.6, ge=-1, le=1, description="Propose only applicants with at least this kappa against the gold links."
+    )
     seed: int = Field(13, ge=0, description="Seed of the distractors and of the sources without links.")
 
 
@@ -279,7 +281,7 @@ class RatingParameters(Parameters):
 
     synthetic: int = Field(20, ge=1, description="Synthetic documents that are rated, at most.")
     natural: int = Field(10, ge=0, description="Natural documents that are mixed in, at most.")
-    overlap: int = Field(2, ge=1, le=10, description="Raters a document.")
+    overlap: int = Field(2, ge=1, le=10, description="Raters per document.")
     seed: int = Field(13, ge=0, description="Seed of the choice and of the order.")
 
 
@@ -287,7 +289,7 @@ class ExhaustiveParameters(Parameters):
     """Which source sentences are judged against every sentence of the target document, and by how many."""
 
     share: float = Field(0.1, gt=0, le=1, description="Share of the source sentences, sampled at random.")
-    number: int | None = Field(None, ge=1, description="So many source sentences instead of a share.")
+    number: int | None = Field(None, ge=1, description="A number of source sentences instead of a share.")
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each source sentence; empty: as the domain says."
     )

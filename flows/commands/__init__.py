@@ -32,7 +32,7 @@ class Annotators(StrEnum):
 
 
 AnnotatorsOption = Annotated[
-    Annotators, typer.Option(help="simulated: programs; human: stop when it is people's turn, and say what to open.")
+    Annotators, typer.Option(help="simulated: programs; human: stop when it is people's turn and say what to open.")
 ]
 
 
@@ -104,7 +104,7 @@ def run_exhaustive(
     run: RunArgument,
     domain: RunDomainOption = "",
     share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the source sentences.")] = 0.1,
-    number: Annotated[int | None, typer.Option(min=1, help="So many source sentences instead of a share.")] = None,
+    number: Annotated[int | None, typer.Option(min=1, help="A number of source sentences instead of a share.")] = None,
     overlap: OverlapOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 13,
     json: JsonOption = False,
@@ -122,7 +122,7 @@ def run_exhaustive(
 
 
 def run_reconcile(json: JsonOption = False) -> None:
-    """Look at all waiting runs now instead of at the next scheduled time.
+    """Check all waiting runs now instead of at the next scheduled time.
 
     Example: `abcdlink run reconcile`
     """
@@ -139,7 +139,7 @@ def run_drops(json: JsonOption = False) -> None:
 
 def demo(
     run: Annotated[
-        str, typer.Option(help="Run key; the same key goes on with what is there. Default: demo, or demo-human.")
+        str, typer.Option(help="Run key; the same key continues what is there. Default: demo, or demo-human.")
     ] = "",
     domain: Annotated[str, typer.Option(help="Name or path of a domain.")] = "news",
     pairs: Annotated[int, typer.Option(min=2, help="Natural pairs to annotate, half of them in each batch.")] = 4,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from abcdlink.qualification import Applicant
     from abcdlink.store import Store
 
-WantedOption = Annotated[int, typer.Option("--wanted", min=1, help="How many are proposed at most.")]
+WantedOption = Annotated[int, typer.Option("--wanted", min=1, help="Propose at most this many applicants.")]
 ThresholdOption = Annotated[float, typer.Option("--threshold", min=-1, max=1, help="Smallest kappa of the proposed.")]
 
 
