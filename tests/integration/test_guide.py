@@ -104,7 +104,7 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_annotators(shell: S
     assert page["task_keys"]
     shell(*bootstrap)
     shell.wait_for("spring", project_file(batch_slug(1), PUSHED))
-    assert "0 of" in shell(*by_name["annotate", "status"])
+    assert "annotators for each task" in shell(*by_name["annotate", "status"])
     report = Path(shell("abcdlink", "report", "trial").strip()).read_text(encoding="utf-8")
     assert "This run is a quick start" in report
     manifest = json.loads((shell.folder / ".abcdlink/runs/spring/manifest.json").read_text())
