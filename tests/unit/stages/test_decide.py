@@ -15,7 +15,7 @@ from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.prompts import prompts_of
 from abcdlink.linking.records import CutoffRule, Scoring, Setup
-from abcdlink.llm import LLM
+from abcdlink.llm import LLM, expected_cost
 from abcdlink.settings import get_settings
 from abcdlink.stages.decide import decide_part, part_count, questions_left, read_decisions
 from abcdlink.stages.intake import describe_run
@@ -206,7 +206,7 @@ def test_a_dry_run_names_the_questions_that_are_then_asked_and_sends_none(store,
     with serve(FakeLLM(says("no"))) as server:
         left = questions_left(store, CORPUS, DOMAIN, one)
         assert not server.questions
-        assert LLM().estimate(left).calls == len(left)
+        assert expected_cost(LLM(), left).calls == len(left)
         decide_part(store, CORPUS, DOMAIN, one, 0)
         wanted = [[message.content for message in question.messages] for question in left]
         asked = [[m["content"] for m in request.body["messages"]] for request in server.questions]
