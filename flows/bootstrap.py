@@ -69,7 +69,7 @@ def bootstrap(
         if benchmark_flow(run, domain, benchmark) is None:
             wait_for_answers(SYNTHETIC)
         shortlist_flow(run, shortlist)
-    if candidates(run, domain, annotation) is None:
+    if candidates(run, domain, annotation.pools()) is None:
         wait_for_answers(NATURAL)
     start_annotation(run, domain, annotation)
 

@@ -8,12 +8,12 @@ from prefect import flow
 
 from abcdlink.domain import domain_of
 from abcdlink.layout import NATURAL
-from abcdlink.stages.candidates import PoolCounts, run_candidates
+from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.store import open_run
 from flows.asking import wait_for_answers
 from flows.execution import AS_TASKS
-from flows.parameters import PoolParameters, RunKey
+from flows.parameters import RunKey
 from flows.ui.artifacts import show_candidates
 
 
@@ -21,7 +21,7 @@ from flows.ui.artifacts import show_candidates
 def candidates(
     run: RunKey,
     domain: str = "",
-    pools: PoolParameters = PoolParameters(),
+    pools: PoolPlan = PoolPlan(),
 ) -> PoolCounts | None:
     """Build the pools that annotators will see, batch by batch.
 
@@ -34,7 +34,7 @@ def candidates(
     """
     store, counts = open_run(run), None
     with suppress(AnswersPendingError):
-        counts = run_candidates(store, domain_of(store, domain), pools.pools(), AS_TASKS)
+        counts = run_candidates(store, domain_of(store, domain), pools, AS_TASKS)
     if counts is None:
         wait_for_answers(NATURAL)
         return None

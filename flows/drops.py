@@ -90,7 +90,7 @@ def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, resu
     """Build the pools of a drop and start its annotation; returns its run key, ``None`` while the LLM is waited for."""
     store = open_drop(existing_run(base), result, find_domain(domain))
     try:
-        if candidates(store.key, domain, annotation) is None:
+        if candidates(store.key, domain, annotation.pools()) is None:
             get_run_logger().info("Drop %s waits for the LLM batch; a later run of this flow continues it.", store.key)
             return None
     except NothingToAnnotateError as error:  # shown on the run page; the drop itself is finished

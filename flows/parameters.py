@@ -14,15 +14,13 @@ from abcdlink.candidates import PoolMode
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit
-from abcdlink.evaluation.scores import PAPER_CUTOFFS
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
-from abcdlink.linking.grid import SAMPLES
-from abcdlink.linking.records import ApproachKind, CutoffRule, Scoring, Setup
+from abcdlink.linking.records import ApproachKind
 from abcdlink.qualification.pair import WANTED_LINKS
 from abcdlink.stages.candidates import PoolPlan
-from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
 from abcdlink.store import RUN_KEY, Store
 from labelstudio_config.pages.qualification import MOST_APPLICANTS
 
@@ -68,76 +66,35 @@ class GenerationParameters(Parameters):
     seed: int = Field(13, ge=0, description="Seed of the choice of target sentences.")
 
 
-Name = Annotated[str, Field(pattern=r"^\S+$")]
-AtMost1000 = Annotated[int, Field(ge=1, le=1000)]
-
-
-class LLMParameters(Parameters):
+class LLMParameters(LLMPlan):
     """Which set-ups of the LLM are compared: every combination."""
 
     use: bool = Field(True, description="Off: no LLM is asked.")
-    retrievers: list[Name] = Field(
-        [], description="Retrievers or learned linkers whose top candidates it decides on; empty: the best retriever."
-    )
-    cutoffs: list[AtMost1000] = Field([], description="How many candidates; empty: as the domain says.")
-    setups: list[Setup] = Field(
-        [Setup.LISTWISE],
-        min_length=1,
-        description="listwise: all candidates of a source sentence at once; pairwise: one at a time; "
-        "alone: every target sentence, without a retriever.",
-    )
-    prompt_modes: list[Annotated[int, Field(ge=1, le=4)]] = Field(
-        [4], min_length=1, description="1 no guidance, 2 examples, 3 description, 4 description and examples."
-    )
-    scorings: list[Scoring] = Field(
-        [Scoring.ANSWER],
-        min_length=1,
-        description="answer: what it says; votes: the share of several samples; probability: of the token for link.",
-    )
-    samples: int = Field(SAMPLES, ge=2, le=100, description="Sampled answers that vote.")
-    rules: list[CutoffRule] = Field([], description="Fitted cutoffs of votes and probabilities.")
 
     def plan(self) -> LLMPlan | None:
-        """Return the same choice as the library's record; ``None``: no LLM."""
+        """Return the library's plan; ``None``: no LLM."""
         return LLMPlan.model_validate(self.model_dump(exclude={"use"})) if self.use else None
 
 
-class BenchmarkParameters(Parameters):
+class BenchmarkParameters(BenchmarkPlan):
     """Which approaches are compared on the synthetic corpus."""
 
-    retrievers: list[RetrieverName] = Field(
-        [RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID],
+    retrievers: tuple[RetrieverName, ...] = Field(
+        (RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID),
         min_length=1,
         description="Retrievers; only MiniLM comes with abcdlink; other models must be on this machine, or downloads "
         "must be allowed.",
     )
-    more_retrievers: list[Name] = Field(
-        [], description="Others by name, such as hybrid:bm25-stemmed+bge-m3 or st:organisation/model."
+    more_retrievers: tuple[Name, ...] = Field(
+        (), description="Others by name, such as hybrid:bm25-stemmed+bge-m3 or st:organisation/model."
     )
-    learned: list[Name] = Field(
-        ["learned-logistic"],
-        description="Learned linkers: learned-logistic, learned-boosting; with another dense retriever as "
-        "learned-logistic:bge-m3.",
-    )
-    cutoffs: list[AtMost1000] = Field(
-        list(PAPER_CUTOFFS), min_length=1, description="Cutoffs k: how many top-ranked target sentences count as links."
-    )
-    rules: list[CutoffRule] = Field(
-        [CutoffRule.EXPECTED_F1], description="Cutoffs by rule, fitted on the synthetic corpus."
-    )
-    folds: int = Field(5, ge=3, le=20, description="Number of folds of the pairs, where something is fitted.")
     llm: LLMParameters = Field(LLMParameters(), title="LLM")
 
     def plan(self) -> BenchmarkPlan:
-        """Return the same choice as the library's record."""
-        return BenchmarkPlan(
-            retrievers=tuple(dict.fromkeys([*(name.value for name in self.retrievers), *self.more_retrievers])),
-            learned=tuple(self.learned),
-            cutoffs=tuple(self.cutoffs),
-            rules=tuple(self.rules),
-            folds=self.folds,
-            llm=self.llm.plan(),
-        )
+        """Return the library's plan."""
+        same = self.model_dump(exclude={"retrievers", "more_retrievers", "llm"})
+        names = dict.fromkeys([*(name.value for name in self.retrievers), *self.more_retrievers])
+        return BenchmarkPlan.model_validate({**same, "retrievers": tuple(names), "llm": self.llm.plan()})
 
 
 class ShortlistParameters(Parameters):
@@ -186,36 +143,10 @@ class ShortlistParameters(Parameters):
         )
 
 
-class BatchParameters(Parameters):
-    """What both the candidates and their annotation are divided into."""
-
-    batches: int = Field(2, ge=1, le=20, description="Batches; there is a feedback round between two of them.")
-
-
-class PoolParameters(BatchParameters):
-    """Which candidates annotators see."""
-
-    mode: PoolMode = Field(
-        PoolMode.COMPARISON,
-        description="comparison: the first candidates of both approaches, and distractors; without a comparison - "
-        "single: all links of the first approach, intersection: those of both, union: those of either.",
-    )
-    distractors: int | None = Field(
-        None,
-        ge=0,
-        le=20,
-        description="Random target sentences beside the candidates; empty: as the domain says in a comparison, else 0.",
-    )
-    seed: int = Field(13, ge=0, description="Seed of the random distractors.")
-
-    def pools(self) -> PoolPlan:
-        """Return the same choice as the library's record."""
-        return PoolPlan(batches=self.batches, seed=self.seed, mode=self.mode, distractors=self.distractors)
-
-
-class PeopleParameters(BatchParameters):
+class PeopleParameters(Parameters):
     """How people annotate candidates that are made."""
 
+    batches: int = Field(2, ge=1, le=20, description="Batches; there is a feedback round between two of them.")
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
     )
@@ -237,8 +168,12 @@ class PeopleParameters(BatchParameters):
         return self.overlap or find_domain(domain).settings.overlap
 
 
-class AnnotationParameters(PeopleParameters, PoolParameters):
+class AnnotationParameters(PeopleParameters, PoolPlan):
     """Which candidates annotators see, and how they annotate them."""
+
+    def pools(self) -> PoolPlan:
+        """Return the library's plan."""
+        return PoolPlan.model_validate(self.model_dump(include=set(PoolPlan.model_fields)))
 
     def people(self) -> dict[str, Any]:
         """Return what of this concerns people, as parameters of the flow annotate."""

@@ -37,7 +37,9 @@ ModeOption = Annotated[
 ]
 DistractorsOption = Annotated[
     int | None,
-    typer.Option("--distractors", min=0, help="Random targets per source; default: the domain's in a comparison."),
+    typer.Option(
+        "--distractors", min=0, max=20, help="Random targets per source; default: the domain's in a comparison."
+    ),
 ]
 
 

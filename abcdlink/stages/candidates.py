@@ -36,10 +36,19 @@ class PoolPlan(Record):
     no distractors in the other modes, whose pools are for finding links.
     """
 
-    batches: int = Field(2, ge=1)
-    seed: int = Field(13, ge=0, description="of the distractors")
-    mode: PoolMode = PoolMode.COMPARISON
-    distractors: int | None = Field(None, ge=0)
+    batches: int = Field(2, ge=1, le=20, description="Batches; there is a feedback round between two of them.")
+    seed: int = Field(13, ge=0, description="Seed of the random distractors.")
+    mode: PoolMode = Field(
+        PoolMode.COMPARISON,
+        description="comparison: the first candidates of both approaches, and distractors; without a comparison - "
+        "single: all links of the first approach, intersection: those of both, union: those of either.",
+    )
+    distractors: int | None = Field(
+        None,
+        ge=0,
+        le=20,
+        description="Random target sentences beside the candidates; empty: as the domain says in a comparison, else 0.",
+    )
 
     def distractors_in(self, domain: Domain) -> int:
         """Return how many distractors one source sentence gets."""

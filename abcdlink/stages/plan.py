@@ -14,23 +14,36 @@ from abcdlink.linking.learned import base_retrievers, is_learned
 from abcdlink.linking.records import Approach, CutoffRule, Scoring, Setup
 
 PromptMode = Annotated[int, Field(ge=1, le=4)]
+Name = Annotated[str, Field(pattern=r"^\S+$")]
 
 
 class LLMPlan(Record):
-    """Which LLM approaches are compared: every combination of these.
+    """Which set-ups of the LLM are compared: every combination."""
 
-    ``retrievers``: retrievers or learned linkers whose top candidates the LLM decides on; empty: the
-    one with the best F1. ``cutoffs``: how many candidates; empty: as the domain says. ``rules``: cut
-    the scores of votes and probabilities, beside the plain majority.
-    """
-
-    retrievers: tuple[str, ...] = ()
-    cutoffs: tuple[int, ...] = ()
-    setups: tuple[Setup, ...] = Field((Setup.LISTWISE,), min_length=1)
-    prompt_modes: tuple[PromptMode, ...] = Field((4,), min_length=1)
-    scorings: tuple[Scoring, ...] = Field((Scoring.ANSWER,), min_length=1)
-    samples: int = Field(SAMPLES, ge=2)
-    rules: tuple[CutoffRule, ...] = ()
+    retrievers: tuple[Name, ...] = Field(
+        (), description="Retrievers or learned linkers whose top candidates it decides on; empty: the best retriever."
+    )
+    cutoffs: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(
+        (), description="How many candidates; empty: as the domain says."
+    )
+    setups: tuple[Setup, ...] = Field(
+        (Setup.LISTWISE,),
+        min_length=1,
+        description="listwise: all candidates of a source sentence at once; pairwise: one at a time; "
+        "alone: every target sentence, without a retriever.",
+    )
+    prompt_modes: tuple[PromptMode, ...] = Field(
+        (4,), min_length=1, description="1 no guidance, 2 examples, 3 description, 4 description and examples."
+    )
+    scorings: tuple[Scoring, ...] = Field(
+        (Scoring.ANSWER,),
+        min_length=1,
+        description="answer: what it says; votes: the share of several samples; probability: of the token for link.",
+    )
+    samples: int = Field(SAMPLES, ge=2, le=100, description="Sampled answers that vote.")
+    rules: tuple[CutoffRule, ...] = Field(
+        (), description="Fitted cutoffs of votes and probabilities, beside the plain majority."
+    )
 
     def approaches(self, retrievers: tuple[str, ...], cutoffs: tuple[int, ...]) -> list[Approach]:
         """Return the grid of approaches with these retrievers and cutoffs."""
@@ -43,20 +56,29 @@ class LLMPlan(Record):
 
 
 class BenchmarkPlan(Record):
-    """Which approaches are compared, and how they are scored.
-
-    ``learned``: learned linkers, by name. ``rules``: cutoffs by rule beside the fixed ``cutoffs``.
-    ``folds``: both are fitted on the other folds of the pairs that they are scored on; pairs that
-    share a document are in one fold. ``llm``: none: no LLM is asked.
-    """
+    """Which approaches are compared, and how they are scored."""
 
     retrievers: tuple[str, ...] = ("bm25", "all-minilm-l6-v2", "hybrid")
-    learned: tuple[str, ...] = ("learned-logistic",)
-    cutoffs: tuple[int, ...] = PAPER_CUTOFFS
-    rules: tuple[CutoffRule, ...] = (CutoffRule.EXPECTED_F1,)
-    folds: int = Field(5, ge=3)
-    definition: Definition = "paper"
-    llm: LLMPlan | None = LLMPlan()
+    learned: tuple[Name, ...] = Field(
+        ("learned-logistic",),
+        description="Learned linkers: learned-logistic, learned-boosting; with another dense retriever as "
+        "learned-logistic:bge-m3.",
+    )
+    cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        PAPER_CUTOFFS, description="Cutoffs k: how many top-ranked target sentences count as links."
+    )
+    rules: tuple[CutoffRule, ...] = Field(
+        (CutoffRule.EXPECTED_F1,), description="Cutoffs by rule, fitted on the synthetic corpus."
+    )
+    folds: int = Field(
+        5,
+        ge=3,
+        description="Folds of the pairs, where something is fitted; pairs that share a document stay together.",
+    )
+    definition: Definition = Field(
+        "paper", description="Of precision at k. paper: hits / min(k, target sentences); common: hits / k."
+    )
+    llm: LLMPlan | None = Field(LLMPlan(), description="None: no LLM is asked.")
 
     @model_validator(mode="after")
     def _something_is_compared(self) -> BenchmarkPlan:
