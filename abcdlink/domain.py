@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
+from abcdlink.languages import word_count
 from abcdlink.settings import PROJECT_ROOT, get_settings
 from abcdlink.store import Store, parse_records
 
@@ -68,7 +69,7 @@ class SourceFilter(Record):
 
     def reason_to_leave_out(self, text: str) -> str:
         """Return why a source sentence is not shown to annotators; empty when it is."""
-        if len(text.split()) < self.min_words:
+        if word_count(text) < self.min_words:
             return f"fewer than {self.min_words} words"
         pattern = next((pattern for pattern in self.exclude if re.search(pattern, text)), None)
         if pattern is None:

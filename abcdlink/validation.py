@@ -12,7 +12,7 @@ from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Document, Record
 from abcdlink.domain import Domain, ValidationThresholds
-from abcdlink.words import share_copied, words
+from abcdlink.languages import share_copied, word_count, words
 
 SEGMENT = 100
 """Words in a segment of the type-token ratio; the ratio of whole texts falls with their length."""
@@ -81,7 +81,7 @@ def validate(synthetic: Corpus, natural: Corpus, domain: Domain) -> Validation:
 
 def style_of(documents: Sequence[Document]) -> Style:
     """Measure the style of some documents."""
-    lengths = [len(words(text)) for document in documents for text in document.texts]
+    lengths = [word_count(text) for document in documents for text in document.texts]
     ratios = [ratio for document in documents for ratio in _type_token_ratios(document)]
     return Style(
         documents=len(documents),

@@ -15,8 +15,8 @@ from abcdlink.corpus.records import Corpus, Document, Pair, Record, Sentence
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, Unit
 from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.languages import stemmer
 from abcdlink.linking.records import Decision
-from abcdlink.retrieval.tokens import normalising_tokenizer
 
 NAMED = 3
 """So many of the approaches that cannot be told from the best are named."""
@@ -253,7 +253,7 @@ class _ContentWords:
     """The stems of the content words of each sentence, by document; a document is read once."""
 
     def __init__(self) -> None:
-        self._tokenize = normalising_tokenizer()
+        self._tokenize = stemmer()
         self._of: dict[str, list[frozenset[str]]] = {}
 
     def of(self, document: Document) -> list[frozenset[str]]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from abcdlink.corpus.records import Corpus, Document, Record
 from abcdlink.judgments import Judgment, Place
-from abcdlink.retrieval.tokens import normalising_tokenizer
+from abcdlink.languages import stemmer
 
 SHORT_WORDS = 6
 """A candidate of at most so many words is short."""
@@ -75,7 +75,7 @@ class Viewer:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._pairs = {pair.id: pair for pair in corpus.pairs}
-        self._tokenize = normalising_tokenizer()
+        self._tokenize = stemmer()
 
     def view(self, key: Place) -> View:
         """Return one candidate as it is seen."""

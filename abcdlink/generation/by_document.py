@@ -9,6 +9,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.generation.checks import fault_of, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, seed_of
+from abcdlink.languages import writing_instruction
 from abcdlink.llm.records import Message, Question, Usage
 
 if TYPE_CHECKING:
@@ -63,8 +64,11 @@ def write_document(target: Document, domain: Domain, llm: LLM, seed: int) -> Dra
 
 def _question(target: Document, domain: Domain, seed: int) -> Question:
     size = domain.settings.generation
+    content = domain.render("generate_document.j2", target=target.sentences)
+    if language := writing_instruction(target.texts):
+        content = f"{content}\n{language}"
     return Question(
-        messages=(Message(role="user", content=domain.render("generate_document.j2", target=target.sentences)),),
+        messages=(Message(role="user", content=content),),
         json_schema=SCHEMA,
         stage="generate",
         max_tokens=(size.links + size.unlinked + 1) * size.max_words * TOKENS_PER_WORD,

@@ -11,8 +11,8 @@ from abcdlink.corpus.records import Document, Refusal
 from abcdlink.domain import Domain
 from abcdlink.generation.checks import fault_of, link_fault_of, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
+from abcdlink.languages import word_count, writing_instruction
 from abcdlink.llm.records import Message, Question, Usage
-from abcdlink.words import words
 
 if TYPE_CHECKING:
     from abcdlink.llm.client import LLM
@@ -50,10 +50,11 @@ def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int) -> 
     slots = _plan(target, domain, seed)
     if not any(slot.target is not None for slot in slots):
         return Draft(reason=f"no sentence has {domain.settings.sources.min_words} words or more to link to")
-    usage = Usage()
+    usage, language = Usage(), writing_instruction(target.texts)
     for attempt in range(ATTEMPTS):
         waiting = [slot for slot in slots if not slot.text]
-        questions = [_question(slot, domain, seed_of(seed, target.id, slot.name, attempt)) for slot in waiting]
+        seeds = [seed_of(seed, target.id, slot.name, attempt) for slot in waiting]
+        questions = [_question(slot, domain, own, language) for slot, own in zip(waiting, seeds, strict=True)]
         for slot, answer in zip(waiting, llm.ask_many(questions), strict=True):
             require_answer(answer)
             usage += answer.usage
@@ -69,7 +70,7 @@ def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int) -> 
 def _plan(target: Document, domain: Domain, seed: int) -> list[_Slot]:
     """Choose target sentences and topics, and the order of the sentences of the source document."""
     size, choice = domain.settings.generation, dice(seed, target.id)
-    usable = [i for i, text in enumerate(target.texts) if len(words(text)) >= domain.settings.sources.min_words]
+    usable = [i for i, text in enumerate(target.texts) if word_count(text) >= domain.settings.sources.min_words]
     chosen = sorted(choice.sample(usable, min(size.links, len(usable))))
     slots = [_Slot(f"link to {target.sentences[i].id}", i, tidy(target.texts[i])) for i in chosen]
     topics = size.unlinked_topics
@@ -80,7 +81,7 @@ def _plan(target: Document, domain: Domain, seed: int) -> list[_Slot]:
     return slots
 
 
-def _question(slot: _Slot, domain: Domain, seed: int) -> Question:
+def _question(slot: _Slot, domain: Domain, seed: int, language: str) -> Question:
     linked, size = slot.target is not None, domain.settings.generation
     shots = (
         [(example.target, example.source) for example in domain.examples if example.link]
@@ -88,6 +89,7 @@ def _question(slot: _Slot, domain: Domain, seed: int) -> Question:
         else [(example.topic, example.sentence) for example in size.unlinked_examples]
     )
     system = domain.render("generate_linked.j2" if linked else "generate_unlinked.j2")
+    system = f"{system} {language}" if language else system
     letters = LETTERS_PER_WORD * size.max_words
     return Question(
         messages=(Message(role="system", content=system), *_turns(shots[:MAX_SHOTS], slot.subject)),

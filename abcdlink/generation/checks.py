@@ -7,13 +7,12 @@ from collections.abc import Collection, Sequence
 
 from abcdlink.domain import Domain
 from abcdlink.errors import ServiceError
+from abcdlink.languages import ends_like_a_sentence, share_copied, word_count, words
 from abcdlink.llm.records import Answer
-from abcdlink.words import share_copied, words
 
 MIN_DISTINCT = 0.5
 """Lowest share of distinct words: below it a model is going round in circles."""
 PLACEHOLDER = re.compile(r"\[[^\]]*\]|[{}<>`]|_{2,}")
-ENDS = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)]*$")
 
 
 def require_answer(answer: Answer) -> None:
@@ -42,14 +41,14 @@ def fault_of(text: str, domain: Domain, target: Sequence[str], taken: Collection
         target: the sentences of the target document, which must not be copied.
         taken: the sentences of the source document so far, as ``same`` gives them.
     """
-    said, own = words(text), same(text)
+    said, own, length = words(text), same(text), word_count(text)
     if not said:
         return "it is empty"
     longest = domain.settings.generation.max_words
     rules = (
-        (len(said) < domain.settings.sources.min_words, f"it has only {len(said)} words"),
-        (len(said) > longest, f"it has {len(said)} words, more than {longest}"),
-        (not ENDS.search(text), "it does not end like a sentence"),
+        (length < domain.settings.sources.min_words, f"it has only {length} words"),
+        (length > longest, f"it has {length} words, more than {longest}"),
+        (not ends_like_a_sentence(text), "it does not end like a sentence"),
         (PLACEHOLDER.search(text) is not None, "it holds a placeholder or markup"),
         (len(set(said)) / len(said) < MIN_DISTINCT, "it repeats its own words"),
         (own in taken, "it repeats an earlier sentence"),
@@ -62,7 +61,7 @@ def _copy_fault(own: str, target: Sequence[str]) -> str:
     for position, sentence in enumerate(target):
         original = same(sentence)
         # A target of one or two words ("Methods.") may well occur inside another sentence.
-        if original == own or (len(original.split()) > 3 and f" {original} " in f" {own} "):  # noqa: PLR2004
+        if original == own or (word_count(original) > 3 and f" {original} " in f" {own} "):  # noqa: PLR2004
             return f"it copies sentence {position} of the target document"
     return ""
 
@@ -71,7 +70,7 @@ def link_fault_of(text: str, domain: Domain, target: Sequence[str]) -> str:
     """Say what is wrong with a sentence that is to be linked to nothing; empty when nothing is."""
     limit = domain.settings.validation.max_overlap / 2
     for position, sentence in enumerate(target):
-        if len(words(sentence)) >= domain.settings.sources.min_words and share_copied(sentence, text) > limit:
+        if word_count(sentence) >= domain.settings.sources.min_words and share_copied(sentence, text) > limit:
             return f"it tells of sentence {position} of the target document"
     return ""
 

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
+from abcdlink.languages import words
 from abcdlink.linking.records import Approach, Setup
-from abcdlink.words import words
 
 Shown = Sequence[Sentence | None]
 """Sentences in document order; one ``None`` for each gap between them."""

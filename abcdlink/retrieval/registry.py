@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from abcdlink.errors import InputError
+from abcdlink.languages import ENGLISH
 from abcdlink.plugins import find_class, installed, make
 from abcdlink.retrieval.base import Retriever
 from abcdlink.retrieval.fusion import FUSIONS, HYBRID, Fusion, read_parts
@@ -22,7 +23,7 @@ SIMILARITIES = {Family.DENSE: ("cosine", "dot"), Family.SPARSE: ("dot",)}
 """How vectors can be compared; the first is that of a model that does not say."""
 
 
-def get_retriever(name: str) -> Retriever:
+def get_retriever(name: str, language: str = ENGLISH) -> Retriever:
     """Return a new retriever.
 
     Args:
@@ -30,26 +31,27 @@ def get_retriever(name: str) -> Retriever:
             ``st:`` (dense), ``sparse:`` or ``ce:`` (cross encoder); or a fusion of these, of z-scores as
             ``hybrid:0.5*jaccard+bm25`` or of reciprocal ranks as ``rrf:jaccard+bm25``; or one that a
             package adds to the entry points ``abcdlink.retrievers``, or any class as ``module:Class``.
+        language: of the texts; retrievers that compare terms cut and stem by it.
 
     Raises:
         InputError: when there is none of this name, or its model is not on this machine.
     """
     if name == "bm25":
-        from abcdlink.retrieval.bm25 import BM25
+        from abcdlink.retrieval.lexical import BM25
 
-        return BM25()
+        return BM25(language)
     if name == "bm25-stemmed":
-        from abcdlink.retrieval.bm25 import StemmedBM25
+        from abcdlink.retrieval.lexical import StemmedBM25
 
-        return StemmedBM25()
+        return StemmedBM25(language)
     if name == "jaccard":
-        from abcdlink.retrieval.jaccard import Jaccard
+        from abcdlink.retrieval.lexical import Jaccard
 
-        return Jaccard()
+        return Jaccard(language)
     kind = name.partition(":")[0]
     if kind in FUSIONS:
         parts = read_parts(name)
-        retrievers = [get_retriever(part.name) for part in parts]
+        retrievers = [get_retriever(part.name, language) for part in parts]
         return Fusion(name, [part.weight for part in parts], retrievers, FUSIONS[kind])
     own = None if name in MODELS else find_class(name, GROUP, Retriever)  # type: ignore[type-abstract] # the check is of subclasses
     if own:

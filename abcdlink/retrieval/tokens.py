@@ -5,50 +5,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import NamedTuple
 
+from abcdlink.languages import ENGLISH, Tokenizer, stemmer, tokenizer
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.kept import Kept, SentenceStore
 from abcdlink.settings import get_settings
 
-Tokenizer = Callable[[str], list[str]]
-
 LOCK = threading.Lock()
 """Held while a tokenizer is used: they keep state that threads must not share."""
-
-
-def paper_tokenizer() -> Tokenizer:
-    """Return the paper's tokenizer: spaCy's English token texts, cased, nothing removed."""
-    import spacy
-
-    split = spacy.blank("en").tokenizer
-    return lambda text: [token.text for token in split(text)]
-
-
-def normalising_tokenizer() -> Tokenizer:
-    """Return a tokenizer that gives stems of content words.
-
-    Lower case, stop words and tokens without a letter or digit out, English Snowball stems.
-    """
-    import snowballstemmer
-    from spacy.lang.en.stop_words import STOP_WORDS
-
-    split = paper_tokenizer()
-    stemmer = snowballstemmer.stemmer("english")
-    stems: dict[str, str] = {}
-
-    def stem(word: str) -> str:
-        if word not in stems:
-            stems[word] = stemmer.stemWord(word)
-        return stems[word]
-
-    def tokenize(text: str) -> list[str]:
-        words = (word.lower() for word in split(text))
-        return [stem(word) for word in words if word not in STOP_WORDS and any(map(str.isalnum, word))]
-
-    return tokenize
 
 
 class TokenLists(NamedTuple):
@@ -68,14 +35,14 @@ class KeptTokens:
 
     Args:
         name: of the tokenizer; another one when its results change.
-        tokenizer: makes it.
+        make_tokenizer: makes it.
         packages: those whose version the results depend on.
     """
 
-    def __init__(self, name: str, tokenizer: Callable[[], Tokenizer], packages: Sequence[str]) -> None:
+    def __init__(self, name: str, make_tokenizer: Callable[[], Tokenizer], packages: Sequence[str]) -> None:
         identity = "-".join([name, *(f"{package}-{version(package)}" for package in packages)])
         self._store = SentenceStore(get_settings().cache_root / "tokens", identity, LOCK)
-        self._tokenizer = tokenizer
+        self._make_tokenizer = make_tokenizer
 
     def of(self, texts: Sequence[str], progress: Progress = silent) -> TokenLists:
         """Return the tokens of each text; the tokenizer is loaded only for new texts."""
@@ -83,22 +50,21 @@ class KeptTokens:
         tokens: list[list[str]] = json.loads(b"[" + b",".join(one.blob for one in kept) + b"]")
         return TokenLists(tokens, seconds)
 
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        """Made when it is first needed, and used under the lock."""
+        return self._make_tokenizer()
+
     def _make(self, texts: list[str]) -> list[Kept]:
-        tokenize = _shared(self._tokenizer)
+        tokenize = self._tokenizer
         return [Kept(json.dumps(tokenize(text)).encode()) for text in texts]
 
 
-@cache
-def _shared(tokenizer: Callable[[], Tokenizer]) -> Tokenizer:
-    """Return the tokenizer of this process, to be used under the lock."""
-    return tokenizer()
+def paper_tokens(language: str = ENGLISH) -> KeptTokens:
+    """Return token texts, for English those of the paper: spaCy's, cased, nothing removed."""
+    return KeptTokens(f"paper-{language}", partial(tokenizer, language), ["spacy"])
 
 
-def paper_tokens() -> KeptTokens:
-    """Return the paper's tokens."""
-    return KeptTokens("paper", paper_tokenizer, ["spacy"])
-
-
-def normalised_tokens() -> KeptTokens:
+def normalised_tokens(language: str = ENGLISH) -> KeptTokens:
     """Return stems of content words."""
-    return KeptTokens("stems", normalising_tokenizer, ["spacy", "snowballstemmer"])
+    return KeptTokens(f"stems-{language}", partial(stemmer, language), ["spacy", "snowballstemmer"])

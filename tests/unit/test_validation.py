@@ -4,8 +4,8 @@ import pytest
 
 from abcdlink.corpus import Corpus, Document, Pair, PairKind, Sentence
 from abcdlink.domain import find_domain
+from abcdlink.languages import share_copied, words
 from abcdlink.validation import validate
-from abcdlink.words import share_copied, words
 
 DOMAIN = find_domain("news")
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Document, Pair
+from abcdlink.languages import Tokenizer, tokenizer
 from abcdlink.linking.learned.matrices import BaseScores
 from abcdlink.linking.learned.names import read_name
 from abcdlink.progress import Progress, silent
@@ -21,7 +22,7 @@ from abcdlink.retrieval.base import ranked
 from abcdlink.retrieval.fusion import z_scores
 from abcdlink.retrieval.products import Products
 from abcdlink.retrieval.terms import TermCounts
-from abcdlink.retrieval.tokens import KeptTokens, Tokenizer, normalised_tokens, paper_tokenizer
+from abcdlink.retrieval.tokens import KeptTokens, normalised_tokens
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,13 +89,13 @@ def _log_softmax(scores: Matrix, axis: int) -> Matrix:
 
 def name_tokenizer() -> Tokenizer:
     """Return a tokenizer that gives the capitalised tokens of a sentence but its first: mostly names."""
-    split = paper_tokenizer()
+    split = tokenizer()
     return lambda text: [token for token in split(text)[1:] if token[:1].isupper()]
 
 
 def number_tokenizer() -> Tokenizer:
     """Return a tokenizer that gives the tokens with a digit."""
-    split = paper_tokenizer()
+    split = tokenizer()
     return lambda text: [token for token in split(text) if any(map(str.isdigit, token))]
 
 

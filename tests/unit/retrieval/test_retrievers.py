@@ -13,11 +13,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from abcdlink import languages
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
+from abcdlink.languages import stemmer, tokenizer
 from abcdlink.linking.decisions import top_k
 from abcdlink.retrieval import get_retriever, products, rank_corpus, ranked, tokens
-from abcdlink.retrieval.tokens import normalised_tokens, normalising_tokenizer, paper_tokenizer, paper_tokens
+from abcdlink.retrieval.tokens import normalised_tokens, paper_tokens
 from abcdlink.settings import get_settings
 from tests.helpers.scripted import document
 
@@ -35,7 +37,7 @@ WORDS = [
     ".",
 ]
 LEXICAL = ("bm25", "bm25-stemmed", "jaccard", "hybrid:0.5*jaccard+bm25", "rrf:bm25+2*jaccard")
-PAPER, NORMALISING = paper_tokenizer(), normalising_tokenizer()
+PAPER, NORMALISING = tokenizer(), stemmer()
 
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 documents = st.lists(st.lists(texts, min_size=1, max_size=6), min_size=2, max_size=5)
@@ -76,8 +78,8 @@ def test_normalised_tokens_are_stems_of_content_words():
 @settings(max_examples=25)
 @given(st.lists(texts | st.text(max_size=12), max_size=6))
 def test_kept_tokens_are_those_of_the_tokenizer_when_made_and_when_found(contents):
-    for kept, tokenizer in ((paper_tokens(), PAPER), (normalised_tokens(), NORMALISING)):
-        expected = [tokenizer(text) for text in contents]
+    for kept, tokenize in ((paper_tokens(), PAPER), (normalised_tokens(), NORMALISING)):
+        expected = [tokenize(text) for text in contents]
         assert [kept.of(contents).tokens for _ in range(2)] == [expected] * 2
 
 
@@ -96,7 +98,7 @@ def test_a_second_run_tokenises_nothing_and_knows_what_the_first_had_cost(monkey
     first = {name: run(name) for name in names}
     assert [first[name][1].kept_seconds > 0 for name in names] == [False, False, True], "two share their tokens"
     monkeypatch.setattr("spacy.blank", lambda _: pytest.fail("a tokenizer is loaded although all is there"))
-    tokens._shared.cache_clear()
+    languages._split.cache_clear()
     for name in names:
         again, effort = run(name)
         np.testing.assert_array_equal(again, first[name][0])

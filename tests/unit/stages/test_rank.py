@@ -63,7 +63,7 @@ def store() -> Store:
 
 def use(monkeypatch: pytest.MonkeyPatch, **options: int) -> list[tuple[str, object]]:
     log: list[object] = []
-    monkeypatch.setattr(retrieval, "get_retriever", lambda _name: Counting(log, **options))
+    monkeypatch.setattr(retrieval, "get_retriever", lambda _name, _language: Counting(log, **options))
     return log
 
 
