@@ -6,17 +6,28 @@ import html
 import re
 from collections.abc import Collection
 
+import regex
+
 from abcdlink.corpus.records import Document
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """Control characters that a database or a browser cannot take."""
 
+SEEN = regex.compile(r"[^\s\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]")
+"""A character that leaves something on the page: no space, zero-width character, soft hyphen, blank Braille pattern."""
+
 EMPTY = "(empty sentence)"
 
 
 def shown(text: str) -> str:
-    """Return a sentence as people see it: without outer white space and control characters, never empty."""
-    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).strip() or EMPTY
+    """Return a sentence as people see it: without outer white space and control characters, never invisible."""
+    clean = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).strip()
+    return clean if SEEN.search(clean) else EMPTY
+
+
+def text_html(text: str) -> str:
+    """Return text as HTML inside a line: escaped, in the direction of its own script."""
+    return f'<span dir="auto">{html.escape(shown(text))}</span>'
 
 
 def document_html(document: Document, marks: dict[str, str]) -> str:
@@ -35,7 +46,7 @@ def document_html(document: Document, marks: dict[str, str]) -> str:
             name = html.escape(marks[sentence.id])
             number = f'<button type="button" tabindex="-1" id="mark-{name}">{name}</button> ' if name else ""
             text, scroll = f"<mark{scroll}>{number}{text}</mark>", ""
-        paragraphs.append(f"<p>{text}</p>")
+        paragraphs.append(f'<p dir="auto">{text}</p>')
     return "".join(paragraphs)
 
 
@@ -54,4 +65,4 @@ def guidelines_html(text: str) -> str:
     from markdown_it import MarkdownIt
 
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return f'<div class="xd-guide">{body}</div>'
+    return f'<div class="xd-guide" dir="auto">{body}</div>'

@@ -27,7 +27,7 @@ from abcdlink.stages.adjudicate import (
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
-from labelstudio_config.html import guidelines_html, shown
+from labelstudio_config.html import guidelines_html, text_html
 from labelstudio_config.pages.linking import (
     HIDDEN,
     candidate_id,
@@ -82,7 +82,7 @@ def said_html(group: Mapping[str, Judgment], seed: str) -> str:
     for number, opinion in enumerate(opinions):
         remarks = [f"<b>{opinion.label}</b>", *(html.escape(flag) for flag in opinion.flags)]
         if opinion.comment:
-            remarks.append(f"“{html.escape(shown(opinion.comment))}”")
+            remarks.append(f"“{text_html(opinion.comment)}”")
         lines.append(f"<p>{'Another' if number else 'One annotator'}: {', '.join(remarks)}</p>")
     return "".join(lines)
 

@@ -5,7 +5,6 @@ Everyone who can log in to Label Studio can read all task data: no name of a doc
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.recall import overlap_of, read_sample
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
-from labelstudio_config.html import document_html, guidelines_html, shown
+from labelstudio_config.html import document_html, guidelines_html, shown, text_html
 from labelstudio_config.pages.linking import candidate_id
 from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, keep_pull, label_config
 from labelstudio_config.projects import Project, title_of
@@ -68,7 +67,7 @@ def task_data(at: SampledSource, source: Document, target: Document, domain: Dom
         "targets_html": [
             {
                 "value": candidate_id(at.key, sentence.id),
-                "html": f"<b>{number}</b> {html.escape(shown(sentence.text))}",
+                "html": f"<b>{number}</b> {text_html(sentence.text)}",
                 "hotkey": NO_KEY,
             }
             for number, sentence in enumerate(target.sentences, start=1)

@@ -22,7 +22,7 @@ from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.feedback import end_feedback, end_unasked, judges_in, outcome_in, prepare_feedback
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
-from labelstudio_config.html import document_html, guidelines_html, shown
+from labelstudio_config.html import document_html, guidelines_html, shown, text_html
 from labelstudio_config.pages.page import Asked, Page, Pull, keep_pull, label_config
 from labelstudio_config.projects import Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
@@ -89,7 +89,7 @@ def said_html(opinions: Sequence[Opinion]) -> str:
     for opinion in opinions:
         remarks = [*(html.escape(flag) for flag in opinion.flags)]
         if opinion.comment:
-            remarks.append(f"“{html.escape(shown(opinion.comment))}”")
+            remarks.append(f"“{text_html(opinion.comment)}”")
         if remarks:
             lines.append(f"With {opinion.label}: {', '.join(remarks)}")
     return "".join(f"<p>{line}</p>" for line in lines)

@@ -33,7 +33,7 @@ def test_a_task_tells_what_was_said_but_not_by_whom_nor_which_method() -> None:
     shown = second["candidates"]
     assert [one["text"] for one in shown] == ["0 · Text 1.", "1 · Text 5."]
     assert second["doc_b_html"].count("<mark") == 2
-    remark = "Unsure, “&lt;b&gt;It follows&lt;/b&gt;”"
+    remark = 'Unsure, “<span dir="auto">&lt;b&gt;It follows&lt;/b&gt;</span>”'
     assert sorted(shown[1]["said_html"].replace("Another", "One annotator").split("</p>")) == [
         "",
         f"<p>One annotator: <b>Link</b>, {remark}",

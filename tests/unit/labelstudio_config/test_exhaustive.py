@@ -87,7 +87,8 @@ def test_a_task_holds_only_texts_and_opaque_ids():
     text = json.dumps(data)
     assert not [secret for secret in ("sid-", "doc-", "pair-bilby", "exhaustive", "gold") if secret in text]
     shown = [target["html"] for target in data["targets_html"]]
-    assert shown == ["<b>1</b> Same.", "<b>2</b> Same.", "<b>3</b> &lt;b&gt;x&lt;/b&gt;", "<b>4</b> (empty sentence)"]
+    texts = ["Same.", "Same.", "&lt;b&gt;x&lt;/b&gt;", "(empty sentence)"]
+    assert shown == [f'<b>{n}</b> <span dir="auto">{text}</span>' for n, text in enumerate(texts, start=1)]
     assert len({target["value"] for target in data["targets_html"]}) == 4
 
 

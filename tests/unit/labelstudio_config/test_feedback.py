@@ -119,7 +119,7 @@ def test_how_many_said_what_is_told_without_names() -> None:
     (shown,) = next(iter(tasks_of(cases()).values()))["cases"]
     assert shown["said_html"] == (
         "<p>One annotator: <b>Link</b></p><p>One annotator: <b>No Link</b></p>"
-        "<p>With Link: “&lt;i&gt;why&lt;/i&gt;”</p>"
+        '<p>With Link: “<span dir="auto">&lt;i&gt;why&lt;/i&gt;</span>”</p>'
     )
 
 
