@@ -120,7 +120,7 @@ class DomainSettings(Record):
     source_name: str = Field(description="what a source document is, e.g. review")
     target_name: str = Field(description="what a target document is, e.g. paper")
     question: str = Field(description="what an annotator decides for each candidate")
-    language: str = "en"
+    language: str = Field("en", description="ISO code; for corpora that do not say theirs")
     llm_candidates: int = Field(7, ge=1, description="top-k of the retriever that the LLM decides on")
     pool: PoolSizes = PoolSizes()
     sources: SourceFilter = SourceFilter()

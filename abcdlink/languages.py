@@ -106,9 +106,9 @@ pieces need none."""
 LETTERS_PER_WORD = 2
 """Of a word in a script without blanks, roughly: 1.6 in Chinese, 2 in Japanese, 3 in Thai."""
 ENOUGH = 200
-"""Letters from which a language in Latin script is guessed; shorter text is taken as English."""
+"""Letters from which a language in Latin script is guessed; shorter text is taken to be in the domain's."""
 CLEAR = 40
-"""By how much the log probability of another language must exceed that of English before it is believed."""
+"""By how much the log probability of another language must exceed that of the domain's before it is believed."""
 SAMPLE = 20_000
 """Characters that a guess reads."""
 
@@ -128,10 +128,13 @@ def script_of(text: str) -> str:
     return script if most else "Latin"
 
 
-def guess_language(texts: Iterable[str]) -> str:
+def guess_language(texts: Iterable[str], otherwise: str = ENGLISH) -> str:
     """Return the language that texts are most probably in, by py3langid on the first 20,000 characters.
 
-    English is returned for Latin text of less than 200 letters and where no other language is clearly more probable.
+    Args:
+        texts: one after the other.
+        otherwise: returned for text in its script that has less than 200 letters or is not clearly in another
+            language. Only for Latin script: sentences in other scripts are told apart well.
     """
     sample = ""
     for text in texts:
@@ -141,14 +144,15 @@ def guess_language(texts: Iterable[str]) -> str:
     sample = sample[:SAMPLE]
     script = script_of(sample)
     latin = script == "Latin"
+    home = otherwise if latin and "Latin" in scripts(otherwise) else USUAL[script]
     if latin and sum(map(str.isalpha, sample)) < ENOUGH:
-        return ENGLISH
+        return home
     import py3langid
 
     ranked = {code: float(weight) for code, weight in py3langid.rank(sample) if is_known(code)}
     best = next((code for code in ranked if script in scripts(code)), USUAL[script])
-    clear = not latin or ranked.get(best, -math.inf) - ranked.get(ENGLISH, -math.inf) >= CLEAR
-    return best if clear else ENGLISH
+    clear = not latin or ranked.get(best, -math.inf) - ranked.get(home, -math.inf) >= CLEAR
+    return best if clear else home
 
 
 @cache
@@ -182,9 +186,8 @@ def require(language: str) -> None:
         raise InputError(msg, "use an ISO code such as en, de or fr")
 
 
-def writing_instruction(texts: Iterable[str]) -> str:
-    """Return what a prompt says so that the answer is in the language of the texts; empty for English."""
-    language = guess_language(texts)
+def writing_instruction(language: str) -> str:
+    """Return what a prompt says so that the answer is in a language; empty for English, which prompts are in."""
     return "" if language == ENGLISH else f"Write in {language_name(language)}."
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from abcdlink.errors import InputError
 from abcdlink.folders import Folder, open_folder
+from abcdlink.languages import ENGLISH
 from abcdlink.settings import get_settings
 
 if TYPE_CHECKING:
@@ -113,6 +114,13 @@ class Store:
     def manifest(self) -> dict[str, Any]:
         """What the run is made of: settings, versions, prompt hashes, counts, costs, by section."""
         return self.read_json(MANIFEST) if self.exists(MANIFEST) else {}
+
+    @property
+    def language(self) -> str:
+        """Language of the run's corpus; that of its domain where no corpus says it, English where neither does."""
+        about = self.manifest
+        said = (about.get(section, {}).get("language") for section in ("corpus", "domain"))
+        return next(filter(None, said), ENGLISH)
 
     def note(self, section: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
         """Put one section into the manifest; other sections stay as they are."""

@@ -63,7 +63,7 @@ def take_all(run: str, source: str, domain: str, annotation: AnnotationParameter
     begun: list[str] = []
     more = True
     while more:
-        result = take_new(source, domain)
+        result = take_new(source, existing_run(run).language)
         if result.corpus.pairs:
             key_of_drop = annotate_drop(run, domain, annotation, result)
             if key_of_drop is None:
@@ -80,9 +80,8 @@ def ledger_root(source: str) -> str:
     return f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}/{key(source)}"
 
 
-def take_new(source: str, domain: str) -> DropResult:
+def take_new(source: str, language: str) -> DropResult:
     """Read what is new and whole."""
-    language = find_domain(domain).settings.language
     return take(open_source(source), open_folder(ledger_root(source)), get_segmenter(language))
 
 

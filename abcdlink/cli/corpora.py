@@ -15,7 +15,7 @@ from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
 
 if TYPE_CHECKING:
-    from abcdlink.corpus.records import Refusal
+    from abcdlink.corpus.records import Corpus, Refusal
     from abcdlink.preview import Preview
 
 SHOWN = 5
@@ -48,7 +48,9 @@ def import_documents(
     out: Annotated[str, typer.Option(help="Corpus folder to write, or an s3:// prefix.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; only say what would be imported.")] = False,
     domain: DomainOption = "news",
-    language: Annotated[str, typer.Option(help="Language of plain text, for the segmentation.")] = "en",
+    language: Annotated[
+        str, typer.Option(help="ISO code of the documents' language, e.g. en, zh, hi; guessed when it is not given.")
+    ] = "",
     lines: Annotated[
         Lines,
         typer.Option(help="Line ends in plain text: join wrapped lines, keep each line as a sentence, or look (auto)."),
@@ -66,17 +68,30 @@ def import_documents(
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.segmentation import get_segmenter
     from abcdlink.domain import find_domain
+    from abcdlink.languages import guess_language
     from abcdlink.preview import preview
 
     if bool(out) == check:
         msg = "an import needs either --out or --check"
         raise InputError(msg, "give --out FOLDER to write a corpus, or --check to write nothing")
     of_domain = find_domain(domain)
+
+    def read(language: str) -> Corpus:
+        segmenter = get_segmenter(language)
+        return import_corpus(format_name, source, segmenter, lines=lines, entities=entities, as_released=as_released)
+
+    usual = of_domain.settings.language
+    corpus = read(language or usual)
+    if guessed := not language:
+        texts = (text for document in corpus.documents.values() for text in document.texts)
+        language = guess_language(texts, usual)
+        if language != usual:  # its sentences end elsewhere
+            corpus = read(language)
     segmenter = get_segmenter(language)
-    corpus = import_corpus(format_name, source, segmenter, lines=lines, entities=entities, as_released=as_released)
     view = preview(corpus, of_domain, language, segmenter.name)
     origin = {
         "format": f"{format_name} as released" if as_released else format_name,
+        "language": language,
         "segmentation": segmenter.name,
         "imported_from": source.name,
         "notes": [note.model_dump(mode="json") for note in corpus.notes],
@@ -84,9 +99,9 @@ def import_documents(
     if out:
         _write(out, view, origin)
     if as_json:
-        print_json({"corpus": out or None, **_counts(view), "segmentation": segmenter.name})
+        print_json({"corpus": out or None, **_counts(view), "language": language, "segmentation": segmenter.name})
     else:
-        _say_what_is_imported(view, out)
+        _say_what_is_imported(view, out, guessed=guessed)
 
 
 def _write(out: str, view: Preview, origin: dict[str, Any]) -> None:
@@ -117,7 +132,7 @@ def _counts(view: Preview) -> dict[str, Any]:
     }
 
 
-def _say_what_is_imported(view: Preview, out: str) -> None:
+def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
     from abcdlink.folders import open_folder
     from abcdlink.preview import PREVIEW
 
@@ -125,6 +140,7 @@ def _say_what_is_imported(view: Preview, out: str) -> None:
     corpus, counts = view.corpus, _counts(view)
     sizes = ", ".join(f"{name}: {counts[name]}" for name in ("documents", "sentences", "pairs", "links"))
     say(f"{f'Wrote {out}' if out else 'Would import'}: {sizes}. Segmentation: {view.segmentation}.")
+    say(f"Language: {view.language_name} ({view.language})" + (", guessed; --language sets it." if guessed else "."))
     time = f", about {view.time} for each of {view.domain.settings.overlap} annotators" if view.tasks else ""
     say(
         f"Tasks: at most {view.tasks}{time}. Source sentences left out in the domain {view.domain.name!r}: "

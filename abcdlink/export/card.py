@@ -71,7 +71,7 @@ def _head(dataset: Dataset, domain: Domain) -> dict[str, Any]:
     simulated = {"annotations_creators": ["machine-generated"]} if dataset.simulated else {}
     return {
         **_licence(dataset.licence),
-        "language": [domain.settings.language],
+        "language": [dataset.store.language],
         "pretty_name": domain.settings.title,
         **simulated,
         "task_categories": ["sentence-similarity"],

@@ -50,7 +50,7 @@ def files(dataset: Dataset) -> Files:
     """
     types = _type_system()
     clean = Cleaner(NOT_IN_XML, PLACEHOLDER, "characters that XML 1.0 cannot contain: replaced by U+FFFD")
-    language = str(dataset.store.manifest.get("domain", {}).get("language", "x-unspecified"))
+    language = dataset.store.language
     contents = {f"{FOLDER}/{TYPE_SYSTEM}": str(types.to_xml()).encode()}
     for judged in dataset.by_pair():
         cas = _cas(judged, dataset, types, clean, language)

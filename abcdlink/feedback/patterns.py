@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from abcdlink.corpus.records import Corpus, Document, Record
 from abcdlink.judgments import Judgment, Place
-from abcdlink.languages import stemmer
+from abcdlink.languages import stemmer, word_count
 
 SHORT_WORDS = 6
 """A candidate of at most so many words is short."""
@@ -63,7 +63,7 @@ class View(Record):
         holds = {
             Pattern.OUTSIDE: self.outside > self.inside,
             Pattern.PARTIAL: PARTIAL[0] <= self.overlap <= PARTIAL[1],
-            Pattern.SHORT: len(self.candidate.split()) <= SHORT_WORDS,
+            Pattern.SHORT: word_count(self.candidate) <= SHORT_WORDS,
             Pattern.FAR_APART: self.distance > FAR_APART,
         }
         return tuple(pattern for pattern in Pattern if holds[pattern])

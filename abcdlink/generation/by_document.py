@@ -9,7 +9,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.generation.checks import fault_of, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, seed_of
-from abcdlink.languages import writing_instruction
+from abcdlink.languages import ENGLISH, writing_instruction
 from abcdlink.llm.records import Message, Question, Usage
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def write_document(target: Document, domain: Domain, llm: LLM, seed: int) -> Draft:
+def write_document(target: Document, domain: Domain, llm: LLM, seed: int, language: str = ENGLISH) -> Draft:
     """Write a source document and its links in one answer.
 
     An answer with anything wrong in it is asked for again with another seed: links are gold labels,
@@ -47,7 +47,7 @@ def write_document(target: Document, domain: Domain, llm: LLM, seed: int) -> Dra
     """
     usage, reason = Usage(), ""
     for attempt in range(ATTEMPTS):
-        answer = llm.ask(_question(target, domain, seed_of(seed, target.id, "document", attempt)))
+        answer = llm.ask(_question(target, domain, seed_of(seed, target.id, "document", attempt), language))
         require_answer(answer)
         usage += answer.usage
         if answer.value is None:
@@ -62,11 +62,11 @@ def write_document(target: Document, domain: Domain, llm: LLM, seed: int) -> Dra
     return Draft(reason=f"refused {ATTEMPTS} times, last because {reason}", usage=usage)
 
 
-def _question(target: Document, domain: Domain, seed: int) -> Question:
+def _question(target: Document, domain: Domain, seed: int, language: str) -> Question:
     size = domain.settings.generation
     content = domain.render("generate_document.j2", target=target.sentences)
-    if language := writing_instruction(target.texts):
-        content = f"{content}\n{language}"
+    if instruction := writing_instruction(language):
+        content = f"{content}\n{instruction}"
     return Question(
         messages=(Message(role="user", content=content),),
         json_schema=SCHEMA,

@@ -11,7 +11,7 @@ from abcdlink.corpus.records import Document, Refusal
 from abcdlink.domain import Domain
 from abcdlink.generation.checks import fault_of, link_fault_of, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
-from abcdlink.languages import word_count, writing_instruction
+from abcdlink.languages import ENGLISH, word_count, writing_instruction
 from abcdlink.llm.records import Message, Question, Usage
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _Slot:
     reason: str = "it was not asked for"
 
 
-def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int) -> Draft:
+def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int, language: str = ENGLISH) -> Draft:
     """Write a source document sentence by sentence.
 
     Target sentences are chosen at random (seeded by ``seed`` and the id of the target document),
@@ -50,11 +50,11 @@ def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int) -> 
     slots = _plan(target, domain, seed)
     if not any(slot.target is not None for slot in slots):
         return Draft(reason=f"no sentence has {domain.settings.sources.min_words} words or more to link to")
-    usage, language = Usage(), writing_instruction(target.texts)
+    usage, instruction = Usage(), writing_instruction(language)
     for attempt in range(ATTEMPTS):
         waiting = [slot for slot in slots if not slot.text]
         seeds = [seed_of(seed, target.id, slot.name, attempt) for slot in waiting]
-        questions = [_question(slot, domain, own, language) for slot, own in zip(waiting, seeds, strict=True)]
+        questions = [_question(slot, domain, own, instruction) for slot, own in zip(waiting, seeds, strict=True)]
         for slot, answer in zip(waiting, llm.ask_many(questions), strict=True):
             require_answer(answer)
             usage += answer.usage
@@ -81,7 +81,7 @@ def _plan(target: Document, domain: Domain, seed: int) -> list[_Slot]:
     return slots
 
 
-def _question(slot: _Slot, domain: Domain, seed: int, language: str) -> Question:
+def _question(slot: _Slot, domain: Domain, seed: int, instruction: str) -> Question:
     linked, size = slot.target is not None, domain.settings.generation
     shots = (
         [(example.target, example.source) for example in domain.examples if example.link]
@@ -89,13 +89,14 @@ def _question(slot: _Slot, domain: Domain, seed: int, language: str) -> Question
         else [(example.topic, example.sentence) for example in size.unlinked_examples]
     )
     system = domain.render("generate_linked.j2" if linked else "generate_unlinked.j2")
-    system = f"{system} {language}" if language else system
+    system = f"{system} {instruction}" if instruction else system
     letters = LETTERS_PER_WORD * size.max_words
     return Question(
         messages=(Message(role="system", content=system), *_turns(shots[:MAX_SHOTS], slot.subject)),
         json_schema=_schema(letters),
         stage="generate",
-        max_tokens=letters // 2,
+        # Scripts other than Latin take up to two tokens a letter.
+        max_tokens=2 * letters if instruction else letters // 2,
         seed=seed,
     )
 

@@ -9,6 +9,7 @@ from abcdlink.domain import Domain
 from abcdlink.generation.by_document import write_document
 from abcdlink.generation.by_sentence import write_by_sentence
 from abcdlink.generation.records import GeneratedPair, Strategy
+from abcdlink.languages import ENGLISH
 
 if TYPE_CHECKING:
     from abcdlink.llm.client import LLM
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 WRITERS = {Strategy.DOCUMENT: write_document, Strategy.SENTENCE: write_by_sentence}
 
 
-def generate_pair(target: Document, domain: Domain, llm: LLM, strategy: Strategy, seed: int) -> GeneratedPair:
+def generate_pair(
+    target: Document, domain: Domain, llm: LLM, strategy: Strategy, seed: int, language: str = ENGLISH
+) -> GeneratedPair:
     """Write a source document with known links to a target document.
 
     Args:
@@ -25,6 +28,7 @@ def generate_pair(target: Document, domain: Domain, llm: LLM, strategy: Strategy
         llm: who writes it.
         strategy: whole document in one answer, or sentence by sentence.
         seed: another seed gives another pair; the same one asks the same questions.
+        language: of the target document, which the model is told to write in.
 
     Returns:
         The pair ``<target id>__synthetic`` with links, and its source document; or the refusal with
@@ -33,7 +37,7 @@ def generate_pair(target: Document, domain: Domain, llm: LLM, strategy: Strategy
     Raises:
         ServiceError: when the server gave no answer; what it answered before is not asked again.
     """
-    draft = WRITERS[strategy](target, domain, llm, seed)
+    draft = WRITERS[strategy](target, domain, llm, seed, language)
     pair_id = f"{target.id}__synthetic"
     if draft.reason:
         hint = "try another seed, strategy or model, or change the domain's generation prompts"

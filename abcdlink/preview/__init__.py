@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.domain import Domain
+from abcdlink.languages import language_name, word_count
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -81,6 +82,11 @@ class Preview:
     tasks: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     doubts: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def language_name(self) -> str:
+        """English name of the language."""
+        return language_name(self.language)
 
     @property
     def hours(self) -> float:
@@ -160,7 +166,7 @@ def doubt_about(text: str, following: str = "") -> str:
         return "ends with what may be an abbreviation"
     if NO_SPACE.search(bare):
         return "may hold two sentences"
-    return f"has more than {LONGEST} words" if len(bare.split()) > LONGEST else ""
+    return f"has more than {LONGEST} words" if word_count(bare) > LONGEST else ""
 
 
 def _lines(document: Document, domain: Domain, repeated: Counter[str]) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from abcdlink.corpus.records import Corpus
+from abcdlink.languages import guess_language
 from abcdlink.linking.fitted import Folds
 from abcdlink.linking.learned import base_retrievers, out_of_fold
 from abcdlink.progress import Progress, silent
@@ -35,8 +36,10 @@ def benchmark_corpus(
     Raises:
         InputError: when a retriever is not there.
     """
+    language = guess_language(text for document in corpus.used_documents() for text in document.texts)
     rankings = {
-        name: _rank(corpus, retrievers.get(name) or get_retriever(name), progress) for name in plan.all_retrievers
+        name: _rank(corpus, retrievers.get(name) or get_retriever(name, language), progress)
+        for name in plan.all_retrievers
     }
     scored: list[Scored] = []
     for name in (*plan.retrievers, *(plan.learned if folds else ())):

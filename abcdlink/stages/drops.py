@@ -35,6 +35,7 @@ def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
     if not store.exists(SHORTLIST):
         write_corpus_to(store, NATURAL, result.corpus)
         files = {taken.name: taken.digest for taken in result.taken}
+        store.note("corpus", {"language": base.language})
         store.note("drop", {"shortlist_of": base.key, "files": files})
         describe_run(store, domain)
         for name in learned_to_rank(choice.approaches):

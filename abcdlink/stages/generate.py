@@ -89,11 +89,11 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     name = generation_part(part)
     if store.exists(name):
         return
-    corpus, llm = read_corpus_from(store, NATURAL), LLM(account=store.key)
+    corpus, llm, language = read_corpus_from(store, NATURAL), LLM(account=store.key), store.language
     llm.check()
     label = f"Generate by {plan.strategy}, part {part + 1} of {len(plan.parts)}"
     pairs = tuple(
-        generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed)
+        generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed, language)
         for target in progress(plan.parts[part], label)
     )
     store.write_record(name, GenerationPart(pairs=pairs), indent=None)

@@ -51,7 +51,7 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
         raise InputError(msg, "import documents with `abcdlink import`")
     describe_run(store, domain)
     counts = {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "refused": len(corpus.refused)}
-    store.note("corpus", {**counts, **_origin(where)})
+    store.note("corpus", {**counts, "language": domain.settings.language, **_origin(where)})
     write_corpus_to(store, NATURAL, corpus)
     return corpus
 

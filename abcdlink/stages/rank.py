@@ -11,7 +11,6 @@ import numpy as np
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
-from abcdlink.languages import ENGLISH
 from abcdlink.layout import rank_plan_file, rankings_part
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Effort, Retriever
@@ -196,9 +195,7 @@ class Ranker:
     def _retriever(self) -> Retriever:
         from abcdlink.retrieval import get_retriever
 
-        about = self._store.manifest
-        known = [about.get(part, {}).get("language") for part in ("corpus", "domain")]
-        return get_retriever(self._names[1], next(filter(None, known), ENGLISH))
+        return get_retriever(self._names[1], self._store.language)
 
 
 def rank(store: Store, corpus_name: str, retriever: str, progress: Progress = silent) -> None:

@@ -58,8 +58,8 @@ def test_a_language_in_latin_script_is_guessed_from_more_text_and_named():
 
 
 def test_prompts_ask_for_the_language_of_the_documents():
-    assert writing_instruction([TEXTS["hi"]]) == "Write in Hindi."
-    assert writing_instruction([TEXTS["en"]]) == ""
+    assert writing_instruction("hi") == "Write in Hindi."
+    assert writing_instruction("en") == ""
 
 
 @pytest.mark.parametrize(
