@@ -9,14 +9,28 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from abcdlink.layout import batch_slug, project_file
+from abcdlink.folders import LocalFolder
+from abcdlink.judgments import Pool
+from abcdlink.layout import (
+    EXHAUSTIVE_SLUG,
+    POOLS,
+    QUALIFICATION_SLUG,
+    RATINGS_SLUG,
+    REPORT,
+    batch_slug,
+    project_file,
+)
+from abcdlink.store import Store
+from labelstudio_config.pages.linking import candidate_id, of_batch
 from labelstudio_config.run import PUSHED
+from labelstudio_config.simulate import simulate_annotators
 from services.ports import free_port
+from tasks.waiting import WaitsFor
 from tests import ROOT
 from tests.helpers.fake_llm import MODEL, FakeLLM
 from tests.helpers.stack import answer
@@ -28,6 +42,7 @@ TEXTS = (
     ("Firefighters rescued three miners on Tuesday. The mine has been closed since.", "Three miners were saved."),
     ("A storm cut power to 40,000 homes in the north. Schools stay closed on Friday.", "A storm cut the power."),
 )
+GOLD = ["The bridge was shut for two years.", "Three thousand people crossed it.", "It was repainted last spring."]
 
 
 def guide() -> list[list[str]]:
@@ -67,12 +82,17 @@ class Shell:
 
     def wait_for(self, run: str, name: str) -> Path:
         """Wait until a file of a run is there."""
-        path, deadline = self.folder / ".abcdlink" / "runs" / run / name, time.monotonic() + LIMIT
-        while not path.exists():
+        path = self.folder / ".abcdlink" / "runs" / run / name
+        self.wait_until(path.exists)
+        return path
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition; shows the end of the worker's log when it is never met."""
+        deadline = time.monotonic() + LIMIT
+        while not condition():
             log = self.folder / ".abcdlink" / "logs" / "worker.log"
             assert time.monotonic() < deadline, log.read_text(encoding="utf-8")[-4000:]
             time.sleep(0.5)
-        return path
 
 
 @pytest.fixture
@@ -85,9 +105,9 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
             made("abcdlink", "down")
 
 
-@pytest.mark.timeout(1500)
-def test_the_guide_brings_own_documents_and_an_own_domain_to_annotators(shell: Shell) -> None:
-    """With the first commands of the guide; and in a quick start, which asks no LLM."""
+@pytest.mark.timeout(2400)
+def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: Shell) -> None:
+    """With the commands of the guide, and in a quick start, which asks no LLM; programs judge the batches."""
     commands = [command for command in guide() if command[0] == "abcdlink"]
     documents = shell.folder / "my-documents"
     documents.mkdir()
@@ -109,3 +129,37 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_annotators(shell: S
     assert "This run is a quick start" in report
     manifest = json.loads((shell.folder / ".abcdlink/runs/spring/manifest.json").read_text())
     assert manifest["domain"]["folder"] == str(shell.folder / ".abcdlink" / "domains" / "my-domain")
+
+    waiting = shell.folder / ".abcdlink/runs/spring/waiting/annotate.json"
+    for batch in (1, 2):
+        shell.wait_for("spring", project_file(batch_slug(batch), PUSHED))
+        judge(shell, batch)
+        if batch == 1:
+            shell.wait_until(lambda: json.loads(waiting.read_text())["kind"] == WaitsFor.COORDINATOR.value)
+            shell(*by_name["feedback", "accept"], "--without-round")
+    shell.wait_for("spring", REPORT)
+    shell(*by_name["rate", "spring"])
+    shell.wait_for("spring", project_file(RATINGS_SLUG, PUSHED))
+    shell(*by_name["run", "adjudicate"])
+    shell(*by_name["run", "exhaustive"])
+    shell.wait_for("spring", project_file(EXHAUSTIVE_SLUG, PUSHED))
+    gold = {"pair": "g", "source": {"id": "a", "sentences": GOLD}, "target": {"id": "b", "sentences": GOLD[::-1]}}
+    (shell.folder / "gold.jsonl").write_text(json.dumps({**gold, "links": {"0": ["2"], "1": ["1"], "2": ["0"]}}) + "\n")
+    shell("abcdlink", "import", "jsonl", "gold.jsonl", "--out", "gold")
+    shell(*by_name["qualify", "start"])
+    shell.wait_for("spring", project_file(QUALIFICATION_SLUG, PUSHED))
+    shell(*by_name["export", "spring"])
+    assert list((shell.folder / ".abcdlink/runs/spring").rglob("*.parquet"))
+    assert "What is left to do" in Path(shell("abcdlink", "report", "spring").strip()).read_text(encoding="utf-8")
+
+
+def judge(shell: Shell, batch: int) -> None:
+    """Let two programs judge a batch in Label Studio: they take the first candidate of each task for the link."""
+    secrets = (shell.folder / ".abcdlink" / "secrets.env").read_text(encoding="utf-8")
+    token = re.search(r"^ABCDLINK_LABEL_STUDIO_TOKEN=['\"]?([^'\"\s]+)", secrets, re.MULTILINE)
+    assert token
+    pools = of_batch(
+        Store(LocalFolder(shell.folder / ".abcdlink/runs/spring"), "spring").read_records(POOLS, Pool), batch
+    )
+    gold = {key: frozenset({candidate_id(key, pool.candidates[0].target)}) for key, pool in pools.items()}
+    simulate_annotators(shell.environment["ABCDLINK_LABEL_STUDIO_URL"], token[1], "spring", batch, gold)
