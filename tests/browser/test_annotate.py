@@ -15,7 +15,7 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Label, Pool
 from labelstudio_config.client import Client
 from tests.browser.window import annotator_window, picture
-from tests.helpers.annotation import SECRETS, TEXTS, Run, annotator, document, make_run, submit
+from tests.helpers.annotation import IDS, SECRETS, TEXTS, Run, annotator, document, make_run, submit
 from tests.helpers.pulls import pull_batch, push_batch
 
 ATTACK = "<img src=x onerror=alert(1)>"
@@ -64,7 +64,7 @@ def long_run(sentences: int, sources: Sequence[int], targets: Sequence[int]) -> 
     words = random.Random(13)
     vocabulary = " ".join(TEXTS).lower().replace(".", "").split()
     texts = [f"{number}: {' '.join(words.choices(vocabulary, k=words.randint(6, 28)))}." for number in range(sentences)]
-    source, target = document("source-bilby", texts), document("target-bilby", texts)
+    source, target = document("source-bilby", texts, IDS), document("target-bilby", texts, IDS)
     corpus = Corpus(
         name="long",
         documents={source.id: source, target.id: target},

@@ -124,7 +124,7 @@ def test_the_page_shows_whatever_texts_hold_in_light_and_dark(page: Page, client
     page.fill(".xd-foot textarea, .xd-foot input[name=comment]", "Two sentences are the same.")
     picture(page, "exhaustive-dark")
     page.keyboard.press("Enter")
-    page.locator(".xd-foot label", has_text="every link is ticked").click()
+    page.locator(".xd-foot label", has_text="ticked every link").click()
     page.keyboard.press("Control+Enter")
     expect(page.locator(".xd-list input:checked")).to_have_count(0)
     pulled = pull_exhaustive(client, run.key, sample.sources, run.corpus)

@@ -21,6 +21,8 @@ from tests.helpers.pulls import push_batch
 METHODS = ("method-quokka", "method-numbat", "method-potoroo")
 """Distinctive labels, so that a leak can be found by searching."""
 
+IDS = "sid-dugong-{n}"
+"""Of the sentences."""
 SECRETS = (*METHODS, "pair-wombat", "source-bilby", "target-bilby", "sid-dugong")
 """All that an annotator must never read: methods, and the ids that gold links are made of."""
 
@@ -45,7 +47,7 @@ def make_run(tasks: int = 4, batches: int = 1, candidates: int = 3, texts: Seque
     key = f"run-{secrets.token_hex(4)}"
     documents, pairs, pools = {}, [], []
     for number in range(-(-tasks // 4)):
-        source, target = (document(f"{side}-bilby-{number}", texts, "sid-dugong-{n}") for side in ("source", "target"))
+        source, target = (document(f"{side}-bilby-{number}", texts, IDS) for side in ("source", "target"))
         documents |= {source.id: source, target.id: target}
         gold = {s.id: (s.id,) for s in source.sentences}
         pairs.append(Pair(id=f"pair-wombat-{number}", source=source.id, target=target.id, links=gold))
