@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from abcdlink.corpus.records import Document, Note
-from abcdlink.corpus.segmentation import Segmenter
+from abcdlink.corpus.segmentation import UNSPACED, Segmenter
 
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 """An HTML entity with its semicolon; without one, ``?a=1&copy=2`` would turn into a copyright sign."""
@@ -17,9 +17,6 @@ ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,3
 LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
 ENDED = re.compile("[.!?…。！？।۔؟։።｡][)\\]\"'”’»」』）]*$")  # noqa: RUF001 - ends of sentences in many scripts
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
-"""Characters of scripts that put no spaces between words."""
-
 RAGGED = 0.85
 """A line counts as full when the next word would not fit into this share of the longest line."""
 

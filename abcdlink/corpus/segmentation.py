@@ -40,7 +40,9 @@ MARKED = re.compile(r"\(\d{1,2}\)")
 GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
 TOUCHING = re.compile(r"[.!?\u2026][)\]]?$")
-UNSPACED = re.compile('[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef"\u201c]')
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+"""Characters of scripts that put no spaces between words."""
+MAY_TOUCH = re.compile(rf"{UNSPACED.pattern}|[\"\u201c]")
 """What may follow a sentence without a space: scripts that have none, and a quotation."""
 DASH = re.compile(r"[-\u2013\u2014]\s")
 DATELINE = re.compile(r"[A-ZÀ-Þ][A-ZÀ-Þ' .-]+,.{0,20}$")
@@ -136,7 +138,7 @@ def _is_boundary(text: str, following: str) -> bool:
     before, after = text.strip(), following.strip()
     if not before or not after:
         return False
-    touching = before == text and after == following and TOUCHING.search(before) and not UNSPACED.match(after)
+    touching = before == text and after == following and TOUCHING.search(before) and not MAY_TOUCH.match(after)
     dashed = DASH.match(after) and (DATELINE.match(before) or QUOTED.search(before))
     abbreviated = NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
