@@ -77,11 +77,11 @@ SKIPS = "skips.jsonl"
 ANOMALIES = "anomalies.json"
 """Files of one pull, in the folder of its batch or of its kind of project."""
 
-ADJUDICATION_SLUG = "adjudication"
+ADJUDICATE_SLUG = "adjudication"
 EXHAUSTIVE_SLUG = "exhaustive"
-QUALIFICATION_SLUG = "qualification"
-RATINGS_SLUG = "ratings"
-"""Names under which the run keeps what it knows of the projects that it has one of."""
+QUALIFY_SLUG = "qualification"
+RATE_SLUG = "ratings"
+"""Names of the projects that a run has one of, as runs of all versions hold them."""
 
 
 def batch_folder(batch: int) -> str:

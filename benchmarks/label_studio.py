@@ -34,7 +34,7 @@ def claims(_data: Path) -> Iterator[Claim]:
     """Measure both ways against a server of our own, whose database is empty at first."""
     from labelstudio_config.accounts import sign_up
     from labelstudio_config.client import connect
-    from labelstudio_config.pages.linking import batch_project, batch_tasks
+    from labelstudio_config.pages.annotate import batch_project, batch_tasks
 
     if not PROGRAM.exists():
         msg = f"Label Studio is not at hand: there is no {PROGRAM}; `make setup` installs it"
@@ -72,7 +72,7 @@ def _push(server: Any, client: Any, project: Any, tasks: dict[str, Any]) -> Clai
 
 
 def _pull(server: Any, client: Any, project: Any, tasks: dict[str, Any], pools: list[Pool]) -> Claim:  # noqa: ANN401
-    from labelstudio_config.pages.linking import keep_result
+    from labelstudio_config.pages.annotate import keep_result
     from labelstudio_config.projects import push_tasks
     from labelstudio_config.run import PushedProject, look_at
 

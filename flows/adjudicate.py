@@ -10,15 +10,15 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from abcdlink.adjudication import AdjudicationSummary
-from abcdlink.adjudication.summary import MethodRow
-from abcdlink.layout import ADJUDICATION_SLUG
+from abcdlink.adjudicate import AdjudicationSummary
+from abcdlink.adjudicate.summary import MethodRow
+from abcdlink.layout import ADJUDICATE_SLUG
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.store import open_run
 from flows.parameters import RunKey, run_domain
 from flows.ui.artifacts import key, table
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from labelstudio_config.pages.adjudication import AdjudicationPage
+from labelstudio_config.pages.adjudicate import AdjudicationPage
 from tasks.people import report
 from tasks.projects import pull, push
 
@@ -44,17 +44,17 @@ def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  #
         wait_for_annotators(store, NAME, page.slug)
     pull(run, page)
     show_adjudication(run, summary_of(store), f"report: {report(run)}")
-    wait_for_nobody(store, NAME, ADJUDICATION_SLUG)
+    wait_for_nobody(store, NAME, ADJUDICATE_SLUG)
 
 
 def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None:
     """Show what was decided by method, and whom the decisions followed."""
-    table(key(run, ADJUDICATION_SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
+    table(key(run, ADJUDICATE_SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
     followed = [
         {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "their own decision": one.own}
         for one in summary.followed
     ]
-    table(key(run, ADJUDICATION_SLUG, "followed"), followed, "How often decisions were what each annotator had said")
+    table(key(run, ADJUDICATE_SLUG, "followed"), followed, "How often decisions were what each annotator had said")
 
 
 def method_row(one: MethodRow) -> dict[str, object]:

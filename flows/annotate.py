@@ -14,7 +14,7 @@ from flows.parameters import PeopleParameters, RunKey, run_domain
 from flows.ui.artifacts import show_agreement, show_results
 from flows.waiting import wait_for_annotators, wait_for_nobody
 from labelstudio_config.attendance import set_schedule
-from labelstudio_config.pages.linking import LinkingPage
+from labelstudio_config.pages.annotate import LinkingPage
 from tasks.people import conclude, measure
 from tasks.projects import pull, push
 from tasks.runs import add_tag

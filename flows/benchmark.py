@@ -13,8 +13,8 @@ from abcdlink.stages.benchmark import Benchmark, run_benchmark
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import open_run
-from flows.asking import wait_for_answers
 from flows.execution import AS_TASKS
+from flows.llm_batch import wait_for_answers
 from flows.parameters import BenchmarkParameters, RunKey, ShortlistParameters
 from flows.ui.artifacts import show_benchmark, show_shortlist
 
@@ -27,7 +27,7 @@ def benchmark(
 ) -> Benchmark | None:
     """Score retrievers, learned linkers and LLMs on the synthetic corpus of a run.
 
-    Returns nothing when it is a part of a run that has to wait for the LLM (see ``flows.asking``).
+    Returns nothing when it is a part of a run that has to wait for the LLM (see ``flows.llm_batch``).
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.

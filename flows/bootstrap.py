@@ -11,12 +11,12 @@ from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick
 from abcdlink.store import open_run
-from flows.asking import wait_for_answers
 from flows.benchmark import benchmark as benchmark_flow
 from flows.benchmark import shortlist as shortlist_flow
 from flows.candidates import candidates
 from flows.execution import AS_TASKS
 from flows.generate import generate, validate
+from flows.llm_batch import wait_for_answers
 from flows.parameters import (
     AnnotationParameters,
     BenchmarkParameters,

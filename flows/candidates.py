@@ -11,8 +11,8 @@ from abcdlink.layout import NATURAL
 from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.store import open_run
-from flows.asking import wait_for_answers
 from flows.execution import AS_TASKS
+from flows.llm_batch import wait_for_answers
 from flows.parameters import RunKey
 from flows.ui.artifacts import show_candidates
 
@@ -25,7 +25,7 @@ def candidates(
 ) -> PoolCounts | None:
     """Build the pools that annotators will see, batch by batch.
 
-    Returns nothing when it is a part of a run that has to wait for the LLM (see ``flows.asking``).
+    Returns nothing when it is a part of a run that has to wait for the LLM (see ``flows.llm_batch``).
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.

@@ -16,7 +16,7 @@ from abcdlink.stages.decide import part_count
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.stages.rank import Ranker
 from abcdlink.store import Store
-from flows.asking import answers_are_there, tell_cost
+from flows.llm_batch import answers_are_there, tell_cost
 from tasks import rankers
 from tasks.approaches import decide_part, rank_part, warm_part
 from tasks.progress import prefect_progress

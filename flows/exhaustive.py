@@ -6,8 +6,8 @@ from typing import Any
 
 from prefect import flow
 
+from abcdlink.exhaustive import Recall, RecallRow
 from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG
-from abcdlink.recall import Recall, RecallRow
 from abcdlink.store import open_run
 from flows.parameters import ExhaustiveParameters, RunKey, run_domain
 from flows.ui.artifacts import key, table

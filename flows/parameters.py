@@ -18,11 +18,11 @@ from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
 from abcdlink.linking.records import ApproachKind
-from abcdlink.qualification.pair import WANTED_LINKS
+from abcdlink.qualify.pair import WANTED_LINKS
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
 from abcdlink.store import RUN_KEY, Store
-from labelstudio_config.pages.qualification import MOST_APPLICANTS
+from labelstudio_config.pages.qualify import MOST_APPLICANTS
 
 RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]
 OptionalRunKey = Annotated[str, Field(pattern=f"^({RUN_KEY.pattern})?$")]

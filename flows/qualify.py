@@ -12,17 +12,17 @@ from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.input import RunInput
 
 from abcdlink.errors import InputError
-from abcdlink.layout import QUALIFICATION_SLUG
-from abcdlink.qualification import Applicant, applicants_of, confirm, proposal, screening_of
-from abcdlink.qualification.confirm import Qualified, qualified_of
-from abcdlink.qualification.kept import has_judgments, people_of
-from abcdlink.qualification.prepare import domain_to_begin
-from abcdlink.qualification.table import coordinator_rows
+from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.qualify import Applicant, applicants_of, confirm, proposal, screening_of
+from abcdlink.qualify.confirm import Qualified, qualified_of
+from abcdlink.qualify.kept import has_judgments, people_of
+from abcdlink.qualify.prepare import domain_to_begin
+from abcdlink.qualify.table import coordinator_rows
 from abcdlink.store import Store, open_run
 from flows.parameters import QualificationParameters, RunKey
 from flows.ui.artifacts import key, table
 from flows.waiting import wait_for_annotators, wait_for_coordinator, wait_for_nobody
-from labelstudio_config.pages.qualification import QualificationPage
+from labelstudio_config.pages.qualify import QualificationPage
 from tasks.people import take_gold_pair
 from tasks.projects import pull, push
 
@@ -56,14 +56,14 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     show_applicants(store, applicants, best)
     decision = qualified_of(store) or decide(store, best)
     get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
-    wait_for_nobody(store, NAME, QUALIFICATION_SLUG)
+    wait_for_nobody(store, NAME, QUALIFY_SLUG)
 
 
 def take_applications(store: Store, domain: str, applicants: int) -> None:
     """Push the gold pair, suspend until enough applicants are done or the coordinator resumes, then pull."""
     page = QualificationPage(applicants=applicants)
     push(store.key, domain, page)
-    wait_for_annotators(store, NAME, QUALIFICATION_SLUG, or_resumed="applications are closed")
+    wait_for_annotators(store, NAME, QUALIFY_SLUG, or_resumed="applications are closed")
     pull(store.key, page)
 
 
@@ -83,7 +83,7 @@ def decide(store: Store, best: list[Applicant]) -> Qualified:
     trouble = ""
     for attempt in count(1):
         told = f"Resume it with those applicants who are taken, or by `abcdlink qualify confirm {store.key}`."
-        wait_for_coordinator(store, NAME, QUALIFICATION_SLUG, told)
+        wait_for_coordinator(store, NAME, QUALIFY_SLUG, told)
         form = Decision.with_initial_data(
             description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as the table under "
             "Artifacts shows them. The proposal is filled in.",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from prefect import flow
 
-from abcdlink.layout import RATINGS_SLUG
-from abcdlink.ratings import has_ratings, ratings_of, summarise
-from abcdlink.ratings.summary import rows_of
+from abcdlink.layout import RATE_SLUG
+from abcdlink.rate import has_ratings, ratings_of, summarise
+from abcdlink.rate.summary import rows_of
 from abcdlink.store import Store, open_run
 from flows.parameters import RatingParameters, RunKey, run_domain
 from flows.ui.artifacts import key, table
 from flows.waiting import wait_for_annotators, wait_for_nobody
-from labelstudio_config.pages.rating import RatingPage
+from labelstudio_config.pages.rate import RatingPage
 from tasks.people import sample_documents
 from tasks.projects import pull, push
 
@@ -34,7 +34,7 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
     ratings = ratings_of(store)
     raters = len({one.annotator for one in ratings})
     table(key(run, "ratings"), map(dict, rows_of(summarise(ratings))), f"{len(ratings)} ratings by {raters} raters")
-    wait_for_nobody(store, NAME, RATINGS_SLUG)
+    wait_for_nobody(store, NAME, RATE_SLUG)
 
 
 def collect(store: Store, domain: str, overlap: int) -> None:
@@ -42,5 +42,5 @@ def collect(store: Store, domain: str, overlap: int) -> None:
     page = RatingPage(overlap=overlap)
     push(store.key, domain, page)
     if not has_ratings(store):
-        wait_for_annotators(store, NAME, RATINGS_SLUG)
+        wait_for_annotators(store, NAME, RATE_SLUG)
         pull(store.key, page)

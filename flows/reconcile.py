@@ -20,7 +20,7 @@ from pydantic import Field
 
 from abcdlink.stages.batch import look_at_batch
 from abcdlink.store import open_run
-from flows.asking import batch_in_words, batch_waited_for
+from flows.llm_batch import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
 from flows.ui.artifacts import key
 from flows.ui.live_artifacts import show_live, show_progress

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import project_file
-from abcdlink.qualification import qualified_accounts
+from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.store import Store
 from labelstudio_config.run import PushedProject

@@ -1,6 +1,6 @@
 """What a coordinator does with a batch that is in front of annotators: look, pull, hand on, offer again.
 
-Plain functions: the command line calls them in its own process, the flow ``desk`` from the Prefect UI.
+Plain functions: the command line calls them in its own process, the flow ``batches`` from the Prefect UI.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from abcdlink.store import Store
 from labelstudio_config.answers import differences, namer
 from labelstudio_config.attendance import Attendance, Schedule, attendance, relieve, schedule_of
 from labelstudio_config.history import user_of
-from labelstudio_config.pages.linking import keep_partial, keep_result
+from labelstudio_config.pages.annotate import keep_partial, keep_result
 from labelstudio_config.run import PushedProject, is_pushed, label_studio, look_at, look_now
 from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 

@@ -29,7 +29,7 @@ from abcdlink.store import Store
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.client import NOT_FOUND, Client, connect
-from labelstudio_config.pages.linking import batch_title, candidate_id, controls_of, documents_of, of_batch, offered
+from labelstudio_config.pages.annotate import batch_title, candidate_id, controls_of, documents_of, of_batch, offered
 from labelstudio_config.projects import require_project
 
 

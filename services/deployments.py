@@ -71,6 +71,15 @@ def schedule_drops(settings: Settings) -> None:
             api.ask("PATCH", f"/deployments/{deployment['id']}/schedules/{schedule['id']}", change).raise_for_status()
 
 
+def forget_former_deployments(settings: Settings) -> None:
+    """Delete the deployments of flows that an earlier version had and this one has no file of."""
+    api = prefect_api(settings)
+    for deployment in api.read("POST", "/deployments/filter", {"work_pools": {"name": {"any_": [WORK_POOL]}}}):
+        file = (deployment["entrypoint"] or "").partition(":")[0]
+        if file.startswith("flows/") and not (PROJECT_ROOT / file).is_file():
+            api.ask("DELETE", f"/deployments/{deployment['id']}")
+
+
 class Deployment:
     """One `prefect deploy` in the background, for every flow, form and schedule of a Prefect file.
 
@@ -90,7 +99,7 @@ class Deployment:
             raise InputError(msg, "restore it from the repository; it names the flows to deploy")
         ensure_work_pool(settings)
         self.settings, self.prefect_file = settings, prefect_file
-        self._drops_scheduled = False
+        self._settled = False
         self.log = settings.home.resolve() / "logs" / "deploy.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.touch(mode=0o600)
@@ -111,9 +120,11 @@ class Deployment:
             raise ServiceError(msg + end_of(self.log), "fix what it names, then run `abcdlink up` again")
         if self._process.returncode is None:
             return False
-        if self.settings.drops_source and not self._drops_scheduled:
-            schedule_drops(self.settings)
-            self._drops_scheduled = True
+        if not self._settled:
+            forget_former_deployments(self.settings)
+            if self.settings.drops_source:
+                schedule_drops(self.settings)
+            self._settled = True
         return True
 
     def wait(self) -> None:

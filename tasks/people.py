@@ -7,17 +7,17 @@ from typing import Any
 from prefect import task
 
 from abcdlink.domain import find_domain
+from abcdlink.exhaustive import Recall
 from abcdlink.feedback import Accepted
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import LabelRule
 from abcdlink.layout import AGREEMENT, batch_file
-from abcdlink.qualification.prepare import prepare as prepare_qualification
-from abcdlink.ratings import prepare as prepare_ratings
-from abcdlink.recall import Recall
+from abcdlink.qualify.prepare import prepare as prepare_qualification
+from abcdlink.rate import prepare as prepare_ratings
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, keep_agreement
+from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.feedback import Feedback, accept_feedback, prepare_feedback
-from abcdlink.stages.recall import make_sample, measure_recall
 from abcdlink.store import open_run
 
 

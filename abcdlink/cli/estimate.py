@@ -32,7 +32,7 @@ def estimate(
         str, typer.Option(help="Whose top candidates the LLM decides on; comma-separated, as all of these.")
     ] = "",
     cutoffs: Annotated[str, typer.Option(help="How many candidates.")] = "",
-    setups: Annotated[str, typer.Option(help="Of listwise, pairwise, alone.")] = "",
+    setups: Annotated[str, typer.Option(help="Any of listwise, pairwise, llm-only.")] = "",
     modes: Annotated[str, typer.Option(help="Prompt modes, 1 to 4.")] = "",
     scorings: Annotated[str, typer.Option(help="Of answer, votes, probability.")] = "",
     samples: Annotated[int | None, typer.Option(min=2, help="Sampled answers that vote.")] = None,

@@ -55,15 +55,15 @@ def scores(
     """
     from abcdlink.corpus.io import read_corpus_from
     from abcdlink.evaluation.breakdowns import break_down
-    from abcdlink.layout import SCORES, SYNTHETIC
-    from abcdlink.stages.benchmark import read_benchmark
+    from abcdlink.layout import SYNTHETIC
+    from abcdlink.stages.benchmark import read_benchmark, read_scores
     from abcdlink.store import existing_run
 
     store = existing_run(run)
     result = read_benchmark(store)
     best_first = sorted(result.approaches, key=lambda one: -one.f1_of_all)
     if by is not None:
-        table = break_down(store.read_table(SCORES), read_corpus_from(store, SYNTHETIC), by)
+        table = break_down(read_scores(store), read_corpus_from(store, SYNTHETIC), by)
         if json:
             print_json({"run": run, "by": by.value, "rows": table.to_dict("records")})
             return
@@ -121,12 +121,11 @@ def compare(
     Example: `abcdlink compare spring-news hybrid@3 bm25@3 --unit pair`
     """
     from abcdlink.evaluation.comparisons import compare_one_with_many, compare_with_best
-    from abcdlink.layout import SCORES
+    from abcdlink.stages.benchmark import read_scores
     from abcdlink.store import existing_run
 
     store = existing_run(run)
-    store.require(SCORES, "benchmark")
-    table = store.read_table(SCORES)
+    table = read_scores(store)
     if approaches:
         first, *others = approaches
         others = others or [name for name in dict.fromkeys(table["approach"]) if name != first]

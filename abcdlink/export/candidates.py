@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from abcdlink.adjudication import Adjudication, by_place
+from abcdlink.adjudicate import Adjudication, by_place
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.errors import InputError
 from abcdlink.interannotator import required_judgments

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
-from abcdlink.adjudication import Adjudication
+from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError

@@ -45,7 +45,7 @@ def llm_grid(
         InputError: when a list is empty (an LLM alone needs no retrievers and cutoffs), or a combination
             cannot be an approach.
     """
-    offers = [setup for setup in setups if setup is not Setup.ALONE]
+    offers = [setup for setup in setups if setup is not Setup.LLM_ONLY]
     needed = {"set-up": setups, "prompt mode": modes, "scoring": scorings}
     if offers:
         needed |= {"retriever": retrievers, "cutoff": cutoffs}
@@ -55,7 +55,7 @@ def llm_grid(
             raise InputError(msg, f"name one {what} or more")
     grid: dict[str, Approach] = {}
     for setup, mode in product(setups, modes):
-        places = [("", None)] if setup is Setup.ALONE else list(product(retrievers, cutoffs))
+        places = [("", None)] if setup is Setup.LLM_ONLY else list(product(retrievers, cutoffs))
         for (retriever, cutoff), how in product(places, scorings):
             approach = Approach(
                 kind=ApproachKind.LLM,

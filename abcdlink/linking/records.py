@@ -41,8 +41,23 @@ class Setup(StrEnum):
     """One source sentence and all its candidates."""
     PAIRWISE = "pairwise"
     """One source sentence and one candidate."""
-    ALONE = "alone"
+    LLM_ONLY = "llm-only"
     """One source sentence and every sentence of the target document: no retriever chooses candidates."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Setup | None:
+        """Read the name that runs of earlier versions hold."""
+        return cls.LLM_ONLY if value == "alone" else None
+
+
+def former_name(approach: str) -> str:
+    """Return the name under which a run of an earlier version holds an approach."""
+    return approach.replace("llm-only-", "llm-alone-")
+
+
+def current_name(approach: str) -> str:
+    """Return the name of an approach as it is now, from what a run of any version holds."""
+    return approach.replace("llm-alone-", "llm-only-")
 
 
 class Scoring(StrEnum):
@@ -57,11 +72,11 @@ class Scoring(StrEnum):
 
 
 class Approach(Record):
-    """Anything that decides links, e.g. ``bm25@3``, ``hybrid@7+llm-pairwise-2`` or ``llm-alone-4``.
+    """Anything that decides links, e.g. ``bm25@3``, ``hybrid@7+llm-pairwise-2`` or ``llm-only-4``.
 
     ``retriever``: whose ranking is cut; for a learned linker its own name, as it ranks too; empty for
-    an LLM alone. ``cutoff``: which of the ranked targets are links, or are offered to the LLM; none
-    for an LLM alone. The rest is for an LLM only: ``samples`` is the number of sampled answers for
+    LLM-only. ``cutoff``: which of the ranked targets are links, or are offered to the LLM; none
+    for LLM-only. The rest is for an LLM only: ``samples`` is the number of sampled answers for
     votes; ``rule`` cuts its scores where this is fitted on a corpus with gold links, else a score
     above one half is a link.
 
@@ -88,15 +103,15 @@ class Approach(Record):
 
     def _faults(self) -> tuple[tuple[bool, str, str], ...]:
         """Return (whether it is so, what is wrong, a hint)."""
-        llm, alone = self.kind is ApproachKind.LLM, self.setup is Setup.ALONE
+        llm, llm_only = self.kind is ApproachKind.LLM, self.setup is Setup.LLM_ONLY
         votes = self.scoring is Scoring.VOTES
-        asks = alone or votes or self.scoring is Scoring.PROBABILITY or self.samples > 1 or self.rule is not None
+        asks = llm_only or votes or self.scoring is Scoring.PROBABILITY or self.samples > 1 or self.rule is not None
         return (
             (not llm and asks, "asks no LLM", "leave out set-up, scoring, samples and rule, or make its kind llm"),
             (llm and self.prompt_mode is None, "has no prompt mode", "give a prompt mode from 1 to 4"),
-            (alone and bool(self.retriever or self.cutoff), "is alone", "leave out retriever and cutoff"),
-            (not alone and not self.retriever, "has no retriever", "name one, or let an LLM decide alone"),
-            (not alone and self.cutoff is None, "has no cutoff", "say how many targets are links or are offered"),
+            (llm_only and bool(self.retriever or self.cutoff), "is LLM-only", "leave out retriever and cutoff"),
+            (not llm_only and not self.retriever, "has no retriever", "name one, or use the set-up llm-only"),
+            (not llm_only and self.cutoff is None, "has no cutoff", "say how many targets are links or are offered"),
             (
                 llm and isinstance(self.cutoff, CutoffRule),
                 "is offered targets by a rule",
@@ -117,7 +132,7 @@ class Approach(Record):
         if isinstance(self.cutoff, int):
             return self.cutoff
         msg = f"{self.name} has no fixed cutoff"
-        raise InputError(msg, "decide its links by its fitted rule, or offer all targets to an LLM alone")
+        raise InputError(msg, "decide its links by its fitted rule, or use the set-up llm-only")
 
     @property
     def asked(self) -> Approach:
@@ -137,7 +152,8 @@ class Approach(Record):
             return base
         scoring = {Scoring.VOTES: f"-votes{self.samples}", Scoring.PROBABILITY: "-probability"}.get(self.scoring, "")
         rule = f"@{self.rule}" if self.rule else ""
-        return f"{base}{'+' if base else ''}llm-{self.setup}-{self.prompt_mode}{scoring}{rule}"
+        setup = self.setup if self.setup is Setup.LLM_ONLY else f"llm-{self.setup}"
+        return f"{base}{'+' if base else ''}{setup}-{self.prompt_mode}{scoring}{rule}"
 
 
 class Decision(Record):

@@ -87,7 +87,7 @@ class LLMOnlyLinker(LLMLinker):
 LINKERS: dict[Setup, type[LLMLinker]] = {
     Setup.LISTWISE: ListwiseLinker,
     Setup.PAIRWISE: PairwiseLinker,
-    Setup.ALONE: LLMOnlyLinker,
+    Setup.LLM_ONLY: LLMOnlyLinker,
 }
 
 

@@ -12,12 +12,13 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from abcdlink.adjudication import Adjudication
+from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
 from abcdlink.evaluation.breakdowns import average_f1
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.exhaustive import Recall
 from abcdlink.interannotator import Agreement, Details, agreement, details
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
 from abcdlink.layout import (
@@ -36,11 +37,10 @@ from abcdlink.layout import (
 )
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
-from abcdlink.qualification import Applicant, applicants_of, ranked
-from abcdlink.qualification.confirm import qualified_of
-from abcdlink.ratings import RatingSummary, has_ratings, ratings_of, summarise
-from abcdlink.ratings.kept import raters_of
-from abcdlink.recall import Recall
+from abcdlink.qualify import Applicant, applicants_of, ranked
+from abcdlink.qualify.confirm import qualified_of
+from abcdlink.rate import RatingSummary, has_ratings, ratings_of, summarise
+from abcdlink.rate.kept import raters_of
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings

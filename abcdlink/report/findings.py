@@ -16,7 +16,8 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.breakdowns import Trait, break_down
 from abcdlink.evaluation.errors import ErrorAnalysis, ErrorKind, LinkError, Pattern
 from abcdlink.evaluation.scores import ApproachResult
-from abcdlink.layout import SCORES, SYNTHETIC
+from abcdlink.layout import SYNTHETIC
+from abcdlink.stages.benchmark import read_scores
 from abcdlink.stages.errors import errors_of
 from abcdlink.store import Store
 
@@ -110,8 +111,7 @@ def _or_reason(compute: Callable[[], T]) -> T | str:
 
 
 def _breakdowns(store: Store, names: Sequence[str]) -> list[Breakdown]:
-    store.require(SCORES, "benchmark")
-    table, corpus = store.read_table(SCORES), read_corpus_from(store, SYNTHETIC)
+    table, corpus = read_scores(store), read_corpus_from(store, SYNTHETIC)
     scores = table[table["approach"].isin(names)]
     found = []
     for trait in Trait:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from abcdlink.adjudication import Adjudication, AdjudicationSummary, by_place, summarise
+from abcdlink.adjudicate import Adjudication, AdjudicationSummary, by_place, summarise
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.feedback import Accepted, Outcome
 from abcdlink.feedback.guidelines import version_of

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from abcdlink.corpus.builder import first_problem
 from abcdlink.corpus.formats.files import read_json_object, read_table
 from abcdlink.errors import InputError
+from abcdlink.exhaustive import ExhaustiveGold, Over, View, measure
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import BOTH, RANDOM
-from abcdlink.recall import ExhaustiveGold, Over, View, measure
 from abcdlink.reproduction.paper import Triple
 from abcdlink.reproduction.records import Place
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from abcdlink.adjudication import Adjudication, AdjudicationSummary, pools_to_decide, summarise
+from abcdlink.adjudicate import Adjudication, AdjudicationSummary, pools_to_decide, summarise
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.export import LabelRule, export_dataset

@@ -15,7 +15,7 @@ from abcdlink.evaluation.scores import ApproachResult, macro_by_cutoff, score_ra
 from abcdlink.layout import BENCHMARK, CUTOFFS, SCORES, SYNTHETIC
 from abcdlink.linking.fitted import Folds
 from abcdlink.linking.learned import is_learned
-from abcdlink.linking.records import Approach
+from abcdlink.linking.records import Approach, current_name
 from abcdlink.llm.records import Usage
 from abcdlink.stages.decide import DecisionPart, read_decisions
 from abcdlink.stages.execution import HERE, Execution
@@ -53,13 +53,21 @@ class Benchmark(Record):
 
 def benchmark_done(store: Store, plan: BenchmarkPlan) -> bool:
     """Tell whether the run already holds what the plan asks for."""
-    return is_done(store, STAGE, BENCHMARK, plan.model_dump(mode="json"))
+    return is_done(store, STAGE, BENCHMARK, plan)
 
 
 def read_benchmark(store: Store) -> Benchmark:
     """Return the kept result; ``InputError`` when there is none yet."""
     store.require(BENCHMARK, STAGE)
     return store.read_record(BENCHMARK, Benchmark)
+
+
+def read_scores(store: Store) -> pd.DataFrame:
+    """Return the kept scores of each approach on each source; ``InputError`` when there are none yet."""
+    store.require(SCORES, STAGE)
+    table = store.read_table(SCORES)
+    former = {name: current_name(name) for name in table["approach"].unique() if name != current_name(name)}
+    return table.assign(approach=table["approach"].replace(former)) if former else table
 
 
 def why_not_fitted(store: Store, plan: BenchmarkPlan) -> str:

@@ -113,7 +113,7 @@ def candidates_done(store: Store, plan: PoolPlan) -> bool:
 
 
 def _claim(store: Store, plan: PoolPlan) -> bool:
-    return is_done(store, STAGE, POOL_COUNTS, plan.model_dump(mode="json"))
+    return is_done(store, STAGE, POOL_COUNTS, plan)
 
 
 def make_pools(store: Store, domain: Domain, plan: PoolPlan) -> PoolCounts:

@@ -12,7 +12,7 @@ from abcdlink.layout import decision_part
 from abcdlink.linking.decisions import top_k
 from abcdlink.linking.linker import LLMLinker
 from abcdlink.linking.prompts import prompts_of, refuse_known_examples
-from abcdlink.linking.records import Approach, Decision, Setup
+from abcdlink.linking.records import Approach, Decision, Setup, former_name
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome, Question, Usage
@@ -44,6 +44,12 @@ def part_count(store: Store, corpus_name: str) -> int:
     return len(parts_of(read_corpus_from(store, corpus_name).pairs, PART_SIZE))
 
 
+def _part_name(store: Store, corpus_name: str, approach: Approach, part: int) -> str:
+    """Return the file of a part; of an earlier version of this program where the run holds that one."""
+    former = decision_part(corpus_name, former_name(approach.name), part)
+    return former if store.exists(former) else decision_part(corpus_name, approach.name, part)
+
+
 def decide_part(
     store: Store, corpus_name: str, domain: Domain, approach: Approach, part: int, progress: Progress = silent
 ) -> None:
@@ -60,7 +66,7 @@ def decide_part(
         ServiceError: when the LLM answered nothing at all.
     """
     approach = approach.asked
-    name = decision_part(corpus_name, approach.name, part)
+    name = _part_name(store, corpus_name, approach, part)
     version = prompts_of(domain, approach).hash
     if store.exists(name):
         _require_same(store, name, domain, version)
@@ -109,7 +115,7 @@ def questions_left(store: Store, corpus_name: str, domain: Domain, approach: App
     approach = approach.asked
     corpus = read_corpus_from(store, corpus_name)
     parts = parts_of(corpus.pairs, PART_SIZE)
-    names = [decision_part(corpus_name, approach.name, part) for part in range(len(parts))]
+    names = [_part_name(store, corpus_name, approach, part) for part in range(len(parts))]
     pairs = [pair for name, part in zip(names, parts, strict=True) if not store.exists(name) for pair in part]
     if not pairs:
         return []
@@ -122,7 +128,7 @@ def _offered(
     store: Store, corpus: Corpus, corpus_name: str, approach: Approach, pairs: Sequence[Pair]
 ) -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Return pair id -> source id -> ids of the targets that the LLM decides on."""
-    if approach.setup is not Setup.ALONE:
+    if approach.setup is not Setup.LLM_ONLY:
         rankings = read_rankings(store, corpus_name, approach.retriever, [pair.id for pair in pairs])
         return top_k(rankings.table, approach.k)
     return {
@@ -164,7 +170,7 @@ def read_decisions(store: Store, corpus_name: str, approach: Approach) -> Decisi
         FileNotFoundError: when a part is missing.
         InputError: when parts differ in prompts or model.
     """
-    names = [decision_part(corpus_name, approach.asked.name, part) for part in range(part_count(store, corpus_name))]
+    names = [_part_name(store, corpus_name, approach.asked, n) for n in range(part_count(store, corpus_name))]
     read = [store.read_record(name, DecisionPart) for name in names]
     versions = list(dict.fromkeys((part.prompt_hash, part.model) for part in read))
     if len(versions) > 1:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.store import Store
 
@@ -16,21 +19,30 @@ def parts_of(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def is_done(store: Store, stage: str, result: str, inputs: dict[str, Any]) -> bool:
+def is_done(store: Store, stage: str, result: str, asked: Record | dict[str, Any]) -> bool:
     """Tell whether the run already holds a stage's result, made from the same inputs.
 
     The first call for a stage claims the run for these inputs, so that an interrupted stage can
-    only be taken up with the inputs it was begun with.
+    only be taken up with the inputs it was begun with. Where they are a record, a claim by an earlier
+    version of this program is read as one: its names as they are now, later settings at their defaults.
 
     Raises:
         InputError: when the stage was begun with other inputs.
     """
     claimed = store.manifest.get("inputs", {})
+    inputs = asked.model_dump(mode="json") if isinstance(asked, Record) else asked
     if stage not in claimed:
         store.note("inputs", {**claimed, stage: inputs})
-    elif claimed[stage] != inputs:
+    elif claimed[stage] != inputs and not (isinstance(asked, Record) and _reads_as(asked, claimed[stage])):
         changed = sorted(k for k in {*inputs, *claimed[stage]} if inputs.get(k) != claimed[stage].get(k))
         before = ", ".join(f"{k}={claimed[stage].get(k)!r} (now {inputs.get(k)!r})" for k in changed)
         msg = f"run {store.key!r} began its stage {stage!r} with other settings: {before}"
         raise InputError(msg, "use the same settings, or another run key")
     return store.exists(result)
+
+
+def _reads_as(asked: Record, claimed: dict[str, Any]) -> bool:
+    try:
+        return type(asked).model_validate(claimed) == asked
+    except ValidationError:
+        return False

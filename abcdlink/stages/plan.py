@@ -30,7 +30,7 @@ class LLMPlan(Record):
         (Setup.LISTWISE,),
         min_length=1,
         description="listwise: all candidates of a source sentence at once; pairwise: one at a time; "
-        "alone: every target sentence, without a retriever.",
+        "llm-only: every target sentence, without a retriever.",
     )
     prompt_modes: tuple[PromptMode, ...] = Field(
         (4,), min_length=1, description="1 no guidance, 2 examples, 3 description, 4 description and examples."

@@ -9,10 +9,10 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Lengths, Shortlist, ShortlistRule, mean_target_sentences, shortlist
-from abcdlink.layout import CUTOFFS, NATURAL, SCORES, SHORTLIST, SYNTHETIC
+from abcdlink.layout import CUTOFFS, NATURAL, SHORTLIST, SYNTHETIC
 from abcdlink.linking.cutoffs import FittedCutoff
-from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.stages.benchmark import read_benchmark
+from abcdlink.linking.records import Approach, ApproachKind, current_name
+from abcdlink.stages.benchmark import read_benchmark, read_scores
 from abcdlink.stages.once import is_done
 from abcdlink.store import Store
 
@@ -31,7 +31,7 @@ def run_shortlist(store: Store, rule: ShortlistRule) -> Shortlist:
             another rule.
     """
     choice = None if store.exists(SHORTLIST) else _choose(store, rule)
-    is_done(store, STAGE, SHORTLIST, rule.model_dump(mode="json"))
+    is_done(store, STAGE, SHORTLIST, rule)
     if choice:
         store.write_record(SHORTLIST, choice)
     return store.read_record(SHORTLIST, Shortlist)
@@ -40,8 +40,8 @@ def run_shortlist(store: Store, rule: ShortlistRule) -> Shortlist:
 def _choose(store: Store, rule: ShortlistRule) -> Shortlist:
     results = read_benchmark(store).approaches
     benchmark, annotated = (mean_target_sentences(read_corpus_from(store, name)) for name in (SYNTHETIC, NATURAL))
-    choice = shortlist(results, store.read_table(SCORES), rule, Lengths(benchmark=benchmark, annotated=annotated))
-    cutoffs = store.read_json(CUTOFFS)
+    choice = shortlist(results, read_scores(store), rule, Lengths(benchmark=benchmark, annotated=annotated))
+    cutoffs = {current_name(name): fitted for name, fitted in store.read_json(CUTOFFS).items()}
     fitted = {a.name: FittedCutoff.model_validate(cutoffs[a.name]) for a in choice.approaches if a.name in cutoffs}
     return choice.model_copy(update={"fitted": fitted})
 

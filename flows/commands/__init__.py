@@ -14,7 +14,7 @@ from abcdlink.candidates import PoolMode
 from abcdlink.cli.output import CorpusOption, DomainOption, JsonOption, RunArgument, RunDomainOption, listed
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.generation import Strategy
-from flows.commands import adjudication, annotate, feedback, here, qualification
+from flows.commands import adjudicate, annotate, feedback, here, qualify
 from flows.commands.starting import (
     AutoFeedbackOption,
     BatchesOption,
@@ -45,11 +45,11 @@ def register(app: typer.Typer) -> None:
     run.command("drops")(run_drops)
     app.add_typer(run, name="run")
     app.command("demo")(demo)
-    adjudication.register(app, run)
+    adjudicate.register(app, run)
     annotate.register(app)
     here.register(run)
     feedback.register(app)
-    qualification.register(app)
+    qualify.register(app)
 
 
 def run_bootstrap(

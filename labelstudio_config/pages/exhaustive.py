@@ -12,16 +12,16 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, SampledSource
 from abcdlink.feedback import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import ANNOTATORS, ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
-from abcdlink.recall import EXHAUSTIVE, NO_BATCH, SampledSource
 from abcdlink.stages.annotate import annotators_of
-from abcdlink.stages.recall import overlap_of, read_sample
+from abcdlink.stages.exhaustive import overlap_of, read_sample
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
 from labelstudio_config.html import document_html, guidelines_html, shown, text_html
-from labelstudio_config.pages.linking import candidate_id
+from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, keep_pull, label_config
 from labelstudio_config.projects import Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
-from abcdlink.qualification import (
+from abcdlink.qualify import (
     GoldSet,
 )
-from abcdlink.qualification.kept import keep_judgments
-from abcdlink.qualification.pools import gold_set
-from abcdlink.qualification.prepare import prepare
-from abcdlink.qualification.records import GOLD
+from abcdlink.qualify.kept import keep_judgments
+from abcdlink.qualify.pools import gold_set
+from abcdlink.qualify.prepare import prepare
+from abcdlink.qualify.records import GOLD
 from abcdlink.store import Store
 from tests.helpers.builders import document
 

@@ -7,7 +7,7 @@ from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.anomalies import anomalies_in
-from labelstudio_config.pages.linking import LinkingPage
+from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import look_now, not_said_yet
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import random
 
-from abcdlink.adjudication import Adjudication
+from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import PairKind
 from abcdlink.domain import Domain
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Recall, View, gold_of, measure, sample_sources
 from abcdlink.feedback import Acknowledgement, SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, by_candidate
 from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
-from abcdlink.qualification.confirm import confirm
-from abcdlink.qualification.kept import keep_gold_set, keep_judgments
-from abcdlink.qualification.pools import gold_set
-from abcdlink.qualification.records import GOLD
-from abcdlink.ratings.kept import keep_ratings
-from abcdlink.ratings.records import Rating
-from abcdlink.recall import EXHAUSTIVE, NO_BATCH, Recall, View, gold_of, measure, sample_sources
+from abcdlink.qualify.confirm import confirm
+from abcdlink.qualify.kept import keep_gold_set, keep_judgments
+from abcdlink.qualify.pools import gold_set
+from abcdlink.qualify.records import GOLD
+from abcdlink.rate.kept import keep_ratings
+from abcdlink.rate.records import Rating
 from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback
 from abcdlink.store import Store
 

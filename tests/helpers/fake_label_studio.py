@@ -15,7 +15,7 @@ from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
-from labelstudio_config.pages.linking import LinkingPage
+from labelstudio_config.pages.annotate import LinkingPage
 from tasks.projects import push
 from tests.helpers.example_run import make_pools, take_in
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from abcdlink.adjudication import Adjudication, disputed
+from abcdlink.adjudicate import Adjudication, disputed
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain

@@ -30,7 +30,7 @@ CORPUS = corpus_of(A, B)
 
 
 def approach(setup=Setup.LISTWISE, mode=4, scoring=Scoring.ANSWER, **more):
-    place = {} if setup is Setup.ALONE else {"retriever": "bm25", "cutoff": 3}
+    place = {} if setup is Setup.LLM_ONLY else {"retriever": "bm25", "cutoff": 3}
     return Approach(kind=ApproachKind.LLM, setup=setup, prompt_mode=mode, scoring=scoring, **place, **more)
 
 

@@ -140,11 +140,11 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene)
 
     # What is changed after the pull marks the report, and is pulled again on demand.
     change(scene, CY, last, LINK)
-    prefect.wait(prefect.start("desk/desk", {"run": key, "action": "check"}), "Completed")
+    prefect.wait(prefect.start("batches/batches", {"run": key, "action": "check"}), "Completed")
     assert "This report is stale" in store.read_text(REPORT)
     assert counted(scene) == scene.counts
     scene.counts[scene.key(11), CY] = LINK
-    prefect.wait(prefect.start("desk/desk", {"run": key, "action": "pull-again"}), "Completed")
+    prefect.wait(prefect.start("batches/batches", {"run": key, "action": "pull-again"}), "Completed")
     assert counted(scene) == scene.counts
     assert "This report is stale" not in store.read_text(REPORT)
 

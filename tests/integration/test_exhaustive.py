@@ -12,12 +12,13 @@ import pytest
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.domain import SourceFilter, find_domain
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.exhaustive import Over, Recall, SampledSource, View, sample_sources
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.recall import Over, Recall, SampledSource, View, sample_sources
 from abcdlink.stages.rank import rank
 from labelstudio_config.client import Client, connect
+from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import (
     ALL_TICKED,
     NO_LINK,
@@ -25,7 +26,6 @@ from labelstudio_config.pages.exhaustive import (
     exhaustive_tasks,
     exhaustive_title,
 )
-from labelstudio_config.pages.linking import candidate_id
 from labelstudio_config.projects import push_tasks, require_project
 from tests.helpers.annotation import SECRETS, annotator, make_run
 from tests.helpers.pulls import progress_of, pull_exhaustive

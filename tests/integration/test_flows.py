@@ -14,7 +14,7 @@ from abcdlink.interannotator import Agreement
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
 from labelstudio_config.client import connect
-from labelstudio_config.pages.linking import batch_title
+from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.run import is_pushed, read_pushed
 from tasks.waiting import WaitsFor
 from tests.helpers.stack import SMALL, Stack

@@ -16,7 +16,7 @@ from abcdlink.layout import ANOMALIES, JUDGMENTS, NATURAL, POOLS, batch_file
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
-from labelstudio_config.pages.linking import LinkingPage
+from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import look_now, read_pushed
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull, push

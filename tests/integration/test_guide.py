@@ -19,14 +19,14 @@ from abcdlink.judgments import Pool
 from abcdlink.layout import (
     EXHAUSTIVE_SLUG,
     POOLS,
-    QUALIFICATION_SLUG,
-    RATINGS_SLUG,
+    QUALIFY_SLUG,
+    RATE_SLUG,
     REPORT,
     batch_slug,
     project_file,
 )
 from abcdlink.store import Store
-from labelstudio_config.pages.linking import candidate_id, of_batch
+from labelstudio_config.pages.annotate import candidate_id, of_batch
 from labelstudio_config.run import PUSHED
 from labelstudio_config.simulate import simulate_annotators
 from services.ports import free_port
@@ -139,7 +139,7 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
             shell(*by_name["feedback", "accept"], "--without-round")
     shell.wait_for("spring", REPORT)
     shell(*by_name["rate", "spring"])
-    shell.wait_for("spring", project_file(RATINGS_SLUG, PUSHED))
+    shell.wait_for("spring", project_file(RATE_SLUG, PUSHED))
     shell(*by_name["run", "adjudicate"])
     shell(*by_name["run", "exhaustive"])
     shell.wait_for("spring", project_file(EXHAUSTIVE_SLUG, PUSHED))
@@ -147,7 +147,7 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     (shell.folder / "gold.jsonl").write_text(json.dumps({**gold, "links": {"0": ["2"], "1": ["1"], "2": ["0"]}}) + "\n")
     shell("abcdlink", "import", "jsonl", "gold.jsonl", "--out", "gold")
     shell(*by_name["qualify", "start"])
-    shell.wait_for("spring", project_file(QUALIFICATION_SLUG, PUSHED))
+    shell.wait_for("spring", project_file(QUALIFY_SLUG, PUSHED))
     shell(*by_name["export", "spring"])
     assert list((shell.folder / ".abcdlink/runs/spring").rglob("*.parquet"))
     assert "What is left to do" in Path(shell("abcdlink", "report", "spring").strip()).read_text(encoding="utf-8")

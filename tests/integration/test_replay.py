@@ -25,6 +25,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.exhaustive import Over, Recall, Sample, SampledSource, View, exhaustive_key
 from abcdlink.interannotator import Agreement, read_judgments
 from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate
 from abcdlink.layout import (
@@ -42,7 +43,6 @@ from abcdlink.layout import (
 )
 from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
 from abcdlink.llm.records import Usage
-from abcdlink.recall import Over, Recall, Sample, SampledSource, View, exhaustive_key
 from abcdlink.stages.decide import DecisionPart, part_count
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import is_done
@@ -50,8 +50,8 @@ from abcdlink.stages.rank import RankingEffort, keep_rankings
 from abcdlink.store import Store
 from labelstudio_config.accounts import sign_up, with_own_token
 from labelstudio_config.client import connect
+from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, DONE, LINKS
-from labelstudio_config.pages.linking import candidate_id
 from labelstudio_config.run import read_pushed
 from tasks.waiting import WaitsFor
 from tests.conftest import SharedData

@@ -16,7 +16,7 @@ from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
 from labelstudio_config.commands import register
-from labelstudio_config.pages.linking import batch_title
+from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.simulate import Mistakes, gold_of, simulate_annotators, simulate_batch
 from tests.helpers.annotation import Run, make_run, pushed
 from tests.helpers.label_studio_server import LabelStudioServer

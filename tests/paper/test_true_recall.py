@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.recall import ExhaustiveGold, Over, RecallRow, View, measure
+from abcdlink.exhaustive import ExhaustiveGold, Over, RecallRow, View, measure
 from tests.conftest import SharedData
 
 NAMES = ("R+LLM", "Retriever", "Random")

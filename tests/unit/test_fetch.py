@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.helpers.asking import dead_port
+from tests.helpers.llm_batch import dead_port
 from tests.paper import fetch as fetching
 from tests.paper.fetch import fetch
 

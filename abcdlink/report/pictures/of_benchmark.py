@@ -58,7 +58,7 @@ def cutoff_series(results: Sequence[ApproachResult], measure: Literal["f1_of_all
     """Return one measure of a benchmark by cutoff: retrievers and learned linkers, then LLMs.
 
     Of the approaches with an LLM that decide on the same candidates only the one with the best F1 is
-    shown. What cuts by a rule, and an LLM alone, has no place on this axis; the table has them.
+    shown. Approaches cut by a rule, and LLM-only, have no place on this axis; the table has them.
 
     Args:
         results: the approaches, best first.
@@ -115,7 +115,7 @@ def prompt_mode_series(results: Sequence[ApproachResult]) -> list[Series]:
 def levels_without_llm(results: Sequence[ApproachResult]) -> list[Level]:
     """Return the best F1, at any fixed cutoff, of each retriever or learned linker whose candidates an LLM decides on.
 
-    Where an LLM decides alone only, it is the best of all of them.
+    Where only LLM-only was scored, it is the best of all of them.
     """
     fixed = [r for r in results if r.approach.kind is not ApproachKind.LLM and isinstance(r.approach.cutoff, int)]
     best: dict[str, ApproachResult] = {}

@@ -265,10 +265,10 @@ def test_an_llm_gets_as_many_candidates_as_the_recall_of_its_retriever_wants():
     found, said = cutoff(0.8, approach=other)
     assert found == 7
     assert "the recall of hybrid was not benchmarked" in said
-    alone = Approach(kind="llm", prompt_mode=4, setup="alone")
+    alone = Approach(kind="llm", prompt_mode=4, setup="llm-only")
     assert cutoff(0.8, approach=alone) == (
         None,
-        "llm-alone-4 has no fixed cutoff, so that a recall target does not apply.",
+        "llm-only-4 has no fixed cutoff, so that a recall target does not apply.",
     )
 
 

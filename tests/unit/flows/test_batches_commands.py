@@ -14,7 +14,7 @@ from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
-from labelstudio_config.pages.linking import LinkingPage
+from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import look_now, read_pushed
 from tasks.projects import pull
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve

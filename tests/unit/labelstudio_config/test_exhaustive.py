@@ -11,11 +11,11 @@ import pytest
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
+from abcdlink.exhaustive import SampledSource
 from abcdlink.judgments import Annotator, Label
-from abcdlink.recall import SampledSource
 from labelstudio_config.client import Client
+from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, exhaustive_project, exhaustive_tasks
-from labelstudio_config.pages.linking import candidate_id
 from labelstudio_config.pages.page import JudgmentsPull, label_config
 from tests.helpers.pulls import pull_exhaustive
 

@@ -27,14 +27,15 @@ SCORINGS = (ANSWER, VOTES, PROBABILITY, THRESHOLD)
             {"kind": "llm", "retriever": "hybrid", "cutoff": 7, "prompt_mode": 2, "setup": "pairwise"},
             "hybrid@7+llm-pairwise-2",
         ),
-        ({"kind": "llm", "prompt_mode": 4, "setup": "alone"}, "llm-alone-4"),
+        ({"kind": "llm", "prompt_mode": 4, "setup": "llm-only"}, "llm-only-4"),
+        ({"kind": "llm", "prompt_mode": 4, "setup": "alone"}, "llm-only-4"),  # what earlier versions wrote
         (
             {"kind": "llm", "retriever": "a/b", "cutoff": 7, "prompt_mode": 4, "scoring": "votes", "samples": 5},
             "a/b@7+llm-listwise-4-votes5",
         ),
         (
-            {"kind": "llm", "prompt_mode": 1, "setup": "alone", "scoring": "probability", "rule": "threshold"},
-            "llm-alone-1-probability@threshold",
+            {"kind": "llm", "prompt_mode": 1, "setup": "llm-only", "scoring": "probability", "rule": "threshold"},
+            "llm-only-1-probability@threshold",
         ),
     ],
 )
@@ -52,15 +53,15 @@ LLM = {"kind": "llm", "retriever": "bm25", "cutoff": 3, "prompt_mode": 4}
     [
         ({"kind": "retriever", "cutoff": 3}, "has no retriever"),
         ({"kind": "retriever", "retriever": "bm25"}, "'bm25@None' has no cutoff"),
-        ({"kind": "retriever", "retriever": "bm25", "cutoff": 3, "setup": "alone"}, "asks no LLM"),
+        ({"kind": "retriever", "retriever": "bm25", "cutoff": 3, "setup": "llm-only"}, "asks no LLM"),
         ({"kind": "learned", "retriever": "l", "cutoff": 3, "scoring": "votes", "samples": 3}, "asks no LLM"),
         ({"kind": "retriever", "retriever": "bm25", "cutoff": 3, "rule": "gap"}, "asks no LLM"),
         ({**LLM, "prompt_mode": None}, "has no prompt mode"),
         ({**LLM, "cutoff": None}, "has no cutoff"),
         ({**LLM, "cutoff": "threshold"}, "offered targets by a rule"),
-        ({**LLM, "setup": "alone"}, "is alone"),
-        ({**LLM, "setup": "alone", "cutoff": None}, "is alone"),
-        ({**LLM, "setup": "alone", "retriever": ""}, "is alone"),
+        ({**LLM, "setup": "llm-only"}, "is LLM-only"),
+        ({**LLM, "setup": "llm-only", "cutoff": None}, "is LLM-only"),
+        ({**LLM, "setup": "llm-only", "retriever": ""}, "is LLM-only"),
         ({**LLM, "retriever": ""}, "has no retriever"),
         ({**LLM, "scoring": "votes"}, "votes with one sample"),
         ({**LLM, "samples": 3}, "has several samples"),
@@ -77,7 +78,7 @@ def test_fields_that_do_not_go_together_are_refused(fields, problem):
 def test_only_a_number_of_targets_is_k():
     assert approach().k == 3
     for one in (
-        approach(Setup.ALONE),
+        approach(Setup.LLM_ONLY),
         Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=CutoffRule.GAP),
     ):
         with pytest.raises(InputError, match="has no fixed cutoff"):
@@ -94,15 +95,15 @@ def test_a_grid_holds_every_combination_once():
     grid = llm_grid(("bm25", "hybrid", "bm25"), (3, 7), tuple(Setup), (1, 2, 3, 4), SCORINGS)
     names = [one.name for one in grid]
     assert len(set(names)) == len(names) == 4 * 4 * (2 * 2 * 2 + 1)
-    assert names.count("llm-alone-4-votes5") == 1
+    assert names.count("llm-only-4-votes5") == 1
     assert "hybrid@7+llm-pairwise-2-probability@threshold" in names
 
 
 def test_a_grid_without_a_needed_list_is_refused_and_alone_needs_no_retriever():
-    assert [one.name for one in llm_grid((), (), (Setup.ALONE,), (4,))] == ["llm-alone-4"]
+    assert [one.name for one in llm_grid((), (), (Setup.LLM_ONLY,), (4,))] == ["llm-only-4"]
     for lists, what in (
         (((), (3,), (Setup.LISTWISE,), (4,)), "retriever"),
-        ((("bm25",), (), (Setup.LISTWISE, Setup.ALONE), (4,)), "cutoff"),
+        ((("bm25",), (), (Setup.LISTWISE, Setup.LLM_ONLY), (4,)), "cutoff"),
         ((("bm25",), (3,), (), (4,)), "set-up"),
         ((("bm25",), (3,), (Setup.LISTWISE,), ()), "prompt mode"),
         ((("bm25",), (3,), (Setup.LISTWISE,), (4,), ()), "scoring"),

@@ -82,7 +82,7 @@ def test_a_source_with_nothing_offered_is_decided_without_a_question(isolated_ho
 @pytest.mark.parametrize("setup", SETUPS)
 def test_all_questions_on_a_pair_share_the_text_before_the_source_sentence(isolated_home, setup):
     ids = tuple(B.position)
-    offered = {s.id: ids if setup is Setup.ALONE else ids[:3] for s in A.sentences}
+    offered = {s.id: ids if setup is Setup.LLM_ONLY else ids[:3] for s in A.sentences}
     _, asked = decide(isolated_home, approach(setup), offered)
     prompts = [request.prompt for request in asked]
     assert len(prompts) == (36 if setup is Setup.PAIRWISE else 12)

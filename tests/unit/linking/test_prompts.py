@@ -90,7 +90,7 @@ def test_the_prompt_mode_chooses_the_guidance(name, setup, mode):
     assert domain.settings.question in system
 
 
-@pytest.mark.parametrize("setup", [Setup.LISTWISE, Setup.ALONE])
+@pytest.mark.parametrize("setup", [Setup.LISTWISE, Setup.LLM_ONLY])
 def test_the_ids_of_the_examples_are_never_those_of_a_document(setup):
     x = Document(id="x", sentences=tuple(Sentence(id=f"x{i}", text=f"text {i}") for i in range(9)))
     xx = Document(id="xx", sentences=(Sentence(id="xx1", text="text"),))

@@ -207,8 +207,8 @@ def test_no_decision_gives_an_empty_table():
 
 
 def test_decisions_without_scores_cannot_be_ranked():
-    plain = Decision(approach="llm-alone-4", pair="p", source="a0", targets=("b1",), offered=("b1", "b2"))
-    with pytest.raises(InputError, match="llm-alone-4 has no scores on the source 'a0'"):
+    plain = Decision(approach="llm-only-4", pair="p", source="a0", targets=("b1",), offered=("b1", "b2"))
+    with pytest.raises(InputError, match="llm-only-4 has no scores on the source 'a0'"):
         scored_rankings([plain])
 
 

@@ -15,9 +15,9 @@ from abcdlink.llm import LLM, Outcome
 from abcdlink.llm.batch import BatchTicket, collect, pending, submit
 from abcdlink.llm.budget import Sum
 from tests import ROOT
-from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import MODEL, FakeLLM, Response, error, hangs_up, says
+from tests.helpers.llm_batch import YES_NO, question
 
 PRICES = {"llm_price_prompt": 10.0, "llm_price_completion": 100.0}
 TEXTS = ["a", "b", "c"]
@@ -173,7 +173,7 @@ from pathlib import Path
 from abcdlink.llm import LLM, Message, Question, batch
 from abcdlink.settings import Settings
 url, model, home, when = sys.argv[1:]
-from tests.helpers.asking import question
+from tests.helpers.llm_batch import question
 if when == "before":
     batch._send = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 if when == "after":

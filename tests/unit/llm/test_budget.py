@@ -12,8 +12,8 @@ from abcdlink.llm import LLM
 from abcdlink.llm.budget import Budget, Sum
 from abcdlink.llm.records import Usage
 from abcdlink.settings import Settings
-from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, Response, hangs_up, says
+from tests.helpers.llm_batch import YES_NO, question
 
 PRICES = {"llm_price_prompt": 10.0, "llm_price_completion": 100.0}
 USED = 110

@@ -12,8 +12,8 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.llm import LLM, Form, Outcome
 from abcdlink.llm import server as server_states
 from abcdlink.llm.request import in_words
-from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
+from tests.helpers.llm_batch import YES_NO, question
 
 ONLY_OBJECT = ("json_object", "text")
 SENTENCE = {"type": "object", "properties": {"sentence": {"type": "string"}}, "required": ["sentence"]}

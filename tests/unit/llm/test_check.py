@@ -7,8 +7,8 @@ import pytest
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.llm import LLM, Outcome
 from abcdlink.settings import Settings
-from tests.helpers.asking import KEY, YES_NO, ask, dead_port
 from tests.helpers.fake_llm import FakeLLM, error, says
+from tests.helpers.llm_batch import KEY, YES_NO, ask, dead_port
 
 
 def test_no_proxy_comes_between_this_machine_and_itself(isolated_home, monkeypatch):

@@ -9,8 +9,8 @@ import pytest
 
 from abcdlink.llm import LLM, Outcome, Usage
 from abcdlink.settings import Settings
-from tests.helpers.asking import SCHEMA, YES_NO, ask, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
+from tests.helpers.llm_batch import SCHEMA, YES_NO, ask, question
 
 
 def test_the_request_carries_the_settings_and_the_schema(isolated_home):

@@ -11,8 +11,8 @@ import pytest
 from abcdlink.llm import LLM, Message, Usage, expected_cost
 from abcdlink.llm import estimate as llm_estimate
 from abcdlink.settings import Settings
-from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, says
+from tests.helpers.llm_batch import YES_NO, question
 
 PRICES = {"llm_price_prompt": 10.0, "llm_price_cached": 1.0, "llm_price_completion": 100.0}
 

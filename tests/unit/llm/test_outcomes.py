@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from abcdlink.llm import LLM, Outcome
-from tests.helpers.asking import SCHEMA, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
+from tests.helpers.llm_batch import SCHEMA, question
 
 GOOD = {"11": True, "4": False}
 TABLE = [

@@ -8,8 +8,8 @@ from email.utils import format_datetime
 import pytest
 
 from abcdlink.llm import LLM, Outcome
-from tests.helpers.asking import YES_NO, Waits, ask, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
+from tests.helpers.llm_batch import YES_NO, Waits, ask, question
 
 
 def test_too_many_requests_waits_as_long_as_the_server_says(isolated_home):

@@ -10,8 +10,8 @@ import pytest
 
 from abcdlink.llm import LLM
 from abcdlink.llm.server import RateLimiter
-from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, error, says
+from tests.helpers.llm_batch import YES_NO, question
 
 
 class Clock:

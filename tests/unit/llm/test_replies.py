@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from abcdlink.llm import LLM, Outcome, Usage
 from abcdlink.llm.reply import answer_of, reply_of
-from tests.helpers.asking import SCHEMA, YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, says
+from tests.helpers.llm_batch import SCHEMA, YES_NO, question
 
 COMPLETION = json.loads(says(YES_NO).body)
 

@@ -11,8 +11,8 @@ from abcdlink.errors import ServiceError
 from abcdlink.llm import LLM, Outcome, expected_cost
 from abcdlink.llm.batch import submit
 from abcdlink.settings import Settings
-from tests.helpers.asking import KEY, YES_NO, dead_port, question
 from tests.helpers.fake_llm import FakeLLM, Response, error, says
+from tests.helpers.llm_batch import KEY, YES_NO, dead_port, question
 
 PASSWORD = "a-password-in-an-address"
 

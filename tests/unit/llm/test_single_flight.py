@@ -8,8 +8,8 @@ import pytest
 
 from abcdlink.errors import BudgetError
 from abcdlink.llm import LLM, Outcome
-from tests.helpers.asking import YES_NO, question
 from tests.helpers.fake_llm import FakeLLM, error, says
+from tests.helpers.llm_batch import YES_NO, question
 
 
 def ask_at_once(llms: list[LLM]) -> list:

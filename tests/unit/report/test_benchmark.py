@@ -64,10 +64,10 @@ def section(page: str, name: str) -> str:
 
 
 def test_lines_by_prompt_mode_count_failures_as_wrong():
-    grid = llm_grid(["bm25"], [5], [Setup.LISTWISE, Setup.ALONE], [1, 4])
+    grid = llm_grid(["bm25"], [5], [Setup.LISTWISE, Setup.LLM_ONLY], [1, 4])
     results = [result(one, 0.5, answered=8 if one.prompt_mode == 4 else 10) for one in grid]
     lines = {one.name: one.values for one in prompt_mode_series(results)}
-    assert lines == {"listwise": {1: 0.5, 4: pytest.approx(0.4)}, "alone": {1: 0.5, 4: pytest.approx(0.4)}}
+    assert lines == {"listwise": {1: 0.5, 4: pytest.approx(0.4)}, "llm-only": {1: 0.5, 4: pytest.approx(0.4)}}
 
 
 def test_lines_by_prompt_mode_name_the_candidates_only_where_these_differ():
@@ -92,7 +92,7 @@ def test_levels_are_the_best_fixed_cutoff_of_what_offers_candidates():
         result(ranker("bm25", 1), 0.4),
     ]
     on_bm25 = [result(one, 0.5) for one in llm_grid(["bm25"], [5], [Setup.LISTWISE], [4])]
-    alone = [result(one, 0.5) for one in llm_grid([], [], [Setup.ALONE], [4])]
+    alone = [result(one, 0.5) for one in llm_grid([], [], [Setup.LLM_ONLY], [4])]
     assert levels_without_llm([*ranked, *on_bm25, *alone]) == [("bm25@3, no LLM", 0.6)]
     assert levels_without_llm([*ranked, *alone]) == [("hybrid@3, no LLM", 0.8)]
     assert levels_without_llm(alone) == []

@@ -10,6 +10,7 @@ import pytest
 
 from abcdlink.corpus import Corpus, Document, Pair, Sentence
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
+from abcdlink.corpus.records import Record
 from abcdlink.domain import find_domain
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.layout import decision_part
@@ -19,12 +20,13 @@ from abcdlink.llm import LLM, expected_cost
 from abcdlink.settings import get_settings
 from abcdlink.stages.decide import decide_part, part_count, questions_left, read_decisions
 from abcdlink.stages.intake import describe_run
+from abcdlink.stages.once import is_done
 from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, error, fits, says
 from tests.helpers.linking import DOMAIN, SETUPS, approach, document
 
-ALONE = approach(Setup.ALONE)
+LLM_ONLY = approach(Setup.LLM_ONLY)
 CORPUS = "synthetic"
 
 
@@ -59,7 +61,7 @@ def own(tmp_path):
     return tmp_path / "mine"
 
 
-def decide_all(store, domain=DOMAIN, of=ALONE, **more):
+def decide_all(store, domain=DOMAIN, of=LLM_ONLY, **more):
     for part in range(part_count(store, CORPUS)):
         decide_part(store, CORPUS, domain, of, part, **more)
 
@@ -74,7 +76,7 @@ def test_every_source_sentence_is_decided_once_and_the_part_says_by_which_prompt
         kept = read_decisions(store, CORPUS, one)
         assert len(kept.decisions) == 18
         assert len({(d.pair, d.source) for d in kept.decisions}) == 18
-        assert {len(d.offered) for d in kept.decisions} == {4 if setup is Setup.ALONE else 3}
+        assert {len(d.offered) for d in kept.decisions} == {4 if setup is Setup.LLM_ONLY else 3}
         assert (kept.prompt_hash, kept.model) == (prompts_of(DOMAIN, one).hash, MODEL)
         assert kept.usage.calls == len(server.questions) == (54 if setup is Setup.PAIRWISE else 18)
         decide_all(store, of=one)
@@ -91,7 +93,7 @@ def test_a_part_that_was_stopped_asks_only_what_is_open(store, serve):
     with serve(FakeLLM(fits)) as server:
         with pytest.raises(KeyboardInterrupt):
             decide_all(store, progress=stopping)
-        assert not store.exists(decision_part(CORPUS, ALONE.name, 0))
+        assert not store.exists(decision_part(CORPUS, LLM_ONLY.name, 0))
         assert len(server.questions) == 9
         decide_all(store)
         assert set(Counter(json.dumps(request.body) for request in server.questions).values()) == {1}
@@ -99,7 +101,7 @@ def test_a_part_that_was_stopped_asks_only_what_is_open(store, serve):
     write_corpus_to(again, CORPUS, read_corpus_from(store, CORPUS))
     with serve(FakeLLM(fits)):
         decide_all(again)
-    assert read_decisions(again, CORPUS, ALONE).decisions == read_decisions(store, CORPUS, ALONE).decisions
+    assert read_decisions(again, CORPUS, LLM_ONLY).decisions == read_decisions(store, CORPUS, LLM_ONLY).decisions
 
 
 def test_a_server_that_answers_nothing_leaves_no_part(store, serve):
@@ -108,7 +110,7 @@ def test_a_server_that_answers_nothing_leaves_no_part(store, serve):
     assert not store.folder.names("decisions/")
     with serve(FakeLLM(fits)):
         decide_all(store)
-    assert all(d.outcome.answered for d in read_decisions(store, CORPUS, ALONE).decisions)
+    assert all(d.outcome.answered for d in read_decisions(store, CORPUS, LLM_ONLY).decisions)
 
 
 def test_a_failure_in_the_middle_is_kept_as_unknown(store, serve):
@@ -117,15 +119,15 @@ def test_a_failure_in_the_middle_is_kept_as_unknown(store, serve):
 
     with serve(FakeLLM(answer)):
         decide_all(store)
-    kept = read_decisions(store, CORPUS, ALONE).decisions
+    kept = read_decisions(store, CORPUS, LLM_ONLY).decisions
     assert [(d.source, d.outcome, len(d.unknown)) for d in kept if not d.outcome.answered] == [("a1-0", "failed", 4)]
 
 
 def test_changed_prompts_are_refused_and_the_changed_file_is_named(store, serve, own):
     describe_run(store, find_domain(str(own)))
     with serve(FakeLLM(fits)) as server:
-        decide_part(store, CORPUS, find_domain(str(own)), ALONE, 0)
-        before = store.read_text(decision_part(CORPUS, ALONE.name, 0))
+        decide_part(store, CORPUS, find_domain(str(own)), LLM_ONLY, 0)
+        before = store.read_text(decision_part(CORPUS, LLM_ONLY.name, 0))
         asked = len(server.questions)
         text = (own / "link_description.md").read_text(encoding="utf-8")
         (own / "link_description.md").write_text(text + "\n- New rule.", encoding="utf-8")
@@ -133,7 +135,7 @@ def test_changed_prompts_are_refused_and_the_changed_file_is_named(store, serve,
             decide_all(store, find_domain(str(own)))
         assert "another run key" in refused.value.hint
         assert len(server.questions) == asked
-        assert store.read_text(decision_part(CORPUS, ALONE.name, 0)) == before
+        assert store.read_text(decision_part(CORPUS, LLM_ONLY.name, 0)) == before
         # What does not reach the model in this mode is no change.
         (own / "link_description.md").write_text(text, encoding="utf-8")
         (own / "guidelines.md").write_text("Other words for people.", encoding="utf-8")
@@ -142,7 +144,7 @@ def test_changed_prompts_are_refused_and_the_changed_file_is_named(store, serve,
 
 def test_another_model_does_not_go_on_with_what_one_began(store, serve):
     with serve(FakeLLM(fits)):
-        decide_part(store, CORPUS, DOMAIN, ALONE, 0)
+        decide_part(store, CORPUS, DOMAIN, LLM_ONLY, 0)
     with (
         serve(FakeLLM(fits, models=("larger",)), "larger") as server,
         pytest.raises(InputError, match="decided by the model 'fake-model' \\(now 'larger'\\)"),
@@ -154,15 +156,15 @@ def test_another_model_does_not_go_on_with_what_one_began(store, serve):
 def test_parts_of_two_prompt_versions_are_never_put_together(store, serve):
     with serve(FakeLLM(fits)):
         decide_all(store)
-    name = decision_part(CORPUS, ALONE.name, 1)
+    name = decision_part(CORPUS, LLM_ONLY.name, 1)
     store.write_json(name, {**store.read_json(name), "prompt_hash": "0123456789ab"})
     with pytest.raises(InputError, match="0123456789ab with fake-model"):
-        read_decisions(store, CORPUS, ALONE)
+        read_decisions(store, CORPUS, LLM_ONLY)
 
 
 def test_an_approach_with_a_rule_asks_nothing_of_its_own(store, serve):
-    votes = approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3)
-    ruled = approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3, rule=CutoffRule.SHARE)
+    votes = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3)
+    ruled = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3, rule=CutoffRule.SHARE)
     with serve(FakeLLM(fits)) as server:
         decide_all(store, of=votes)
         asked = len(server.questions)
@@ -188,11 +190,11 @@ def test_an_example_of_the_prompt_in_the_corpus_is_refused_before_anything_is_as
             decide_all(store)
         assert "documents.jsonl" in str(refused.value)
         assert not server.requests
-        decide_all(store, of=approach(Setup.ALONE, mode=3))
+        decide_all(store, of=approach(Setup.LLM_ONLY, mode=3))
 
 
 def test_a_server_without_probabilities_is_refused_before_anything_is_asked(store, serve):
-    one = approach(Setup.ALONE, scoring=Scoring.PROBABILITY)
+    one = approach(Setup.LLM_ONLY, scoring=Scoring.PROBABILITY)
     with serve(FakeLLM(fits, probabilities=False)) as server, pytest.raises(ServiceError, match="log-probabilities"):
         decide_all(store, of=one)
     assert not server.questions
@@ -237,7 +239,7 @@ def test_a_budget_that_is_used_up_stops_the_stage_and_a_larger_one_goes_on_witho
         get_settings.cache_clear()
         decide_all(store)
         assert set(Counter(json.dumps(request.body) for request in server.questions).values()) == {1}
-    assert len(read_decisions(store, CORPUS, ALONE).decisions) == len(server.questions) == 18
+    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == len(server.questions) == 18
 
 
 def test_the_manifest_says_who_decided_and_never_the_key(store, serve, monkeypatch):
@@ -247,3 +249,39 @@ def test_the_manifest_says_who_decided_and_never_the_key(store, serve, monkeypat
     noted = store.manifest["llm"]["decide synthetic"]
     assert (noted["model"], noted["base_url"], noted["form"]) == (MODEL, server.base_url, "json_schema")
     assert "sk-a-key" not in json.dumps(store.manifest)
+
+
+def test_what_an_earlier_version_decided_under_its_name_is_not_asked_again(store, serve):
+    with FakeLLM(fits({})) as server:
+        serve(server)
+        decide_all(store)
+        parts = [decision_part(CORPUS, LLM_ONLY.name, part) for part in range(part_count(store, CORPUS))]
+        for name in parts:
+            store.write_text(
+                name.replace("llm-only", "llm-alone"), store.read_text(name).replace("llm-only", "llm-alone")
+            )
+            store.folder.remove(name)
+        asked = len(server.questions)
+        decide_all(store)
+        assert len(server.questions) == asked
+        assert not any(map(store.exists, parts))
+    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == 18
+
+
+class Settings(Record):
+    """Settings of a stage whose second field came with a later version."""
+
+    setups: tuple[Setup, ...]
+    later: int = 3
+
+
+def test_a_stage_that_an_earlier_version_began_is_taken_up_with_the_same_settings_only(store):
+    store.note("inputs", {"of": {"setups": ["alone"]}, "gone": {"setups": ["alone"], "removed": 1}})
+    assert not is_done(store, "of", "result.json", Settings(setups=(Setup.LLM_ONLY,)))
+    for stage, asked in (
+        ("of", Settings(setups=(Setup.LLM_ONLY,), later=4)),
+        ("of", Settings(setups=(Setup.LISTWISE,))),
+        ("gone", Settings(setups=(Setup.LLM_ONLY,))),
+    ):
+        with pytest.raises(InputError, match="with other settings"):
+            is_done(store, stage, "result.json", asked)

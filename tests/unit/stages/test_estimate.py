@@ -73,23 +73,23 @@ def test_what_is_estimated_is_what_the_benchmark_then_asks(store, server):
 
 
 def test_a_question_that_several_approaches_ask_is_counted_once_in_the_total(store, server):
-    one = approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3)
-    more = [approach(Setup.ALONE, scoring=Scoring.VOTES, samples=n) for n in (3, 5)]
+    one = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3)
+    more = [approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=n) for n in (3, 5)]
     ruled = one.model_copy(update={"rule": CutoffRule.SHARE})
     found = estimate_approaches(store, "synthetic", DOMAIN, [*more, ruled])
     assert {name: one.calls for name, one in found.approaches.items()} == {
-        "llm-alone-4-votes3": 3 * SOURCES,
-        "llm-alone-4-votes5": 5 * SOURCES,
+        "llm-only-4-votes3": 3 * SOURCES,
+        "llm-only-4-votes5": 5 * SOURCES,
     }
     assert found.total.calls == 5 * SOURCES
 
 
 def test_what_was_answered_for_another_run_is_in_the_cache(store, server):
-    first = estimate_approaches(store, "synthetic", DOMAIN, [approach(Setup.ALONE)])
+    first = estimate_approaches(store, "synthetic", DOMAIN, [approach(Setup.LLM_ONLY)])
     from abcdlink.stages.decide import questions_left
 
-    LLM().ask_many(questions_left(store, "synthetic", DOMAIN, approach(Setup.ALONE))[:5])
-    then = estimate_approaches(store, "synthetic", DOMAIN, [approach(Setup.ALONE)]).total
+    LLM().ask_many(questions_left(store, "synthetic", DOMAIN, approach(Setup.LLM_ONLY))[:5])
+    then = estimate_approaches(store, "synthetic", DOMAIN, [approach(Setup.LLM_ONLY)]).total
     assert (first.total.kept, then.kept, then.calls) == (0, 5, SOURCES - 5)
 
 
@@ -101,8 +101,8 @@ def test_the_command_takes_the_runs_own_plan_and_changes_what_is_given(store, se
     assert {name: one["calls"] for name, one in shown["approaches"].items()} == {
         "bm25@2+llm-pairwise-1": 2 * SOURCES,
         "bm25@2+llm-pairwise-4": 2 * SOURCES,
-        "llm-alone-1": SOURCES,
-        "llm-alone-4": SOURCES,
+        "llm-only-1": SOURCES,
+        "llm-only-4": SOURCES,
     }
     assert server.questions + server.probes == []
 

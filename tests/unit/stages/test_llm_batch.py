@@ -24,8 +24,8 @@ from tests.helpers.fake_llm import MODEL, fits
 from tests.helpers.linking import DOMAIN, approach, document
 
 CORPUS = "synthetic"
-ALONE = approach(Setup.ALONE)
-VOTES = [approach(Setup.ALONE, scoring=Scoring.VOTES, samples=3, rule=rule) for rule in (None, CutoffRule.SHARE)]
+LLM_ONLY = approach(Setup.LLM_ONLY)
+VOTES = [approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3, rule=rule) for rule in (None, CutoffRule.SHARE)]
 
 
 @pytest.fixture
@@ -76,25 +76,25 @@ def test_approaches_that_ask_the_same_are_asked_once_and_the_stage_finds_all_ans
 @pytest.mark.parametrize("status", ["failed", "expired"])
 def test_a_batch_that_failed_is_not_sent_again_and_the_stage_asks(store, serve, status):
     with serve(FakeBatch(fits)) as server:
-        ask_by_batch(store, CORPUS, DOMAIN, [ALONE])
+        ask_by_batch(store, CORPUS, DOMAIN, [LLM_ONLY])
         server.end(status, answered=0)
         for _ in range(2):
-            state = ask_by_batch(store, CORPUS, DOMAIN, [ALONE])
+            state = ask_by_batch(store, CORPUS, DOMAIN, [LLM_ONLY])
             assert (state.done, state.open) == (True, 6)
         assert len(server.jobs) == 1
-        assert all(one.outcome.answered for one in decide_all(store, ALONE))
+        assert all(one.outcome.answered for one in decide_all(store, LLM_ONLY))
         assert len(server.questions) == 6
 
 
 def test_where_all_is_answered_nothing_is_sent_and_nothing_waited_for(store, serve):
     with serve(FakeBatch(fits)) as server:
-        decide_all(store, ALONE)
-        assert ask_by_batch(store, CORPUS, DOMAIN, [ALONE]).done
+        decide_all(store, LLM_ONLY)
+        assert ask_by_batch(store, CORPUS, DOMAIN, [LLM_ONLY]).done
         assert not server.jobs
 
 
 def test_what_the_stage_would_refuse_is_refused_before_it_is_paid_for(store, serve):
-    one = approach(Setup.ALONE, scoring=Scoring.PROBABILITY)
+    one = approach(Setup.LLM_ONLY, scoring=Scoring.PROBABILITY)
     with serve(FakeBatch(fits, probabilities=False)) as server, pytest.raises(ServiceError, match="log-probabilities"):
         ask_by_batch(store, CORPUS, DOMAIN, [one])
     assert not server.jobs

@@ -10,7 +10,7 @@ from abcdlink.judgments import Label, Skip
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
 from labelstudio_config.batches import requeue
-from labelstudio_config.pages.linking import LinkingPage
+from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import known_so_far, read_pushed
 from labelstudio_config.snapshot import Progress
 from tasks.projects import push

@@ -1,0 +1,24 @@
+"""Whom to take: the best of those who did every task, above a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.qualify.records import Applicant
+
+
+def ranked(applicants: Sequence[Applicant]) -> list[Applicant]:
+    """Return those who finished, best kappa first and undefined last, then the others by how far they are.
+
+    Kappas of different numbers of tasks do not compare, so that who has not finished is not ranked.
+    """
+    return sorted(
+        applicants,
+        key=lambda one: (not one.finished, -one.done, one.kappa is None, -(one.kappa or 0.0)),
+    )
+
+
+def proposal(applicants: Sequence[Applicant], wanted: int, threshold: float) -> list[Applicant]:
+    """Return the best ``wanted`` of those who finished with a kappa of at least ``threshold``; may be fewer."""
+    good = [one for one in ranked(applicants) if one.finished and one.kappa is not None and one.kappa >= threshold]
+    return good[:wanted]

@@ -1,0 +1,124 @@
+"""Stage recall: sources are sampled for exhaustive judging, then approaches are measured on what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.exhaustive import Recall, RecallRow, Sample, View, gold_of, lists_of, measure, sample_sources
+from abcdlink.exhaustive.gold import ExhaustiveGold
+from abcdlink.judgments import Judgment, LabelRule
+from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
+from abcdlink.stages.benchmark import read_benchmark
+from abcdlink.stages.candidates import read_shortlist
+from abcdlink.stages.links import decided_links
+from abcdlink.stages.once import is_done
+from abcdlink.store import Store
+
+STAGE = "exhaustive"
+
+
+def make_sample(
+    store: Store, domain: Domain, overlap: int, seed: int, share: float | None = None, number: int | None = None
+) -> Sample:
+    """Sample source sentences of the natural pairs, or return the kept sample.
+
+    It reads the corpus only: the run may or may not hold rankings, decisions or pools.
+
+    Args:
+        store: the run.
+        domain: its filters say which sources annotators are not shown.
+        overlap: annotators who judge each source.
+        seed: of the sample.
+        share: of the source sentences; give it or a number.
+        number: of source sentences.
+
+    Raises:
+        InputError: when the run was sampled with other settings, or as ``sample_sources``.
+    """
+    if not is_done(store, STAGE, SAMPLE, {"share": share, "number": number, "seed": seed, "overlap": overlap}):
+        rules = domain.settings.sources
+        sample = sample_sources(read_corpus_from(store, NATURAL), rules, store.key, seed, share, number)
+        store.write_record(SAMPLE, sample)
+    return read_sample(store)
+
+
+def read_sample(store: Store) -> Sample:
+    """Return the kept sample; ``InputError`` when there is none yet."""
+    store.require(SAMPLE, "exhaustive")
+    return store.read_record(SAMPLE, Sample)
+
+
+def overlap_of(store: Store) -> int:
+    """Return how many annotators judge each sampled source."""
+    return int(store.manifest["inputs"][STAGE]["overlap"])
+
+
+def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOTH, also: Sequence[str] = ()) -> Recall:
+    """Measure the shortlisted approaches on the exhaustively judged sources, and keep the result.
+
+    Args:
+        store: the run.
+        domain: its pool sizes are the pool limits.
+        rule: what makes a judged target a gold link.
+        also: other approaches of the benchmark, by name, whose rankings or decisions on the natural
+            pairs the run holds: their full lists are measured too.
+
+    Raises:
+        InputError: when the judgments are not there yet, or the run cannot say what one of ``also``
+            decides.
+    """
+    store.require(EXHAUSTIVE_JUDGMENTS, "exhaustive")
+    judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
+    sources = [source.at for source in read_sample(store).sources]
+    gold = gold_of(sources, judgments, rule, overlap_of(store))
+    rows, notes = _rows(store, domain, gold)
+    rows += _other_rows(store, gold, also)
+    result = Recall(
+        with_gold=len(gold.with_gold),
+        without_gold=len(gold.without_gold),
+        incomplete=len(gold.incomplete),
+        unlabelled=sum(map(len, gold.unlabelled.values())),
+        links=sum(map(len, gold.links.values())),
+        rule=rule.value,
+        rows=tuple(rows),
+        notes=tuple(notes),
+    )
+    store.write_record(RECALL, result)
+    return result
+
+
+def _rows(store: Store, domain: Domain, gold: ExhaustiveGold) -> tuple[list[RecallRow], list[str]]:
+    """Return the rows of what the run's approaches decided; a run without a shortlist gives gold links only."""
+    if not store.exists(SHORTLIST):
+        return [], ["the run has no shortlist: there is no approach to measure"]
+    shortlist = read_shortlist(store)
+    sizes = (domain.settings.pool.first, domain.settings.pool.second)
+    names = [approach.name for approach in shortlist.approaches]
+    try:
+        full = {one.name: lists_of(decided_links(store, shortlist, one, 0)) for one in shortlist.approaches}
+        pool = {
+            one.name: lists_of(decided_links(store, shortlist, one, size), size)
+            for one, size in zip(shortlist.approaches, sizes, strict=False)
+        }
+    except InputError as error:
+        return [], [f"nothing is measured: {error.problem}"]
+    shared_by = (names[0], names[1]) if len(names) > 1 else None
+    return [*measure(gold, full, View.FULL, shared_by), *measure(gold, pool, View.POOL, shared_by)], []
+
+
+def _other_rows(store: Store, gold: ExhaustiveGold, names: Sequence[str]) -> list[RecallRow]:
+    """Return the rows of approaches that are not on the shortlist."""
+    if not names:
+        return []
+    store.require(BENCHMARK, "benchmark")
+    known = {result.approach.name: result.approach for result in read_benchmark(store).approaches}
+    for name in names:
+        if name not in known:
+            msg = f"the benchmark of run {store.key!r} holds no approach {name!r}"
+            raise InputError(msg, f"`abcdlink scores {store.key}` lists them")
+    shortlist = read_shortlist(store)
+    lists = {name: lists_of(decided_links(store, shortlist, known[name], 0)) for name in names}
+    return measure(gold, lists, View.FULL)

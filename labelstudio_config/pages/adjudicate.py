@@ -1,0 +1,214 @@
+"""An adjudication: somebody decides each candidate on which annotators differ, once.
+
+What was said is shown, never by whom, never a method, in an order that differs from candidate to candidate.
+"""
+
+from __future__ import annotations
+
+import html
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from abcdlink.adjudicate import Adjudication
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus
+from abcdlink.domain import Domain
+from abcdlink.feedback import newest_guidelines
+from abcdlink.judgments import Annotator, Judgment, Pool, by_candidate
+from abcdlink.layout import ADJUDICATE_SLUG, ADJUDICATIONS, NATURAL
+from abcdlink.stages.adjudicate import (
+    adjudicators_in,
+    judged_so_far,
+    keep_adjudications,
+    pools_in,
+    prepare_adjudication,
+)
+from abcdlink.stages.annotate import annotators_of
+from abcdlink.store import Store
+from labelstudio_config.answers import with_pseudonyms
+from labelstudio_config.html import guidelines_html, text_html
+from labelstudio_config.pages.annotate import (
+    HIDDEN,
+    candidate_id,
+    documents_of,
+    judgments_in,
+    offered,
+    reading_order,
+    task_data,
+)
+from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, Pull, keep_pull, label_config
+from labelstudio_config.projects import Project, title_of
+from labelstudio_config.snapshot import Snapshot
+
+
+def adjudication_tasks(
+    pools: Sequence[Pool], judgments: Sequence[Judgment], corpus: Corpus, domain: Domain
+) -> dict[str, dict[str, Any]]:
+    """Return task key -> data, those of one pair after each other; each candidate has ``said_html``.
+
+    Args:
+        pools: the disputed candidates.
+        judgments: on all of them, and on others.
+        corpus: holds what was judged.
+        domain: question and names of the documents.
+
+    Raises:
+        InputError: when a pool does not fit the corpus.
+    """
+    documents = documents_of(pools, corpus)
+    said = by_candidate(judgments)
+    ordered = reading_order({pool.key: pool for pool in pools}, corpus)
+    tasks = {}
+    for number, pool in enumerate(ordered, start=1):
+        data = task_data(pool, *documents[pool.key], domain, f"Sentence {number} of {len(ordered)}")
+        for candidate, shown_one in zip(pool.candidates, offered(data), strict=True):
+            group = said.get((pool.pair, pool.source, candidate.target), {})
+            shown_one["said_html"] = said_html(group, candidate_id(pool.key, candidate.target))
+        tasks[pool.key] = data
+    return tasks
+
+
+def said_html(group: Mapping[str, Judgment], seed: str) -> str:
+    """Return what annotators said of a candidate, a line each; the first is not the same person everywhere.
+
+    Args:
+        group: annotator -> judgment.
+        seed: opaque id of the candidate; the same one gives the same order.
+    """
+    opinions = [group[annotator] for annotator in sorted(group)]
+    random.Random(seed).shuffle(opinions)  # noqa: S311 - an order that is stable, not secret
+    lines = []
+    for number, opinion in enumerate(opinions):
+        remarks = [f"<b>{opinion.label}</b>", *(html.escape(flag) for flag in opinion.flags)]
+        if opinion.comment:
+            remarks.append(f"“{text_html(opinion.comment)}”")
+        lines.append(f"<p>{'Another' if number else 'One annotator'}: {', '.join(remarks)}</p>")
+    return "".join(lines)
+
+
+HOW_TO = """# You decide where annotators disagree
+
+- You see only candidates on which annotators disagree. Their labels and comments are shown below each candidate; a
+  comment refers to all candidates of its source sentence. **Nobody is right by default**: read both texts and follow
+  the guidelines.
+- The keyboard works as in a batch: the number for Link, **Shift** and the number for No Link. **Ctrl + Enter** submits.
+- If you decide together (consensus), discuss the case first, then submit from one account.
+
+---
+
+"""
+
+
+def adjudication_title(run_key: str) -> str:
+    """Return the title of the project."""
+    return title_of(run_key, "adjudication")
+
+
+def adjudication_project(run_key: str, domain: Domain, guidelines: str) -> Project:
+    """Return the project.
+
+    Args:
+        run_key: name of the run.
+        domain: title and question.
+        guidelines: Markdown of the newest guidelines.
+    """
+    return Project(
+        title=adjudication_title(run_key),
+        description=f"{domain.settings.title}. Decide where annotators differ: {domain.settings.question}",
+        label_config=label_config("adjudicate"),
+        instruction=guidelines_html(HOW_TO + guidelines),
+        overlap=1,
+        hidden=HIDDEN,
+    )
+
+
+ADJUDICATOR = "adjudicator"
+"""What the pseudonyms of people begin with who decide without being annotators of the run."""
+
+
+class AdjudicationPull(Pull):
+    """What was decided. ``annotators``: the adjudicators who are not among the annotators of batches."""
+
+    adjudications: list[Adjudication]
+
+
+def adjudications_in(
+    snapshot: Snapshot,
+    pools: Sequence[Pool],
+    judgments: Sequence[Judgment],
+    annotators: Sequence[Annotator],
+    adjudicators: Sequence[Annotator],
+) -> AdjudicationPull:
+    """Read decisions from what is in Label Studio."""
+    at_work = {person.account for person in annotators}
+    known = [*annotators, *(person for person in adjudicators if person.account not in at_work)]
+    result = judgments_in(snapshot, {pool.key: pool for pool in pools}, with_pseudonyms(known, snapshot, ADJUDICATOR))
+    decided, twice = _newest(result, pools)
+    judged = by_candidate(judgments)
+    return AdjudicationPull(
+        adjudications=[_adjudication(one, judged) for one in decided],
+        annotators=[person for person in result.annotators if person.account not in at_work],
+        anomalies=[*result.anomalies, *twice],
+        raw=result.raw,
+    )
+
+
+def _newest(result: JudgmentsPull, pools: Sequence[Pool]) -> tuple[list[Judgment], list[str]]:
+    """Return the newest decision on each candidate, in the order of the pools, and what several people decided."""
+    decided = by_candidate(result.judgments)
+    newest, anomalies = [], []
+    for pool in pools:
+        groups = [decided.get((pool.pair, pool.source, candidate.target), {}) for candidate in pool.candidates]
+        people = sorted({name for group in groups for name in group})
+        if len(people) > 1:
+            anomalies.append(f"{' and '.join(people)} decided the task {pool.key}; the newest counts")
+        newest += [max(group.values(), key=lambda one: str(one.submitted)) for group in groups if group]
+    return newest, anomalies
+
+
+def _adjudication(decision: Judgment, judged: dict[tuple[str, str, str], dict[str, Judgment]]) -> Adjudication:
+    at = decision.pair, decision.source, decision.target
+    return Adjudication(
+        batch=decision.batch,
+        pair=decision.pair,
+        source=decision.source,
+        target=decision.target,
+        adjudicator=decision.annotator,
+        label=decision.label,
+        comment=decision.comment,
+        consensus=decision.annotator in judged.get(at, {}),
+        submitted=decision.submitted,
+    )
+
+
+class AdjudicationPage(Page):
+    """The disputes of batches; none named: of all that were pulled. Pushed again, it asks what is new."""
+
+    batches: tuple[int, ...] = ()
+    grows: ClassVar[bool] = True
+
+    @property
+    def slug(self) -> str:
+        return ADJUDICATE_SLUG
+
+    def ask(self, store: Store, domain: Domain) -> Asked:
+        pools = prepare_adjudication(store, self.batches)
+        project = adjudication_project(store.key, domain, newest_guidelines(store, domain.guidelines))
+        tasks = adjudication_tasks(pools, judged_so_far(store), read_corpus_from(store, NATURAL), domain)
+        return Asked(project, tasks)
+
+    def is_pulled(self, store: Store) -> bool:  # noqa: ARG002 - what was decided is read each time
+        return False
+
+    def keep(self, store: Store, snapshot: Snapshot) -> None:
+        judgments = judged_so_far(store)
+        result = adjudications_in(snapshot, pools_in(store), judgments, annotators_of(store), adjudicators_in(store))
+        keep_pull(store, ADJUDICATE_SLUG, result)
+        keep_adjudications(store, result.adjudications, result.annotators, result.anomalies)
+
+    def keep_unasked(self, store: Store) -> None:
+        keep_adjudications(store, [], [], [])
+
+    def counts(self, store: Store) -> dict[str, Any]:
+        return {"adjudications": len(store.read_records(ADJUDICATIONS, Adjudication))}

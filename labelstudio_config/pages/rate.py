@@ -1,0 +1,176 @@
+"""A rating: people say how good documents are, by a domain's criteria.
+
+Nothing in a task tells whether its document is synthetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from abcdlink.corpus.records import Corpus, PairKind
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.judgments import Annotator
+from abcdlink.layout import RATE_SLUG
+from abcdlink.rate import has_ratings, keep_ratings, kept_criteria, sample_of
+from abcdlink.rate.criteria import Criterion
+from abcdlink.rate.kept import ANOMALIES, raters_of
+from abcdlink.rate.prepare import corpora_of
+from abcdlink.rate.records import HIGHEST, LOWEST, RatedDocument, Rating
+from abcdlink.store import Store
+from labelstudio_config.answers import read_answers, with_pseudonyms
+from labelstudio_config.html import document_html, guidelines_html
+from labelstudio_config.pages.page import Asked, Page, Pull, label_config
+from labelstudio_config.projects import Project, title_of
+from labelstudio_config.snapshot import Answer, Snapshot
+
+HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")
+"""Fields of a task that the list of tasks does not show."""
+
+
+def rating_tasks(
+    documents: Sequence[RatedDocument], corpora: Mapping[PairKind, Corpus], domain: Domain
+) -> dict[str, dict[str, Any]]:
+    """Return task key -> data: two documents without marks, whatever is known of their links.
+
+    Raises:
+        InputError: when a document's pair is not in its corpus.
+    """
+    pairs = {(kind, pair.id): pair for kind, corpus in corpora.items() for pair in corpus.pairs}
+    lost = next((one for one in documents if (one.kind, one.pair) not in pairs), None)
+    if lost is not None:
+        msg = f"the pair {lost.pair!r}, which is to be rated, is not among the {lost.kind} pairs"
+        raise InputError(msg, "bring it back, or rate under another run key")
+    tasks = {}
+    for one in documents:
+        corpus, pair = corpora[one.kind], pairs[one.kind, one.pair]
+        tasks[one.key] = {
+            "doc_a_name": f"Document A: {domain.settings.source_name}",
+            "doc_b_name": f"Document B: {domain.settings.target_name}",
+            "doc_a_html": document_html(corpus.source_of(pair), {}),
+            "doc_b_html": document_html(corpus.target_of(pair), {}),
+        }
+    return tasks
+
+
+KEYS = ("12345", "qwert", "asdfg", "zxcvb")
+"""For each criterion the keys of its values, lowest first: rows of the keyboard."""
+
+
+def rating_title(run_key: str) -> str:
+    """Return the title of the project."""
+    return title_of(run_key, "ratings")
+
+
+def rating_page(criteria: Sequence[Criterion]) -> str:
+    """Return the label config for some criteria; their texts are escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(label_config("rate"))
+    return template.render(rows=list(zip(criteria, KEYS, strict=False)))
+
+
+def rating_project(run_key: str, domain: Domain, criteria: Sequence[Criterion], overlap: int) -> Project:
+    """Return the project; ``overlap``: raters a document."""
+    return Project(
+        title=rating_title(run_key),
+        description=f"{domain.settings.title}. Rate each document.",
+        label_config=rating_page(criteria),
+        instruction=guidelines_html(instruction(criteria)),
+        overlap=overlap,
+        hidden=HIDDEN,
+    )
+
+
+def instruction(criteria: Sequence[Criterion]) -> str:
+    """Return what raters read first, as Markdown."""
+    asked = "\n".join(f"- **{one.name}**: {one.question} 1: {one.low}. {HIGHEST}: {one.high}." for one in criteria)
+    return (
+        f"# Rate each document\n\nRead document A, and document B next to it. Then rate document A from 1 to {HIGHEST}:"
+        f"\n\n{asked}\n\nUse the whole scale. Rate each criterion on its own: a fluent document may be about something "
+        "else. The key for each value is shown next to it; **Ctrl + Enter** submits. Press Enter to finish a comment."
+    )
+
+
+RATER = "rater"
+"""What the pseudonyms of raters begin with: their numbers are not those of the run's annotators."""
+RATING = "rating_"
+"""Names of the rows in the label config: ``rating_0``, ``rating_1``, ..."""
+COMMENT = "comment"
+VALUES = frozenset(str(value) for value in range(LOWEST, HIGHEST + 1))
+
+
+class RatingPull(Pull):
+    """What raters said."""
+
+    ratings: list[Rating]
+
+
+def ratings_in(
+    snapshot: Snapshot, documents: Sequence[RatedDocument], criteria: Sequence[Criterion], raters: Sequence[Annotator]
+) -> RatingPull:
+    """Read ratings from what is in Label Studio."""
+    by_key = {one.key: one for one in documents}
+    answers = read_answers(snapshot, by_key, with_pseudonyms(raters, snapshot, RATER))
+    anomalies = [*answers.anomalies]
+    ratings: list[Rating] = []
+    for who, answer in answers.newest:
+        found, problems = _ratings(answer, by_key[answer.key], criteria, who)
+        ratings += found
+        anomalies += problems
+    return RatingPull(ratings=ratings, annotators=answers.annotators, anomalies=anomalies, raw=snapshot.raw)
+
+
+def _ratings(
+    answer: Answer, document: RatedDocument, criteria: Sequence[Criterion], who: str
+) -> tuple[list[Rating], list[str]]:
+    ratings, anomalies = [], []
+    given = dict(answer.given.choices)
+    comment = answer.given.texts.get(COMMENT, "")
+    for number, criterion in enumerate(criteria):
+        chosen = given.pop(f"{RATING}{number}", [])
+        if len(chosen) != 1 or chosen[0] not in VALUES:
+            anomalies.append(f"{who} gave {criterion.name} = {chosen} for the task {answer.key}, which is not a rating")
+            continue
+        ratings.append(
+            Rating(
+                kind=document.kind,
+                pair=document.pair,
+                annotator=who,
+                criterion=criterion.name,
+                value=int(chosen[0]),
+                seconds=answer.seconds,
+                submitted=answer.at,
+                comment=comment,
+            )
+        )
+    anomalies += [
+        f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an answer of this page"
+        for name, chosen in given.items()
+    ]
+    return ratings, anomalies
+
+
+class RatingPage(Page):
+    """The sampled documents of a run. ``overlap``: raters per document."""
+
+    overlap: int
+
+    @property
+    def slug(self) -> str:
+        return RATE_SLUG
+
+    def ask(self, store: Store, domain: Domain) -> Asked:
+        tasks = rating_tasks(sample_of(store), corpora_of(store), domain)
+        return Asked(rating_project(store.key, domain, kept_criteria(store), self.overlap), tasks)
+
+    def is_pulled(self, store: Store) -> bool:
+        return has_ratings(store)
+
+    def keep(self, store: Store, snapshot: Snapshot) -> None:
+        result = ratings_in(snapshot, sample_of(store), kept_criteria(store), raters_of(store))
+        keep_ratings(store, result.annotators, result.ratings, result.anomalies, result.raw)
+
+    def counts(self, store: Store) -> dict[str, Any]:
+        return {"raters": len(raters_of(store)), "anomalies": len(store.read_json(ANOMALIES))}

@@ -1,0 +1,176 @@
+"""Applicants and raters against real servers: all at once, nobody sees gold, the coordinator decides by form."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import httpx
+
+from abcdlink.corpus.io import read_corpus, write_corpus_to
+from abcdlink.corpus.records import PairKind
+from abcdlink.domain import find_domain
+from abcdlink.layout import NATURAL, SYNTHETIC
+from abcdlink.qualify import (
+    GoldSet,
+    applicants_of,
+    gold_set_of,
+    proposal,
+    qualified_accounts,
+    score_applicants,
+)
+from abcdlink.qualify.pair import gold_pair
+from abcdlink.qualify.pools import gold_set
+from abcdlink.qualify.records import GOLD
+from abcdlink.rate import ratings_of, sample_of, summarise
+from abcdlink.stages.intake import describe_run
+from labelstudio_config.client import Client, connect
+from labelstudio_config.pages.qualify import qualification_project, qualification_tasks, qualification_title
+from labelstudio_config.pages.rate import rating_title
+from labelstudio_config.projects import push_tasks, require_project
+from tasks.waiting import WaitsFor
+from tests.helpers.annotation import annotator, submit
+from tests.helpers.label_studio_server import LabelStudioServer
+from tests.helpers.prefect_server import BIN
+from tests.helpers.pulls import progress_of, pull_qualification
+from tests.helpers.stack import Stack
+from tests.helpers.waiting import until
+
+Judge = Callable[[httpx.Client, int, str], None]
+"""Submits one task: session, task id, task key."""
+
+
+def work(client: Client, title: str, judges: dict[str, tuple[Judge, int]]) -> None:
+    """Let people with these names do their first so many tasks, all at the same time."""
+    project = require_project(client, title)
+    tasks = sorted((task["id"], task["data"]["task_key"]) for task in client.tasks(project))
+    with ExitStack() as stack, ThreadPoolExecutor(len(judges)) as people:
+        sessions = [stack.enter_context(annotator(client, name)) for name in judges]
+
+        def do(session: httpx.Client, judge: Judge, count: int) -> None:
+            for task, key in tasks[:count]:
+                judge(session, task, key)
+
+        done = [people.submit(do, s, judge, count) for s, (judge, count) in zip(sessions, judges.values(), strict=True)]
+        for one in done:
+            one.result()
+
+
+def like_gold(gold: GoldSet, wrong: int = 0) -> Judge:
+    """Judge as gold says, but for the first candidate of the first ``wrong`` tasks."""
+    pools = {pool.key: pool for pool in gold.pools}
+    mistaken = set(list(pools)[:wrong])
+
+    def judge(session: httpx.Client, task: int, key: str) -> None:
+        links = [candidate.method == GOLD for candidate in pools[key].candidates]
+        links[0] ^= key in mistaken
+        submit(session, task, ["Link" if link else "No Link" for link in links]).raise_for_status()
+
+    return judge
+
+
+def test_applicants_judge_at_the_same_time_and_see_no_gold(label_studio: LabelStudioServer) -> None:
+    client, domain, key = (
+        connect(label_studio.url, label_studio.token),
+        find_domain("news"),
+        f"r-{secrets.token_hex(4)}",
+    )
+    corpus = read_corpus(domain.sample_folder)
+    gold = gold_set(corpus, gold_pair(corpus, domain.settings.sources), domain, key, 13)
+    title, size = qualification_title(key), len(gold.pools)
+    push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain))
+    people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size), "late": (like_gold(gold), size - 1)}
+    work(client, title, people)
+    keys = [pool.key for pool in gold.pools]
+    assert progress_of(client, title, keys, 2).complete
+    assert progress_of(client, title, keys, 3).done == size - 1
+
+    pulled = pull_qualification(client, key, gold.pools)
+    assert pulled.anomalies == []
+    names = {one.account.split("-")[0]: one.annotator for one in pulled.annotators}
+    scores = {one.annotator: one for one in score_applicants(gold.pools, pulled.judgments, pulled.annotators)}
+    assert scores[names["sure"]].kappa == 1
+    assert 0 < scores[names["rash"]].kappa < 1
+    assert (scores[names["late"]].done, scores[names["late"]].kappa) == (size - 1, 1)
+    assert [one.annotator for one in proposal(list(scores.values()), 3, 0.0)] == [names["sure"], names["rash"]]
+
+    # Everyone who can log in can read all of this.
+    there = json.dumps([task["data"] for task in client.tasks(require_project(client, title))])
+    sentences = {sentence.id for document in gold.corpus.documents.values() for sentence in document.sentences}
+    names = {gold.corpus.pairs[0].id, *gold.corpus.documents, *sentences, GOLD, "random", "method", "links"}
+    assert not [name for name in names if f'"{name}"' in there]
+
+
+def fill_in(stack: Stack, flow_run: str, names: list[str]) -> None:
+    """Resume with the filled-in form; for a moment after it is suspended, a run has no form yet."""
+    address, body = f"/flow_runs/{flow_run}/resume", {"run_input": {"qualified": names}}
+    until(lambda: stack.prefect.post(address, body)["status"] == "ACCEPT", "a form that is taken")
+
+
+def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stack: Stack) -> None:
+    key, prefect, client = "new-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
+    asked = {"run": key, "domain": "news", "qualification": {"applicants": 2, "wanted": 1, "threshold": 0.5}}
+    flow_run = prefect.start("qualify/qualify", asked)
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="qualify")
+    gold = gold_set_of(stack.run(key))
+    size = len(gold.pools)
+    people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size)}
+    work(client, qualification_title(key), people)
+    stack.look()
+    stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
+    best = proposal(applicants_of(stack.run(key)), 1, 0.5)[0]
+    (table,) = [one for one in prefect.artifacts(flow_run) if one["key"] == f"{key}-applicants"]
+    rows = json.loads(table["data"])
+    assert (rows[0]["applicant"], rows[0]["proposed"]) == (best.annotator, "yes")
+    assert rows[0]["account"].startswith("sure-")
+
+    # A name that is none is asked for again, and so is an empty form.
+    for names in (["applicant-9"], []):
+        fill_in(stack, flow_run, names)
+        stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
+        assert qualified_accounts(stack.run(key)) is None
+    command = [BIN / "abcdlink", "qualify", "confirm", key, "--wanted", "1", "--threshold", "0.5"]
+    done = subprocess.run(command, env=prefect.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    prefect.wait(flow_run, "Completed")
+    assert qualified_accounts(stack.run(key)) == {rows[0]["account"]}
+
+
+def rated(value: int) -> Judge:
+    def judge(session: httpx.Client, task: int, key: str) -> None:
+        result = [
+            {
+                "id": f"r{n}",
+                "from_name": f"rating_{n}",
+                "to_name": "doc_a",
+                "type": "choices",
+                "value": {"choices": [str(value)]},
+            }
+            for n in range(4)
+        ]
+        session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 9.5}).raise_for_status()
+
+    return judge
+
+
+def test_documents_of_a_run_are_rated(stack: Stack) -> None:
+    key, prefect, client = "rated-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
+    store, domain = stack.run(key), find_domain("news")
+    sample = read_corpus(domain.sample_folder)
+    describe_run(store, domain)
+    write_corpus_to(store, NATURAL, sample)
+    write_corpus_to(store, SYNTHETIC, sample.first_pairs(3))
+    flow_run = prefect.start("rate/rate", {"run": key, "rating": {"synthetic": 3, "natural": 2}})
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="rate")
+    work(client, rating_title(key), {"mild": (rated(4), 5), "strict": (rated(2), 5)})
+    stack.look()
+    prefect.wait(flow_run, "Completed")
+    assert [one.kind for one in sample_of(store)].count(PairKind.SYNTHETIC) == 3
+    assert len(ratings_of(store)) == 2 * 5 * 4
+    for one in summarise(ratings_of(store)):
+        assert {kind: mean.mean for kind, mean in one.means.items()} == {PairKind.SYNTHETIC: 3, PairKind.NATURAL: 3}
+    assert f"{key}-ratings" in {one["key"] for one in prefect.artifacts(flow_run)}

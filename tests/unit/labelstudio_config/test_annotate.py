@@ -1,0 +1,150 @@
+"""The annotator's page: where one is, how one gets to a candidate, what one writes, and its look."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.domain import find_domain
+from abcdlink.judgments import Candidate, Judgment, Pool
+from labelstudio_config.pages.annotate import (
+    batch_project,
+    batch_tasks,
+    candidate_id,
+    candidate_of,
+    controls_of,
+    offered,
+)
+from labelstudio_config.projects import STYLE, with_style
+from tests.helpers import builders
+from tests.helpers.pulls import pull_batch
+
+RUN = "a-run"
+
+
+def document(name: str) -> Document:
+    return builders.document(name, [f"Text {n}." for n in range(5)], "{name}-{n}")
+
+
+CORPUS = Corpus(
+    name="c",
+    documents={name: document(name) for name in ("a", "b", "x", "y")},
+    pairs=[Pair(id="ab", source="a", target="b"), Pair(id="xy", source="x", target="y")],
+)
+
+
+def pool(pair: str, source: int, batch: int = 1) -> Pool:
+    candidates = tuple(Candidate(target=f"{pair[1]}-{n}", method="llm") for n in (1, 4))
+    return Pool(key=f"{pair}{source}", batch=batch, pair=pair, source=f"{pair[0]}-{source}", candidates=candidates)
+
+
+def tasks(*pools: Pool) -> dict[str, dict[str, Any]]:
+    return batch_tasks(RUN, 1, pools, CORPUS, find_domain("news"))
+
+
+def test_progress_counts_within_the_pair_and_the_pairs_of_the_batch() -> None:
+    said = tasks(pool("xy", 3), pool("ab", 4), pool("ab", 0), pool("ab", 2, batch=2))
+    assert {key: data["progress"] for key, data in said.items()} == {
+        "ab0": "Sentence 1 of 2 in this pair · pair 1 of 2",
+        "ab4": "Sentence 2 of 2 in this pair · pair 1 of 2",
+        "xy3": "Sentence 1 of 1 in this pair · pair 2 of 2",
+    }
+    assert list(said) == ["ab0", "ab4", "xy3"]
+
+
+class Places(HTMLParser):
+    """Where one can click to, and what is focused then."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.to: list[str] = []
+        self.places: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag == "label":
+            self.to.append(found["for"] or "")
+        elif "id" in found:
+            self.places.append(found["id"] or "")
+
+
+def test_every_candidate_can_be_gone_to_in_its_document() -> None:
+    data = tasks(pool("ab", 0))["ab0"]
+    assert Places(data["jumps_html"]).to == Places(data["doc_b_html"]).places == ["mark-0", "mark-1"]
+    assert Places(data["doc_a_html"]).places == []
+
+
+def pulled(*results: dict[str, Any]) -> list[Judgment]:
+    """Pull one annotation that links the first candidate and consists of ``results`` beside."""
+    key = pool("ab", 0).key
+    link = {"from_name": "link_0", "type": "choices", "value": {"choices": ["Link"]}}
+    annotation = {
+        "id": 1,
+        "completed_by": 7,
+        "updated_by": 7,
+        "updated_at": "2026-01-01T10:00:00Z",
+        "was_cancelled": False,
+        "result": [link, *results],
+    }
+    data = {"task_key": key, "candidates": [{"id": candidate_id(key, f"b-{n}")} for n in (1, 4)]}
+
+    class Server:
+        url = "http://127.0.0.1:1"
+
+        def projects_titled(self, _title: str) -> dict[int, int]:
+            return {3: 1}
+
+        def tasks(self, _project: int) -> list[dict[str, Any]]:
+            return [{"id": 1, "data": data, "annotations": [annotation]}]
+
+        def accounts(self) -> dict[int, str]:
+            return {7: "ada@example.org"}
+
+    return pull_batch(Server(), RUN, 1, [pool("ab", 0)]).judgments  # type: ignore[arg-type]
+
+
+def test_the_comment_stands_with_each_judgment_of_its_task() -> None:
+    other = {"from_name": "link_1", "type": "choices", "value": {"choices": ["No Link"]}}
+    comment = {"from_name": "comment", "type": "textarea", "value": {"text": ["two facts, ", "one linked"]}}
+    assert [j.comment for j in pulled(other, comment)] == ["two facts, \none linked"] * 2
+    assert [j.comment for j in pulled()] == [""]
+
+
+def test_the_shared_look_comes_before_the_page_s_own_and_the_label_config_stays_xml() -> None:
+    config = with_style(batch_project(RUN, 1, find_domain("news"), overlap=2).label_config)
+    style = ET.fromstring(config).findtext("Style") or ""  # noqa: S314 - our own file
+    assert ">" not in style
+    assert style.strip().startswith(STYLE.read_text(encoding="utf-8").strip())
+    assert len(style.strip()) > len(STYLE.read_text(encoding="utf-8"))
+
+
+def test_light_and_dark_give_every_colour_of_ours() -> None:
+    css = STYLE.read_text(encoding="utf-8")
+    light, dark = (
+        re.search(rf"{re.escape(place)} {{(.*?)}}", css, re.DOTALL) for place in (":root", '[data-color-scheme="dark"]')
+    )
+    assert light
+    assert dark
+    defined = set(re.findall(r"(--xd-[\w-]+):", light[1]))
+    ours = set(re.findall(r"(--xd-[\w-]+): #", light[1]))
+    assert set(re.findall(r"(--xd-[\w-]+):", dark[1])) == ours
+    assert set(re.findall(r"var\((--xd-[\w-]+)", css)) <= defined
+
+
+def test_candidates_beyond_the_digits_have_decisions_of_their_own() -> None:
+    many = [Sentence(id=f"b-{n}", text=f"Text {n}.") for n in range(13)]
+    corpus = CORPUS.model_copy(update={"documents": {**CORPUS.documents, "b": Document(id="b", sentences=tuple(many))}})
+    large = pool("ab", 0).model_copy(
+        update={"candidates": tuple(Candidate(target=sentence.id, method="llm") for sentence in many)}
+    )
+    data = batch_tasks(RUN, 1, [large], corpus, find_domain("news"))["ab0"]
+    assert [len(data["candidates"]), len(data["more"])] == [10, 3]
+    assert [one["id"] for one in offered(data)] == [candidate_id("ab0", f"b-{n}") for n in range(13)]
+    names = [controls_of(number) for number in range(13)]
+    assert len(set(names)) == 13
+    assert [candidate_of(decision) for decision, _ in names] == list(range(13))
+    assert [candidate_of(other) for other in ("flag", "link_", "more_x", "cand_1")] == [None] * 4

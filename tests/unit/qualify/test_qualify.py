@@ -1,0 +1,224 @@
+"""Applicants: what they are shown, how they are scored, and who is proposed and taken."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
+
+from abcdlink.candidates import task_key
+from abcdlink.corpus.io import read_corpus
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.folders import LocalFolder
+from abcdlink.judgments import Candidate, Label
+from abcdlink.qualify import (
+    Applicant,
+    applicants_of,
+    confirm,
+    proposal,
+    qualified_accounts,
+    ranked,
+    score_applicants,
+)
+from abcdlink.qualify.kept import keep_judgments
+from abcdlink.qualify.pair import gold_pair, link_count
+from abcdlink.qualify.pools import MOST_CANDIDATES, gold_set
+from abcdlink.qualify.prepare import domain_to_begin, prepare
+from abcdlink.qualify.records import GOLD
+from abcdlink.store import Store
+from labelstudio_config.pages.qualify import MOST_APPLICANTS, qualification_project, qualification_tasks
+from tests.helpers.applicants import ACCOUNTS, LINKS, applied, corpus_of, document, made, person, said
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(LocalFolder(tmp_path / "run"), "run")
+
+
+def test_the_pair_with_the_number_of_links_nearest_to_30_is_taken(news: Domain) -> None:
+    rules, counts = news.settings.sources, {"few": 8, "near": 27, "over": 34, "many": 90, "none": 0}
+    documents = {**corpus_of(None).documents, "short": document("s", ["Photo: a harbour.", "Too short."])}
+    pairs = [
+        Pair(id=name, source="s", target="t", links={"s0": tuple(f"t{n}" for n in range(count))})
+        for name, count in counts.items()
+    ]
+    # Its 30 links are of sentences that people are not shown.
+    hidden = Pair(id="hidden", source="short", target="t", links={"s0": ("t1",) * 15, "s1": ("t1",) * 15})
+    pairs = [hidden, *pairs, Pair(id="open", source="s", target="t")]
+    corpus = Corpus(name="c", documents=documents, pairs=pairs)
+    assert gold_pair(corpus, rules).id == "near"
+    assert gold_pair(corpus, rules, links=60).id == "over"
+    assert gold_pair(corpus, rules, "few").id == "few"
+    assert [link_count(corpus, pair, rules) for pair in pairs] == [0, *counts.values(), 0]
+    for name, problem in {"open": "has no gold links", "none": "has no gold links", "lost": "is not there"}.items():
+        with pytest.raises(InputError, match=problem):
+            gold_pair(corpus, rules, name)
+    with pytest.raises(InputError, match="no pair with gold links"):
+        gold_pair(corpus.model_copy(update={"pairs": pairs[-1:]}), rules)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_task_shows_the_gold_targets_among_distractors_that_are_not_as_good(news: Domain, seed: int) -> None:
+    gold = made(news, seed)
+    texts = {s.id: s.text.strip() for s in gold.corpus.documents["t"].sentences}
+    sizes = {len(pool.candidates) for pool in gold.pools}
+    assert sizes == {sum(news.settings.pool.model_dump().values())}, "the number of candidates tells"
+    for pool in gold.pools:
+        methods = {candidate.target: candidate.method for candidate in pool.candidates}
+        linked = set(LINKS.get(pool.source, ()))
+        assert {target for target, method in methods.items() if method == GOLD} == linked
+        assert not {texts[target] for target in methods if target not in linked} & {texts[name] for name in linked}
+        assert list(methods) == sorted(methods, key=lambda name: int(name[1:]))
+    assert gold.links == 6
+    without = [pool for pool in gold.pools if not LINKS.get(pool.source)]
+    assert len(without) == 2
+    assert gold.pools == made(news, seed).pools
+
+
+def test_other_seeds_choose_others_and_keys_are_not_those_of_batches(news: Domain) -> None:
+    assert len({made(news, seed).pools for seed in range(5)}) == 5
+    gold = made(news)
+    assert len({pool.key for pool in gold.pools}) == len(gold.pools)
+    assert not {pool.key for pool in gold.pools} & {task_key("run", "p", f"s{n}") for n in range(12)}
+
+
+def test_there_are_never_more_candidates_than_keys(news: Domain) -> None:
+    gold = made(news, links={"s1": tuple(f"t{n}" for n in range(14)), "s2": ("t5",)})
+    assert {len(pool.candidates) for pool in gold.pools} == {MOST_CANDIDATES}
+    first = next(pool for pool in gold.pools if pool.source == "s1")
+    assert [c.method for c in first.candidates].count(GOLD) == MOST_CANDIDATES - 1
+    assert {c.target for c in first.candidates if c.method != GOLD} <= {f"t{n}" for n in range(14, 19)}
+
+
+def test_filtered_sources_are_not_asked(news: Domain) -> None:
+    corpus = corpus_of(LINKS)
+    short = document("s", ["Too short." if n == 1 else f"Source sentence number {n}." for n in range(12)], "s{n}")
+    corpus = corpus.model_copy(update={"documents": {**corpus.documents, "s": short}})
+    assert "s1" not in {pool.source for pool in gold_set(corpus, corpus.pairs[0], news, "run", 1).pools}
+    nothing = corpus_of({"s1": ("t1",)}).model_copy(update={"documents": {**corpus.documents, "s": short}})
+    with pytest.raises(InputError, match="leave no source sentence with links"):
+        gold_set(nothing, nothing.pairs[0], news, "run", 1)
+
+
+def test_no_gold_reaches_label_studio(news: Domain) -> None:
+    gold = made(news)
+    tasks = qualification_tasks("run", gold, news)
+    assert set(tasks) == {pool.key for pool in gold.pools}
+    blind = gold.model_copy(
+        update={
+            "corpus": corpus_of(None),
+            "pools": tuple(
+                pool.model_copy(
+                    update={"candidates": tuple(Candidate(target=c.target, method="x") for c in pool.candidates)}
+                )
+                for pool in gold.pools
+            ),
+        }
+    )
+    assert qualification_tasks("run", blind, news) == tasks
+    project = qualification_project("run", news)
+    assert (project.title, project.overlap) == ("run · qualification", MOST_APPLICANTS)
+    sent = json.dumps(tasks) + project.model_dump_json(exclude={"instruction", "label_config"})
+    assert not [word for word in (GOLD, "random", '"p"', '"s1"', '"t3"') if word in sent]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_scores_are_those_of_scikit_learn(news: Domain, seed: int) -> None:
+    pools, chance = made(news).pools, random.Random(seed)
+    judgments = [
+        judgment
+        for number, pool in enumerate(pools)
+        for judgment in said(
+            pool,
+            "applicant-1",
+            [c.target for c in pool.candidates if (c.method == GOLD) != (chance.random() < 0.3)],
+            float(number),
+        )
+    ]
+    chance.shuffle(judgments)
+    (score,) = score_applicants(pools, judgments, [person(1)])
+    truth, labels = [j.method == GOLD for j in judgments], [j.label is Label.LINK for j in judgments]
+    assert score.kappa == pytest.approx(cohen_kappa_score(truth, labels))
+    assert score.precision == pytest.approx(precision_score(truth, labels))
+    assert score.recall == pytest.approx(recall_score(truth, labels))
+    assert score.observed == pytest.approx(sum(map(bool.__eq__, truth, labels)) / len(truth))
+    assert score.judged == len(judgments)
+    assert score.seconds == (len(pools) - 1) / 2
+    assert score.finished
+    low, high = score.interval
+    assert low <= score.kappa <= high
+    assert low < high
+
+
+def test_only_who_did_every_task_is_ranked_and_proposed(news: Domain) -> None:
+    pools = made(news).pools
+    gold = {pool.key: [c.target for c in pool.candidates if c.method == GOLD] for pool in pools}
+    perfect_but_late = [j for pool in pools[1:] for j in said(pool, "applicant-1", gold[pool.key])]
+    one_mistake = [
+        j for n, pool in enumerate(pools) for j in said(pool, "applicant-2", gold[pool.key] if n else ["t0", "t1"])
+    ]
+    never_a_link = [j for pool in pools for j in said(pool, "applicant-3", [], None)]
+    scores = score_applicants(pools, [*perfect_but_late, *one_mistake, *never_a_link], [person(n) for n in (1, 2, 3)])
+    late, good, blind = scores
+    assert (late.kappa, late.done, late.finished) == (pytest.approx(1), len(pools) - 1, False)
+    assert (blind.kappa, blind.recall, blind.precision, blind.seconds) == (pytest.approx(0), 0, None, None)
+    assert ranked(scores) == [good, blind, late]
+    assert proposal(scores, 3, 0.1) == [good]
+    assert proposal(scores, 1, -1) == [good]
+    assert proposal(scores, 3, 1.0) == []
+
+
+def test_one_candidate_missing_is_a_task_not_done_and_nothing_said_is_nothing_scored(news: Domain) -> None:
+    pools = made(news).pools
+    judgments = [j for pool in pools for j in said(pool, "applicant-1", [])][:-1]
+    scores = score_applicants(pools, judgments, [person(1), person(2)])
+    assert [one.done for one in scores] == [len(pools) - 1, 0]
+    assert scores[1] == Applicant(annotator="applicant-2", simulated=False, tasks=len(pools), done=0, judged=0)
+
+
+def test_kappa_is_undefined_where_only_one_label_occurs(news: Domain) -> None:
+    pools = [pool for pool in made(news).pools if not LINKS.get(pool.source)]
+    judgments = [j for pool in pools for j in said(pool, "applicant-1", [])]
+    (score,) = score_applicants(pools, judgments, [person(1)])
+    assert (score.kappa, score.interval, score.note) == (None, None, "undefined (one label only)")
+    assert proposal([score], 1, -1) == []
+
+
+def test_a_new_run_begins_with_its_qualification(store: Store, news: Domain) -> None:
+    with pytest.raises(InputError, match="no domain is named"):
+        domain_to_begin(store, "")
+    gold = prepare(store, domain_to_begin(store, "news"), "sample", links=9)
+    assert gold.corpus.pairs[0].id == "dairy-leak"
+    assert gold.corpus.pairs == [p for p in read_corpus(news.sample_folder).pairs if p.id == "dairy-leak"]
+    assert prepare(store, news, "sample", links=9) == gold
+    assert domain_to_begin(store, "").name == "news"
+    with pytest.raises(InputError, match="links=9"):
+        prepare(store, news, "sample", links=10)
+
+
+def test_the_coordinator_takes_applicants_by_account_or_pseudonym(store: Store, news: Domain) -> None:
+    assert qualified_accounts(store) is None
+    with pytest.raises(InputError, match="none yet"):
+        confirm(store, ["applicant-1"])
+    applied(store, news)
+    assert confirm(store, [ACCOUNTS[1].upper(), " applicant-1", "applicant-2"]).annotators == (
+        *("applicant-2", "applicant-1"),
+    )
+    assert qualified_accounts(store) == set(ACCOUNTS[:2])
+    for names in (["applicant-9"], [], [" "]):
+        with pytest.raises(InputError, match="abcdlink qualify show"):
+            confirm(store, names)
+    assert qualified_accounts(store) == set(ACCOUNTS[:2])
+
+
+def test_nobody_can_finish_a_task_that_is_gone(store: Store, news: Domain) -> None:
+    gold = prepare(store, news, "sample")
+    there = gold.pools[1:]
+    judgments = [j for pool in there for j in said(pool, "applicant-1", [])]
+    keep_judgments(store, [person(1)], judgments, [], [{"data": {"task_key": pool.key}} for pool in there])
+    assert applicants_of(store)[0].finished

@@ -1,0 +1,175 @@
+"""What is known of applicants: read with care, shown to the coordinator, and in nothing that leaves the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from abcdlink.cli.app import make_app
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.export import ExportFormat, export_dataset
+from abcdlink.folders import LocalFolder
+from abcdlink.qualify import (
+    add_screening,
+    applicants_of,
+    confirm,
+    qualified_accounts,
+    read_screening,
+    screening_of,
+)
+from abcdlink.qualify.table import coordinator_rows
+from abcdlink.report import write_report
+from abcdlink.settings import get_settings
+from abcdlink.store import Store
+from tests.helpers.applicants import ACCOUNTS, SCREENED, applied, person
+from tests.helpers.hostile_run import hostile_run
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(LocalFolder(tmp_path / "run"), "run")
+
+
+def screening_file(folder: Path, text: str) -> Path:
+    path = folder / "applicants.csv"
+    path.write_text(text, encoding="utf-8-sig")
+    return path
+
+
+HEAD = "account,native_language,degree,approval_rate,participant_id,shoes\n"
+
+
+ROW = f"{ACCOUNTS[0].title()},{','.join(SCREENED)}\n"
+
+
+def test_screening_fields_are_kept_and_merged(store: Store, tmp_path: Path) -> None:
+    rows = read_screening(screening_file(tmp_path, f'{HEAD}{ROW}\n{ACCOUNTS[1]},,"a, b",98 %,,\n'))
+    first, second = rows
+    assert first.account == ACCOUNTS[0]
+    assert (first.native_language, first.degree, first.participant_id) == (*SCREENED[:2], SCREENED[3])
+    assert first.approval_rate == 87.125
+    assert first.more == {"shoes": SCREENED[4]}
+    assert (second.degree, second.approval_rate, second.native_language) == ("a, b", 98, "")
+    add_screening(store, rows)
+    add_screening(store, read_screening(screening_file(tmp_path, f"account,degree\n{ACCOUNTS[1]},none\n")))
+    assert {account: one.degree for account, one in screening_of(store).items()} == {
+        ACCOUNTS[0]: SCREENED[1],
+        ACCOUNTS[1]: "none",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"{HEAD}nobody,,,,,\n", "line 2: account 'nobody' is not an e-mail address"),
+        (f"{HEAD}{ROW}b@c,,,120,,\n", "line 3: approval_rate '120' is not a percentage"),
+        (f"{HEAD}b@c,,,high,,\n", "line 2: approval_rate 'high' is not a percentage"),
+        (f"{HEAD}{ROW}{ROW}", f"line 3: {ACCOUNTS[0]} stands in the file already"),
+        (f"{HEAD}b@c,x\n", "line 2: not as many cells as columns"),
+        (f"{HEAD}b@c,,,,,,,\n", "line 2: not as many cells as columns"),
+        ("email,degree\nb@c,x\n", "line 1"),
+        ("account,degree,degree\nb@c,x,y\n", "line 1"),
+        ("", "line 1"),
+        (HEAD + "x,,,,,\n" * 9, "and 4 more"),
+    ],
+)
+def test_lines_that_do_not_fit_are_named(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem.replace("(", r"\(")):
+        read_screening(screening_file(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no file"):
+        read_screening(tmp_path / "nothing.csv")
+
+
+def test_the_coordinator_sees_accounts_and_screening_fields(store: Store, news: Domain, tmp_path: Path) -> None:
+    applied(store, news)
+    add_screening(store, read_screening(screening_file(tmp_path, HEAD + ROW)))
+    best, *rest = coordinator_rows(
+        applicants_of(store), ["applicant-1"], [person(n) for n in (1, 2, 3)], screening_of(store)
+    )
+    assert (best["applicant"], best["proposed"], best["kappa"], best["account"]) == (
+        "applicant-1",
+        "yes",
+        1,
+        ACCOUNTS[0],
+    )
+    assert (best["native language"], best["approval rate"], best["shoes"]) == (SCREENED[0], 87.125, SCREENED[4])
+    assert [(row["applicant"], row["proposed"]) for row in rest] == [("applicant-2", ""), ("applicant-3", "")]
+
+
+@pytest.fixture
+def full(tmp_path: Path, news: Domain) -> Store:
+    """An annotated run that had a qualification."""
+    store = hostile_run(tmp_path)
+    applied(store, news)
+    add_screening(store, read_screening(screening_file(tmp_path, HEAD + ROW)))
+    confirm(store, ["applicant-1"])
+    return store
+
+
+@pytest.mark.parametrize("layout", list(ExportFormat))
+def test_no_export_holds_what_is_known_of_applicants(full: Store, tmp_path: Path, layout: ExportFormat) -> None:
+    files = export_dataset(full, layout).files
+    assert files
+    for name in files:
+        assert_private(full.folder.read(name), name)
+
+
+def test_the_report_shows_applicants_by_pseudonym_only(full: Store) -> None:
+    write_report(full)
+    report = full.folder.read("report.html")
+    assert_private(report, "report.html")
+    assert b"applicant-1" in report
+
+
+def assert_private(content: bytes, name: str) -> None:
+    for secret in (*SCREENED, *ACCOUNTS):
+        assert secret.encode() not in content, f"{name} holds {secret}"
+
+
+@pytest.fixture
+def here(full: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The same run where commands look for it."""
+    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
+    get_settings.cache_clear()
+    return full
+
+
+def call(*words: str) -> str:
+    result = CliRunner().invoke(make_app(), words)
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+def test_show_prints_the_table(here: Store) -> None:
+    shown = json.loads(call("qualify", "show", "hostile", "--json"))
+    assert [row["account"] for row in shown["applicants"]] == list(ACCOUNTS)
+    assert (shown["proposed"], shown["qualified"]) == (["applicant-1"], ["applicant-1"])
+    table = call("qualify", "show", "hostile")
+    assert all(account in table for account in ACCOUNTS)
+
+
+def test_confirm_takes_the_proposal_unless_others_are_named(here: Store) -> None:
+    call("qualify", "confirm", "hostile", "--accounts", f"{ACCOUNTS[1]},applicant-3")
+    assert qualified_accounts(here) == set(ACCOUNTS[1:])
+    call("qualify", "confirm", "hostile")
+    assert qualified_accounts(here) == {ACCOUNTS[0]}
+    with pytest.raises(InputError, match=r"'nobody@example\.org' is not an applicant"):
+        call("qualify", "confirm", "hostile", "--accounts", "nobody@example.org")
+
+
+def test_screening_is_taken_from_a_file(here: Store, tmp_path: Path) -> None:
+    call("qualify", "screening", "hostile", str(screening_file(tmp_path, f"account\n{ACCOUNTS[2]}\n")))
+    assert set(screening_of(here)) == {ACCOUNTS[0], ACCOUNTS[2]}
+
+
+def test_only_a_run_that_waits_for_applicants_can_be_closed(here: Store) -> None:
+    with pytest.raises(InputError, match="does not wait for applicants"):
+        call("qualify", "close", "hostile")

@@ -1,0 +1,186 @@
+"""The stage of exhaustive judging on a run: sampled from the corpus alone, measured, shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from pydantic import ValidationError
+from typer.testing import CliRunner
+
+from abcdlink.cli.app import make_app
+from abcdlink.domain import Domain, find_domain
+from abcdlink.errors import InputError
+from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Over, View
+from abcdlink.folders import LocalFolder
+from abcdlink.judgments import Judgment, Label
+from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, SHORTLIST
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.report import write_report
+from abcdlink.settings import get_settings
+from abcdlink.stages.exhaustive import make_sample, measure_recall
+from abcdlink.stages.links import decided_links
+from abcdlink.stages.rank import rank
+from abcdlink.store import Store
+from flows.parameters import ExhaustiveParameters
+from tests.helpers.example_benchmark import benchmark
+from tests.helpers.example_run import generate, take_in
+
+FIRST = Approach(kind=ApproachKind.RETRIEVER, retriever="jaccard", cutoff=1)
+SECOND = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=4)
+CHOSEN = Shortlist(first=FIRST, second=SECOND, reasons=())
+
+
+class Watched(LocalFolder):
+    """A folder that remembers what was read of it."""
+
+    read_names: set[str]
+
+    def read(self, name: str) -> bytes:
+        self.read_names.add(name)
+        return super().read(name)
+
+
+@pytest.fixture(scope="module")
+def news() -> Domain:
+    return find_domain("news")
+
+
+@pytest.fixture
+def store(news: Domain) -> Store:
+    """A run with rankings of two shortlisted retrievers."""
+    root = get_settings().home / "runs" / "harbour"
+    made = Store(LocalFolder(root), "harbour")
+    take_in(made)
+    made.note("domain", {"name": "news", "folder": str(news.folder), "prompts": news.prompt_hashes})
+    made.write_text(SHORTLIST, CHOSEN.model_dump_json())
+    for approach in CHOSEN.approaches:
+        rank(made, NATURAL, approach.retriever)
+    return made
+
+
+def judge_as_first_decides(store: Store) -> dict[tuple[str, str], set[str]]:
+    """Two annotators say Link exactly where the first approach does; none for every third source."""
+    sample = make_sample(store, find_domain("news"), 2, 13, number=12)
+    decided = {(one.pair, one.source): set(one.targets) for one in decided_links(store, CHOSEN, FIRST, 0)}
+    gold = {one.at: decided[one.at] if n % 3 else set() for n, one in enumerate(sample.sources)}
+    judgments = [
+        Judgment(
+            batch=NO_BATCH,
+            pair=pair,
+            source=source,
+            target=str(target),
+            method=EXHAUSTIVE,
+            annotator=f"annotator-{who}",
+            label=Label.LINK if str(target) in links else Label.NO_LINK,
+        )
+        for (pair, source), links in gold.items()
+        for target in range(8)
+        for who in (1, 2)
+    ]
+    store.write_records(EXHAUSTIVE_JUDGMENTS, judgments)
+    return gold
+
+
+def test_the_sample_reads_nothing_that_an_approach_made(store: Store, news: Domain):
+    folder = Watched(Path(store.folder.where()))
+    folder.read_names = set()
+    with_rankings = make_sample(Store(folder, store.key), news, 2, 13, share=0.25)
+    read = {name for name in folder.read_names if not name.startswith(f"{NATURAL}/")}
+    assert read <= {"manifest.json", "exhaustive/sample.json"}
+
+    bare = Store(LocalFolder(get_settings().home / "bare" / store.key), store.key)
+    take_in(bare)
+    assert make_sample(bare, news, 2, 13, share=0.25) == with_rankings
+
+
+def test_a_sample_is_made_once(store: Store, news: Domain):
+    assert make_sample(store, news, 2, 13, number=3) == make_sample(store, news, 2, 13, number=3)
+    with pytest.raises(InputError, match="number=3"):
+        make_sample(store, news, 2, 13, number=4)
+
+
+def test_recall_of_full_lists_and_under_pool_limits(store: Store, news: Domain):
+    gold = judge_as_first_decides(store)
+    result = measure_recall(store, news)
+    rows = {(row.approach, row.view, row.over): row for row in result.rows}
+    linked = [at for at, links in gold.items() if links]
+    assert (result.with_gold, result.without_gold, result.incomplete) == (len(linked), 12 - len(linked), 0)
+    first = rows[FIRST.name, View.FULL, Over.GOLD]
+    assert [value.mean for value in first.measures if value] == [1, 1, 1]
+    assert (first.without_gold, first.false_links) == (result.without_gold, 1)
+
+    # In the pool a retriever fills its places: two in this domain, whatever its cutoff.
+    for approach, view, most in ((SECOND, View.FULL, 4), (SECOND, View.POOL, 2), (FIRST, View.POOL, 2)):
+        table = store.read_table(f"rankings/{NATURAL}/{approach.retriever}/part-00000.parquet")
+        found = {
+            at: set(
+                table[(table["pair"] == at[0]) & (table["source"] == at[1]) & (table["rank"] <= most)]["target"].astype(
+                    str
+                )
+            )
+            for at in linked
+        }
+        recall = rows[approach.name, view, Over.GOLD].recall
+        assert recall is not None
+        assert recall.mean == pytest.approx(fmean(len(found[at] & gold[at]) / len(gold[at]) for at in linked))
+    assert {row.over for row in result.rows if row.approach == "both" and row.view is View.POOL} == set(Over)
+
+
+def test_other_approaches_of_the_benchmark_are_measured_by_name(store: Store, news: Domain):
+    judge_as_first_decides(store)
+    generate(store)
+    benchmark(store)
+    store.write_text(SHORTLIST, CHOSEN.model_dump_json())
+    result = measure_recall(store, news, also=["bm25@1", "bm25@7"])
+    one, seven = (row for row in result.rows if row.approach in ("bm25@1", "bm25@7"))
+    # More targets find no fewer links, and most of what they add is wrong.
+    assert one.recall is not None
+    assert seven.recall is not None
+    assert one.recall.mean <= seven.recall.mean
+    assert one.precision is not None
+    assert seven.precision is not None
+    assert one.precision.mean > seven.precision.mean
+    assert {row.view for row in (one, seven)} == {View.FULL}
+    with pytest.raises(InputError, match="no approach 'grep@1'"):
+        measure_recall(store, news, also=["grep@1"])
+
+
+def test_a_run_without_judgments_or_without_rankings(store: Store, news: Domain):
+    with pytest.raises(InputError, match="exhaustive"):
+        measure_recall(store, news)
+    judge_as_first_decides(store)
+    never_ranked = Shortlist(first=FIRST.model_copy(update={"retriever": "x"}), reasons=())
+    store.write_text(SHORTLIST, never_ranked.model_dump_json())
+    result = measure_recall(store, news)
+    assert (result.rows, len(result.notes)) == ((), 1)
+
+
+def test_the_command_and_the_report_show_it(store: Store):
+    judge_as_first_decides(store)
+    shown = CliRunner().invoke(make_app(), ["recall", "harbour", "--json"])
+    assert shown.exit_code == 0, shown.output
+    figures = json.loads(shown.stdout)
+    assert {row["approach"] for row in figures["rows"]} == {FIRST.name, SECOND.name, "both"}
+    table = CliRunner().invoke(make_app(), ["recall", "harbour"]).stdout
+    assert "all sources with gold links" in " ".join(table.split())
+    write_report(store)
+    report = store.read_text("report.html")
+    assert "<h2>True recall</h2>" in report
+    assert report.count("<small>sources with a shared target</small>") == 2
+    # Exhaustive judgments are none of the run's.
+    assert not store.exists("judgments.jsonl")
+
+
+@pytest.mark.parametrize("wrong", [{"share": 0}, {"share": 1.5}, {"number": 0}, {"overlap": 0}, {"colour": "red"}])
+def test_the_form_refuses_what_cannot_be_sampled(wrong: dict[str, object]):
+    with pytest.raises(ValidationError):
+        ExhaustiveParameters.model_validate(wrong)
+
+
+def test_a_number_takes_the_place_of_the_share():
+    assert ExhaustiveParameters().share_or_none == 0.1
+    assert ExhaustiveParameters(number=7).share_or_none is None
