@@ -252,8 +252,7 @@ def test_the_manifest_says_who_decided_and_never_the_key(store, serve, monkeypat
 
 
 def test_what_an_earlier_version_decided_under_its_name_is_not_asked_again(store, serve):
-    with FakeLLM(fits({})) as server:
-        serve(server)
+    with serve(FakeLLM(fits)) as server:
         decide_all(store)
         parts = [decision_part(CORPUS, LLM_ONLY.name, part) for part in range(part_count(store, CORPUS))]
         for name in parts:
