@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import get_settings
@@ -19,6 +20,9 @@ class Folder(Protocol):
 
     def read(self, name: str) -> bytes:
         """Return the content; ``FileNotFoundError`` when there is none."""
+
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open the content for reading piece by piece, where it may be too big for memory; errors as ``read``."""
 
     def write(self, name: str, data: bytes) -> None:
         """Put the content in place whole."""
@@ -62,13 +66,21 @@ class LocalFolder:
 
     def read(self, name: str) -> bytes:
         """Return the content; ``FileNotFoundError`` when there is none, ``InputError`` when it cannot be read."""
+        with self.open(name) as file:
+            return file.read()
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """Open the file; errors as ``read``."""
         try:
-            return (self.root / name).read_bytes()
+            file = (self.root / name).open("rb")
         except FileNotFoundError:
             raise
         except OSError as error:
             msg = f"cannot read {self.where(name)}: {error.strerror}"
             raise InputError(msg, "check the path and its permissions") from None
+        with file:
+            yield file
 
     def write(self, name: str, data: bytes) -> None:
         """Write to a temporary name, then rename; ``InputError`` when the folder cannot be written to."""
@@ -126,6 +138,15 @@ class S3Folder:
         """Return the object's content; ``FileNotFoundError`` when there is none."""
         with s3_errors(self.where(name)):
             return bytes(self.client.get_object(Bucket=self.bucket, Key=self.key(name))["Body"].read())
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """Download the object to a temporary file and open that."""
+        with tempfile.TemporaryFile() as file:
+            with s3_errors(self.where(name)):
+                self.client.download_fileobj(self.bucket, self.key(name), file)
+            file.seek(0)
+            yield file
 
     def write(self, name: str, data: bytes) -> None:
         """Put the object."""

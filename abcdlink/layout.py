@@ -57,6 +57,11 @@ def model_file(learned: str) -> str:
     return f"models/{safe(learned)}.skops"
 
 
+def labels_file(name: str, file: str) -> str:
+    """Return a file of the labels of one corpus that nobody judges."""
+    return f"labels/{safe(name)}/{file}"
+
+
 def decision_part(corpus: str, approach: str, part: int) -> str:
     """Return the file of one part of an approach's decisions on one corpus."""
     return f"decisions/{corpus}/{safe(approach)}/part-{part:05d}.json"

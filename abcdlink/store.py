@@ -98,11 +98,12 @@ class Store:
         """Read records from JSON Lines; none when the run does not have the file."""
         return self.read_records(name, kind) if self.exists(name) else []
 
-    def write_table(self, name: str, table: pd.DataFrame) -> None:
-        """Write a table as Parquet."""
+    def write_table(self, name: str, table: pd.DataFrame) -> int:
+        """Write a table as Parquet and return how many bytes that took."""
         buffer = io.BytesIO()
         table.to_parquet(buffer, index=False)
         self.folder.write(name, buffer.getvalue())
+        return buffer.getbuffer().nbytes
 
     def read_table(self, name: str) -> pd.DataFrame:
         """Read a Parquet table."""
@@ -130,25 +131,26 @@ class Store:
             self.write_json(MANIFEST, {**self.manifest, section: value})
 
 
-def decode(data: bytes, where: str) -> str:
+def decode(data: bytes, where: str, first_line: int = 1) -> str:
     """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first byte that is none."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The codec counts from behind the byte order mark.
         start = error.start + len(data) - len(error.object)
-        line = data.count(b"\n", 0, start) + 1
+        line = data.count(b"\n", 0, start) + first_line
         msg = f"{where} is not UTF-8: byte {start} (line {line}) is 0x{data[start]:02x}"
         raise InputError(msg, "save the file as UTF-8") from None
 
 
-def parse_records(data: bytes, kind: type[R], where: str) -> list[R]:
+def parse_records(data: bytes, kind: type[R], where: str, first_line: int = 1) -> list[R]:
     r"""Parse JSON Lines; ``InputError`` names ``where`` and the line that does not fit.
 
-    Lines end at ``\n`` only: other line separators occur inside sentences.
+    Lines end at ``\n`` only: other line separators occur inside sentences. ``first_line``: number of the first one,
+    for messages.
     """
     records = []
-    for number, line in enumerate(decode(data, where).split("\n"), start=1):
+    for number, line in enumerate(decode(data, where, first_line).split("\n"), start=first_line):
         if not line.strip():
             continue
         try:

@@ -26,7 +26,7 @@ def _domain_folder(name: str) -> str:
     return str(find_domain(name).folder) if name else ""
 
 
-def _corpus_folder(corpus: str) -> str:
+def corpus_folder(corpus: str) -> str:
     """Return a corpus folder as an absolute path, which every process finds; ``InputError`` when there is none."""
     if corpus == "sample" or "://" in corpus:
         return corpus
@@ -44,7 +44,7 @@ RunDomainOption = Annotated[
 ]
 CorpusOption = Annotated[
     str,
-    typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.", callback=_corpus_folder),
+    typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.", callback=corpus_folder),
 ]
 RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole bootstrap.")]
 

@@ -1,0 +1,77 @@
+"""Commands that label pairs nobody judges: ``label`` and ``labels``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from abcdlink.cli.output import JsonOption, RunArgument, corpus_folder, print_json, print_table, say
+from abcdlink.progress import terminal
+
+if TYPE_CHECKING:
+    from abcdlink.stages.label import Labels
+
+CorpusArgument = Annotated[str, typer.Argument(help="Corpus folder or s3:// prefix.", callback=corpus_folder)]
+NameOption = Annotated[str, typer.Option("--name", help="Name of these labels in the run; default: the folder's name.")]
+PrecisionOption = Annotated[
+    float, typer.Option("--precision", min=0.01, max=1, help="Wanted precision of the links; sets the threshold.")
+]
+LinkerOption = Annotated[
+    str, typer.Option("--linker", help="Learned linker of the run; may be left out when there is only one.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("label")(label)
+
+
+def label(
+    run: RunArgument,
+    corpus: CorpusArgument,
+    name: NameOption = "",
+    linker: LinkerOption = "",
+    precision: PrecisionOption = 0.95,
+    floor: Annotated[
+        float,
+        typer.Option("--floor", min=0.001, max=0.999, help="Keep every candidate with at least this probability."),
+    ] = 0.05,
+    parts: Annotated[
+        int | None, typer.Option("--parts", min=1, help="Stop after so many parts and say what the rest will take.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Label a corpus of any size with a learned linker of the run; the same command continues an interrupted one.
+
+    Example: `abcdlink label spring-news archive --precision 0.95`
+    """
+    from abcdlink.labels.parts import Sampling
+    from abcdlink.stages.label import plan_labels, run_labels
+    from abcdlink.store import existing_run
+
+    store = existing_run(run)
+    with terminal() as progress:
+        sampling = Sampling(floor=floor)
+        planned = plan_labels(store, corpus, name or Path(corpus).name, linker, sampling, progress)
+        result = run_labels(planned, precision, parts, progress)
+    if json:
+        print_json(result.model_dump(mode="json") | {"seconds_to_go": result.seconds_to_go})
+        return
+    print_table(f"{run}: labels {result.name!r} by {result.linker}", ("", "count"), rows_of(result))
+    for line in [*result.lines, *(f"Refused: {one.where}: {one.reason}" for one in result.examples)]:
+        say(line)
+
+
+def rows_of(result: Labels) -> list[tuple[str, object]]:
+    """Return the figures of labels as rows of a table."""
+    rows: list[tuple[str, object]] = [
+        ("pairs labelled", f"{result.pairs:,}"),
+        ("source sentences", f"{result.sources:,}"),
+        ("candidates (pairs of sentences)", f"{result.candidates:,}"),
+        ("expected links", f"{result.expected_links:,.0f}"),
+    ]
+    if result.threshold is not None:
+        rows.append((f"links from probability {result.threshold:.3f} up", f"{result.links:,}"))
+    return [*rows, ("refused pairs and documents", result.refused)] if result.refused else rows

@@ -1,0 +1,1 @@
+"""Labels for pairs that nobody judges: probabilities for corpora of any size, and an audit of them by people."""

@@ -1,0 +1,382 @@
+"""Stage label: a learned linker of the run labels a corpus of any size, part by part; finished parts are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pydantic import Field
+
+from abcdlink.corpus.records import Record, Refusal
+from abcdlink.errors import InputError
+from abcdlink.labels.corpus_index import CorpusIndex
+from abcdlink.labels.parts import CELLS_PER_PART, Histogram, Labeller, PartCounts, Sampling, cut
+from abcdlink.layout import SYNTHETIC, labels_file, model_file
+from abcdlink.linking.learned import FittedLinker, LearnedLinker, from_bytes, gives_probabilities
+from abcdlink.progress import Progress, silent
+from abcdlink.stages.once import is_done
+from abcdlink.stages.rank import holds_rankings, read_rankings
+from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLAN, LABELS = "plan.json", "labels.json"
+EXAMPLES = 10
+"""Refused items that a summary names."""
+
+
+class LabelPlan(Record):
+    """How the labelling of one corpus is divided; kept in the run, so that it can be continued.
+
+    ``digest``: of the corpus's files; ``model``: SHA-256 of the linker's file; ``parts``: first and last pair (not
+    included) of each part, by their numbers in the corpus.
+    """
+
+    corpus: str
+    digest: str
+    linker: str
+    model: str
+    sampling: Sampling
+    parts: tuple[tuple[int, int], ...]
+
+
+class PartResult(Record):
+    """What one part gave and took. ``rows``: kept in its table of ``size`` bytes."""
+
+    counts: PartCounts
+    rows: int
+    size: int
+    seconds: float
+
+
+class Drift(Record):
+    """How the linker's probabilities here differ from those on the synthetic pairs it was fitted on, out of fold.
+
+    ``distance``: largest difference between the cumulative distributions of the sources' best probabilities
+    (Kolmogorov-Smirnov), 0 to 1. The others: on the synthetic pairs, and here.
+    """
+
+    distance: float
+    links_per_source: tuple[float, float]
+    sources_with_likely_link: tuple[float, float] = Field(
+        description="share of the sources whose best target has a probability of at least one half"
+    )
+
+    @classmethod
+    def between(cls, fitted: Histogram, here: Histogram) -> Drift:
+        """Compare two histograms, both with sources."""
+        import numpy as np
+
+        both = [np.array(one.best) / sum(one.best) for one in (fitted, here)]
+        distance = np.abs(np.cumsum(both[0]) - np.cumsum(both[1])).max()
+        half = len(fitted.best) // 2
+        return cls(
+            distance=float(distance),
+            links_per_source=(
+                fitted.expected_links / sum(fitted.best),
+                here.expected_links / sum(here.best),
+            ),
+            sources_with_likely_link=(float(both[0][half:].sum()), float(both[1][half:].sum())),
+        )
+
+
+class Labels(Record):
+    """What labelling a corpus gave so far.
+
+    All expectations come from the linker's own probabilities, which an audit by people checks.
+
+    Attributes:
+        name: of these labels in the run.
+        corpus: folder of the corpus.
+        linker: whose probabilities they are.
+        fitted_on: what it was fitted on, in words.
+        parts: finished parts, and all.
+        pairs: labelled pairs of documents.
+        sources: their source sentences.
+        candidates: their pairs of sentences.
+        rows: kept in the tables.
+        expected_links: sum of the probabilities.
+        expected_below_floor: of these, below the floor.
+        precision: wanted of the links.
+        threshold: the lowest probability above which the mean probability is the wanted precision; ``None``: no
+            threshold reaches it.
+        links: pairs of sentences from the threshold up.
+        expected_precision: their mean probability.
+        expected_recall: their share of the expected links.
+        refused: pairs and documents that were left out; the files of the parts name all of them, with the reasons.
+        examples: the first of them.
+        seconds: what the finished parts took.
+        size: bytes of their tables.
+        pairs_to_go: pairs in unfinished parts.
+        drift: against the pairs that the linker was fitted on; ``None`` when the run has no rankings of these.
+    """
+
+    name: str
+    corpus: str
+    linker: str
+    fitted_on: str
+    parts: tuple[int, int]
+    pairs: int
+    sources: int
+    candidates: int
+    rows: int
+    expected_links: float
+    expected_below_floor: float
+    precision: float
+    threshold: float | None
+    links: int
+    expected_precision: float | None
+    expected_recall: float | None
+    refused: int
+    examples: tuple[Refusal, ...]
+    seconds: float
+    size: int
+    pairs_to_go: int
+    drift: Drift | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all parts are finished."""
+        return self.parts[0] == self.parts[1]
+
+    @property
+    def lines(self) -> list[str]:
+        """What one must know of these labels, in sentences."""
+        lines = []
+        if not self.complete:
+            lines.append(f"{self.parts[0]} of {self.parts[1]} parts are finished; {self.pairs_to_go:,} pairs are left.")
+            if self.seconds_to_go is not None and self.size_in_the_end is not None:
+                speed, whole = self.pairs / self.seconds, self.size_in_the_end / 1e6
+                lines.append(
+                    f"At {speed:,.0f} pairs a second they take {self.seconds_to_go / 60:,.0f} more minutes, and all "
+                    f"tables {whole:,.0f} MB."
+                )
+        if self.threshold is None:
+            lines.append(f"No threshold reaches an expected precision of {self.precision:.0%}.")
+        elif self.expected_precision is not None and self.expected_recall is not None:
+            lines.append(
+                f"Expected of the links: precision {self.expected_precision:.1%}, recall {self.expected_recall:.1%}, "
+                "by the linker's own probabilities. Have a sample judged to check: `abcdlink labels audit`."
+            )
+        if self.drift:
+            fitted, here = self.drift.links_per_source
+            lines.append(
+                f"Links expected for each source: {here:.2f} here, {fitted:.2f} on the pairs the linker was fitted on "
+                f"(distance of the distributions: {self.drift.distance:.2f})."
+            )
+        return lines
+
+    @property
+    def seconds_to_go(self) -> float | None:
+        """Expected seconds of the unfinished parts, by what a pair took so far; ``None``: none is finished."""
+        return self.seconds / self.pairs * self.pairs_to_go if self.pairs else None
+
+    @property
+    def size_in_the_end(self) -> float | None:
+        """Expected bytes of all tables; ``None``: no part is finished."""
+        return self.size / self.pairs * (self.pairs + self.pairs_to_go) if self.pairs else None
+
+
+class LabelRun:
+    """The labelling of one corpus by a linker of the run.
+
+    Args:
+        store: the run.
+        name: of these labels.
+
+    Raises:
+        InputError: when the run has no such labels, or its linker or the corpus has changed since.
+    """
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store, self.name = store, name
+        store.require(labels_file(name, PLAN), "label")
+        self.plan = store.read_record(labels_file(name, PLAN), LabelPlan)
+
+    @property
+    def open_parts(self) -> list[int]:
+        """Numbers of the parts that the run does not hold."""
+        # One listing, as a question about each of thousands of files takes long on S3.
+        there = set(self.store.folder.names(labels_file(self.name, "part-")))
+        return [part for part in range(len(self.plan.parts)) if self._file(part, "json") not in there]
+
+    @property
+    def finished(self) -> list[int]:
+        """Numbers of the parts that the run holds."""
+        still_open = set(self.open_parts)
+        return [part for part in range(len(self.plan.parts)) if part not in still_open]
+
+    def label(self, part: int, progress: Progress = silent) -> None:
+        """Label one part, unless the run holds it."""
+        if self.store.exists(self._file(part, "json")):
+            return
+        started = time.perf_counter()
+        done = self._labeller.label(range(*self.plan.parts[part]), part, progress)
+        counts = done.counts
+        if part == 0:  # what was left out of the whole corpus has no part of its own
+            counts = counts.model_copy(update={"refused": (*self.corpus().refused(), *counts.refused)})
+        size = self.store.write_table(self._file(part, "parquet"), done.rows)
+        seconds = time.perf_counter() - started
+        result = PartResult(counts=counts, rows=len(done.rows), size=size, seconds=seconds)
+        # Written last: with it there, the part is whole.
+        self.store.write_record(self._file(part, "json"), result, indent=None)
+
+    def tables(self) -> Iterator[pd.DataFrame]:
+        """Yield the tables of the finished parts, one at a time."""
+        for part in self.finished:
+            yield self.store.read_table(self._file(part, "parquet"))
+
+    def corpus(self) -> CorpusIndex:
+        """Return the corpus; ``InputError`` when it is not the one that was labelled."""
+        index = CorpusIndex(self.plan.corpus)
+        if index.digest != self.plan.digest:
+            msg = f"the corpus {self.plan.corpus} has changed since {self.name!r} was begun"
+            raise InputError(msg, "label it under another name with --name")
+        return index
+
+    def summary(self, precision: float) -> Labels:
+        """Put the finished parts together and keep the result.
+
+        Args:
+            precision: wanted of the links, from 0 to 1.
+        """
+        refused: list[Refusal] = []
+        left_out = 0
+        histogram, pairs, sources, rows, size, seconds = Histogram(), 0, 0, 0, 0, 0.0
+        finished = self.finished
+        for part in finished:
+            one = self.store.read_record(self._file(part, "json"), PartResult)
+            histogram += one.counts.histogram
+            pairs += one.counts.pairs
+            sources += one.counts.sources
+            rows += one.rows
+            size += one.size
+            seconds += one.seconds
+            left_out += len(one.counts.refused)
+            refused += one.counts.refused[: EXAMPLES - len(refused)]
+        threshold = histogram.threshold_for(precision)
+        links, expected = histogram.above(threshold) if threshold is not None else (0, 0.0)
+        result = Labels(
+            name=self.name,
+            corpus=self.plan.corpus,
+            linker=self.plan.linker,
+            fitted_on=self._linker.fitted_on.words,
+            parts=(len(finished), len(self.plan.parts)),
+            pairs=pairs,
+            sources=sources,
+            candidates=sum(histogram.counts),
+            rows=rows,
+            expected_links=histogram.expected_links,
+            expected_below_floor=histogram.expected_links - histogram.above(self.plan.sampling.floor)[1],
+            precision=precision,
+            threshold=threshold,
+            links=links,
+            expected_precision=expected / links if links else None,
+            expected_recall=expected / histogram.expected_links if histogram.expected_links else None,
+            refused=left_out,
+            examples=tuple(refused),
+            seconds=seconds,
+            size=size,
+            pairs_to_go=sum(end - start for n, (start, end) in enumerate(self.plan.parts) if n not in set(finished)),
+            drift=self._drift(histogram),
+        )
+        self.store.write_record(labels_file(self.name, LABELS), result)
+        return result
+
+    def _drift(self, here: Histogram) -> Drift | None:
+        if not sum(here.best) or not holds_rankings(self.store, SYNTHETIC, self.plan.linker):
+            return None
+        return Drift.between(Histogram.of(read_rankings(self.store, SYNTHETIC, self.plan.linker).table), here)
+
+    def _file(self, part: int, ending: str) -> str:
+        return labels_file(self.name, f"part-{part:05d}.{ending}")
+
+    @cached_property
+    def _linker(self) -> LearnedLinker | FittedLinker:
+        data = self.store.folder.read(model_file(self.plan.linker))
+        if hashlib.sha256(data).hexdigest() != self.plan.model:
+            msg = f"the linker {self.plan.linker} of run {self.store.key!r} has changed since {self.name!r} was begun"
+            raise InputError(msg, "label the corpus under another name with --name")
+        return from_bytes(data, self.store.where(model_file(self.plan.linker)))
+
+    @cached_property
+    def _labeller(self) -> Labeller:
+        return Labeller(self._linker, self.corpus(), self.plan.sampling, self.store.language)
+
+
+def plan_labels(
+    store: Store,
+    corpus: str,
+    name: str,
+    linker: str = "",
+    sampling: Sampling | None = None,
+    progress: Progress = silent,
+    cells: int = CELLS_PER_PART,
+) -> LabelRun:
+    """Plan the labelling of a corpus, or find the plan that the run holds.
+
+    Args:
+        store: a run with a learned linker.
+        corpus: folder of the corpus.
+        name: of these labels in the run.
+        linker: which one; empty: the only one that there is.
+        sampling: which rows are kept.
+        progress: told of the corpus's lines.
+        cells: pairs of sentences in one part.
+
+    Raises:
+        InputError: when there is no such linker or corpus, the linker gives no probabilities, or the labels of this
+            name were begun with other settings.
+    """
+    chosen = linker or the_linker(store)
+    store.require(model_file(chosen), "benchmark")
+    if not gives_probabilities(chosen):
+        msg = f"the scores of the linker {chosen!r} are no probabilities"
+        raise InputError(msg, "choose another linker")
+    model = hashlib.sha256(store.folder.read(model_file(chosen))).hexdigest()
+    index = CorpusIndex(corpus, progress)
+    parts = tuple((part.start, part.stop) for part in cut(index, cells))
+    if not parts:
+        msg = f"the corpus {corpus} has no pairs"
+        raise InputError(msg, "import pairs with `abcdlink import`")
+    plan = LabelPlan(
+        corpus=corpus, digest=index.digest, linker=chosen, model=model, sampling=sampling or Sampling(), parts=parts
+    )
+    file = labels_file(name, PLAN)
+    if not is_done(store, f"label {name}", file, plan.model_copy(update={"parts": ()})):
+        store.write_record(file, plan, indent=None)
+    return LabelRun(store, name)
+
+
+def the_linker(store: Store) -> str:
+    """Return the name of the run's learned linker; ``InputError`` when there is none, or several."""
+    ending = ".skops"
+    names = [unquote(name.removeprefix("models/").removesuffix(ending)) for name in store.folder.names("models/")]
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        msg = f"run {store.key!r} has no learned linker"
+        raise InputError(msg, "benchmark with one: `abcdlink run bootstrap` does, with synthetic pairs")
+    msg = f"run {store.key!r} has several learned linkers: {', '.join(names)}"
+    raise InputError(msg, "name one with --linker")
+
+
+def run_labels(
+    labels: LabelRun, precision: float, most_parts: int | None = None, progress: Progress = silent
+) -> Labels:
+    """Label the parts that the run does not hold, in this process.
+
+    Args:
+        labels: what to label.
+        precision: wanted of the links.
+        most_parts: stop after so many parts; ``None``: do all.
+        progress: told of parts.
+    """
+    for part in progress(labels.open_parts[:most_parts], f"label {labels.name}"):
+        labels.label(part)
+    return labels.summary(precision)
