@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from filelock import FileLock
 from pydantic import BaseModel, ValidationError
 
 from abcdlink.errors import InputError
 from abcdlink.folders import Folder, open_folder
 from abcdlink.languages import ENGLISH
+from abcdlink.locks import lock_of
 from abcdlink.settings import get_settings
 
 if TYPE_CHECKING:
@@ -125,9 +125,7 @@ class Store:
 
     def note(self, section: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
         """Put one section into the manifest; other sections stay as they are."""
-        lock = get_settings().home.resolve() / "locks" / f"{self.key}.lock"
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(lock):
+        with lock_of(self.key):
             self.write_json(MANIFEST, {**self.manifest, section: value})
 
 

@@ -10,6 +10,7 @@ from abcdlink.domain import find_domain
 from abcdlink.drops import DropResult, open_source, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
+from abcdlink.locks import lock_of
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.drops import open_drop
@@ -18,7 +19,6 @@ from flows.bootstrap import start_annotation
 from flows.candidates import candidates
 from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
 from flows.ui.artifacts import key, table
-from tasks.runs import alone
 
 LEDGER = "drops"
 """Folder beside the runs that says what was taken already."""
@@ -51,7 +51,8 @@ def drops(
         raise InputError(msg, "set ABCDLINK_DROPS_RUN, or give the run key of a finished benchmark")
     domain = run_domain(existing_run(run), domain)
     try:
-        with alone(LEDGER):
+        # Prefect's own limits are no substitute: a run that dies with its worker keeps its slot.
+        with lock_of(LEDGER).acquire(timeout=0):
             return take_all(run, source, domain, annotation)
     except Timeout:
         get_run_logger().info("Another run of this flow is at work: nothing to do.")

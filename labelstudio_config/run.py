@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +18,7 @@ from filelock import FileLock
 from abcdlink.collection import collection_paused
 from abcdlink.corpus.records import Record
 from abcdlink.layout import ANOMALIES, project_file
+from abcdlink.locks import lock_of
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
@@ -106,7 +106,7 @@ def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Colle
     Raises:
         ServiceError: when Label Studio does not answer.
     """
-    with _alone(store, pushed.slug):
+    with lock_of(f"{store.key}.{pushed.slug}"):
         before = _read_history(store, pushed.slug)
         project = find_project(client, pushed.title, pushed.project_id, pushed.made)
         tasks = [] if project is None else client.tasks(project)
@@ -154,15 +154,6 @@ def _read_history(store: Store, slug: str) -> History | None:
     return store.find_record(project_file(slug, SNAPSHOT), History)
 
 
-@contextmanager
-def _alone(store: Store, slug: str) -> Iterator[None]:
-    """Let one look at a time read and write what was seen, on this machine."""
-    lock = get_settings().home.resolve() / "locks" / f"{store.key}.{slug}.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock):
-        yield
-
-
 def label_studio() -> Client:
     """Connect to the Label Studio of the settings."""
     settings = get_settings()
@@ -176,6 +167,18 @@ def push_project(
 
     ``needed``: annotators whom a task waits for, where more may judge it; default: all who may.
     """
+    with _pushing(store, slug):
+        return _push_once(store, slug, project, tasks, needed)
+
+
+def _pushing(store: Store, slug: str) -> FileLock:
+    """Return the lock by which two processes do not push one project twice."""
+    return lock_of(f"{store.key}.{slug}.push")
+
+
+def _push_once(
+    store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]], needed: int | None = None
+) -> PushedProject:
     if not is_pushed(store, slug):
         keep_tasks(store, slug, project, tasks)
         result = push_tasks(label_studio(), project, tasks)
@@ -194,7 +197,12 @@ def push_project(
 
 def push_more(store: Store, slug: str, project: Project, tasks: dict[str, dict[str, Any]]) -> PushedProject:
     """Bring those tasks into their project that were not pushed before; all are waited for then."""
-    pushed = push_project(store, slug, project, tasks)
+    with _pushing(store, slug):
+        return _push_more(store, slug, project, tasks)
+
+
+def _push_more(store: Store, slug: str, project: Project, tasks: dict[str, dict[str, Any]]) -> PushedProject:
+    pushed = _push_once(store, slug, project, tasks)
     new = {key: data for key, data in tasks.items() if key not in pushed.task_keys}
     if new:
         # Tasks that are there already stay as they were pushed, whatever they would look like now.
@@ -211,14 +219,15 @@ def push_more(store: Store, slug: str, project: Project, tasks: dict[str, dict[s
 
 def look_now(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
     """Read and keep what is in Label Studio for a project, and push back the unfinished tasks that are gone."""
-    client, pushed = label_studio(), read_pushed(store, slug)
-    snapshot = look_at(store, client, pushed)
-    back = push_back(store, client, pushed, snapshot)
-    if back is None:
-        return pushed, snapshot
-    pushed = pushed.model_copy(update={"project_id": back.project_id, "made": back.made, "url": back.url})
-    keep_pushed(store, pushed)
-    return pushed, look_at(store, client, pushed)
+    with _pushing(store, slug):
+        client, pushed = label_studio(), read_pushed(store, slug)
+        snapshot = look_at(store, client, pushed)
+        back = push_back(store, client, pushed, snapshot)
+        if back is None:
+            return pushed, snapshot
+        pushed = pushed.model_copy(update={"project_id": back.project_id, "made": back.made, "url": back.url})
+        keep_pushed(store, pushed)
+        return pushed, look_at(store, client, pushed)
 
 
 def last_look(store: Store, slug: str) -> Snapshot:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from filelock import FileLock
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.filters import (
@@ -20,7 +19,6 @@ from prefect.client.schemas.responses import SetStateStatus
 from prefect.states import AwaitingRetry
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.settings import get_settings
 
 MOST_STARTS = 5
 """A run whose process died is restarted until it has been started this often."""
@@ -137,17 +135,6 @@ def reschedule(flow_run: FlowRun) -> None:
         now = client.read_flow_run(flow_run.id).state
         if now is not None and flow_run.state is not None and now.id == flow_run.state.id:
             client.set_flow_run_state(flow_run.id, AwaitingRetry(message="Its process was gone"), force=True)
-
-
-def alone(name: str) -> FileLock:
-    """Return the lock of what one process of this machine at a time may do; the kernel frees it when that one dies.
-
-    Entering it raises ``filelock.Timeout`` at once where another process has it. Prefect's own limits are no
-    substitute: a run that dies with its worker keeps its slot.
-    """
-    lock = get_settings().home.resolve() / "locks" / f"{name}.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(lock, timeout=0)
 
 
 def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | None = None) -> FlowRun:

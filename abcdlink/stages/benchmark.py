@@ -20,7 +20,7 @@ from abcdlink.llm.records import Usage
 from abcdlink.stages.decide import DecisionPart, read_decisions
 from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.learn import learn_linker
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import alone, is_done
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.score import Scored, divide, score_cutoffs, score_llm, score_rules
@@ -191,11 +191,12 @@ def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, execution: 
         AnswersPendingError: the LLM was asked by batch; call this again when the batch is over.
     """
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
-    if benchmark_done(store, plan):
-        return read_benchmark(store)
-    execution.rank(store, SYNTHETIC, plan.all_retrievers)
-    for name in learned_linkers(store, plan):
-        execution.step(f"learn {name}", learn_linker, store, name, plan.folds, execution.progress)
-    approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan)
-    execution.decide(store, SYNTHETIC, domain, approaches)
-    return execution.step("score", finish_benchmark, store, plan, approaches)
+    with alone(store, STAGE, execution.progress):
+        if benchmark_done(store, plan):
+            return read_benchmark(store)
+        execution.rank(store, SYNTHETIC, plan.all_retrievers)
+        for name in learned_linkers(store, plan):
+            execution.step(f"learn {name}", learn_linker, store, name, plan.folds, execution.progress)
+        approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan)
+        execution.decide(store, SYNTHETIC, domain, approaches)
+        return execution.step("score", finish_benchmark, store, plan, approaches)

@@ -18,7 +18,7 @@ from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.links import decided_links
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import alone, is_done
 from abcdlink.stages.plan import retrievers_under
 from abcdlink.store import Store
 
@@ -171,11 +171,12 @@ def run_candidates(store: Store, domain: Domain, plan: PoolPlan, execution: Exec
         AnswersPendingError: the LLM was asked by batch; call this again when the batch is over.
     """
     approaches = proposing(read_shortlist(store), plan.mode)
-    if candidates_done(store, plan):
-        return read_counts(store)
-    rank_natural(store, approaches, execution)
-    execution.decide(store, NATURAL, domain, llm_approaches_of(approaches))
-    return execution.step("build pools", make_pools, store, domain, plan)
+    with alone(store, STAGE, execution.progress):
+        if candidates_done(store, plan):
+            return read_counts(store)
+        rank_natural(store, approaches, execution)
+        execution.decide(store, NATURAL, domain, llm_approaches_of(approaches))
+        return execution.step("build pools", make_pools, store, domain, plan)
 
 
 def read_counts(store: Store) -> PoolCounts:

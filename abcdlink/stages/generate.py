@@ -16,7 +16,7 @@ from abcdlink.progress import Progress, silent
 from abcdlink.settings import get_settings
 from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.llm import note_llm
-from abcdlink.stages.once import is_done, parts_of
+from abcdlink.stages.once import alone, is_done, parts_of
 from abcdlink.store import Store
 
 STAGE = "generate"
@@ -135,8 +135,9 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
 
 def run_generation(store: Store, domain: Domain, plan: GenerationPlan, execution: Execution = HERE) -> Generation:
     """Run the whole stage, or return its kept result."""
-    if not generation_done(store, plan):
-        for part in range(len(plan.parts)):
-            execution.step(f"generate part {part}", generate_part, store, domain, plan, part, execution.progress)
-        return execution.step("put the synthetic corpus together", finish_generation, store, plan)
+    with alone(store, STAGE, execution.progress):
+        if not generation_done(store, plan):
+            for part in range(len(plan.parts)):
+                execution.step(f"generate part {part}", generate_part, store, domain, plan, part, execution.progress)
+            return execution.step("put the synthetic corpus together", finish_generation, store, plan)
     return store.read_record(GENERATION, Generation)

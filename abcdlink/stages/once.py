@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
+from abcdlink.locks import one_at_a_time
+from abcdlink.progress import Progress
 from abcdlink.store import Store
 
 T = TypeVar("T")
@@ -17,6 +20,14 @@ T = TypeVar("T")
 def parts_of(items: Sequence[T], size: int) -> list[Sequence[T]]:
     """Cut items into parts of ``size``; the number of a part is its position."""
     return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def alone(store: Store, stage: str, progress: Progress) -> AbstractContextManager[None]:
+    """Let one process of this machine at a time do a stage of the run: none pays for what another is asking.
+
+    A process that was stopped, on a laptop that slept, say, may go on beside the one that was started in its place.
+    """
+    return one_at_a_time(f"{store.key}.{stage}", f"{stage} of run {store.key!r}", progress)
 
 
 def is_done(store: Store, stage: str, result: str, asked: Record | dict[str, Any]) -> bool:

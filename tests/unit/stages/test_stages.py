@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -215,6 +216,15 @@ def test_an_llm_that_gives_out_in_the_middle_leaves_no_part_behind_and_is_paid_o
         broken = False
         assert run_generation(store, domain, plan).pairs == 3
     assert max(Counter(answered).values()) == 1
+
+
+def test_two_processes_of_one_run_ask_each_question_once(store: Store, domain: Domain, llm: FakeLLM) -> None:
+    """Two threads stand for them: their locks exclude each other as those of processes do."""
+    plan = plan_generation(store, Strategy.SENTENCE, 13, 4)
+    with ThreadPoolExecutor(2) as pool:
+        results = [pool.submit(run_generation, store, domain, plan) for _ in range(2)]
+        assert results[0].result() == results[1].result()
+    assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
 
 
 def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Domain, llm: FakeLLM) -> None:

@@ -1,0 +1,63 @@
+"""Work of one process at a time: the second waits, says for whom, and goes on when the first ends or dies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from abcdlink.locks import one_at_a_time
+from abcdlink.progress import silent
+from abcdlink.settings import get_settings
+
+T = TypeVar("T")
+
+HOLD = """
+import sys
+from abcdlink.locks import one_at_a_time
+from abcdlink.progress import silent
+with one_at_a_time("spring.generate", "generate of run 'spring'", silent):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def other(isolated_home: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", HOLD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("death", ["killed", "ended"])
+def test_the_second_process_says_whom_it_waits_for_and_goes_on_when_that_one_is_gone(
+    other: subprocess.Popen[str], death: str
+) -> None:
+    told = []
+
+    def end_it_when_told(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
+        told.append(label)
+        if death == "killed":
+            other.kill()
+        elif other.stdin is not None:
+            other.stdin.close()
+        yield from items
+
+    with one_at_a_time("spring.generate", "mine", end_it_when_told):
+        assert f"process {other.pid}" in told[0]
+        assert "generate of run 'spring'" in told[0]
+    with one_at_a_time("spring.generate", "mine", end_it_when_told):
+        assert len(told) == 1
+
+
+def test_other_work_is_not_held_up(other: subprocess.Popen[str]) -> None:
+    with one_at_a_time("spring.benchmark", "mine", silent):
+        assert other.poll() is None
+    assert not (get_settings().home / "locks" / "spring.benchmark.holder").exists()
