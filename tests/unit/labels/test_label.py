@@ -207,7 +207,8 @@ def test_memory_does_not_grow_with_the_corpus(store: Store, tmp_path: Path, monk
         return size
 
     peak(100)  # what is loaded once
-    assert peak(2000) < 1.3 * peak(400)
+    # 1,600 more pairs are 20 MB as records; pydantic keeps up to 16,384 short strings, which may be 2 MB.
+    assert peak(2000) - peak(400) < 2_500_000
 
 
 def test_the_command(
