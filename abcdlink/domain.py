@@ -6,6 +6,7 @@ import hashlib
 import re
 import shutil
 import tomllib
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,12 +26,22 @@ SETTINGS_FILE = "domain.toml"
 SHIPPED = PROJECT_ROOT / "prompts"
 """The domains that come with abcdlink, and the prompts that all domains share."""
 SHARED = "shared"
+AT = "@"
+"""Stands between the name or folder of a domain and a setting of it: ``news@paper``."""
 COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
 """A comment of a Jinja template: it reaches no model."""
 
 
 PATTERN_NAME = re.compile(r"\(\?#([^)]*)\)")
 """What a pattern is called: its comment at the start."""
+
+
+class Setting(StrEnum):
+    """Which variant of a domain's texts and settings is used."""
+
+    DEFAULT = "default"
+    PAPER = "paper"
+    """As in the paper: what is in the folder ``paper`` of a domain, and of the prompts that all domains share, wins."""
 
 
 class PoolSizes(Record):
@@ -121,7 +132,11 @@ class DomainSettings(Record):
     target_name: str = Field(description="what a target document is, e.g. paper")
     question: str = Field(description="what an annotator decides for each candidate")
     language: str = Field("en", description="ISO code; for corpora that do not say theirs")
+    setting: Setting = Field(Setting.DEFAULT, description="default, or paper: prompts and numbers as in the paper")
     llm_candidates: int = Field(7, ge=1, description="top-k of the retriever that the LLM decides on")
+    ranked: bool = Field(
+        default=False, description="whether the LLM sees the candidates best first; otherwise in document order"
+    )
     pool: PoolSizes = PoolSizes()
     sources: SourceFilter = SourceFilter()
     generation: GenerationSettings = GenerationSettings()
@@ -144,22 +159,46 @@ class Domain:
     Args:
         folder: holds ``domain.toml``, ``link_description.md``, ``guidelines.md``, ``examples.jsonl``
             and, where the shared ones do not fit, prompt templates (``*.j2``) of the same names.
+        setting: which variant; ``None``: as ``domain.toml`` says. In the setting ``paper``, files in the
+            folder ``paper`` of the domain replace those of the same names, and ``paper/domain.toml`` only
+            the values in it.
 
     Raises:
         InputError: when a file is missing or does not fit; names the file and says what to do.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, setting: Setting | None = None) -> None:
         self.folder = folder
         self.name = folder.name
-        self.settings = self._load_settings()
+        self.settings = self._load_settings(setting)
         self.link_description = self._read("link_description.md")
         self.guidelines = self._read("guidelines.md")
         examples = folder / "examples.jsonl"
         self.examples = parse_records(self._read("examples.jsonl").encode(), LinkExample, str(examples))
 
+    @property
+    def label(self) -> str:
+        """The domain's name with its setting, where that is not the default: ``news@paper``."""
+        setting = self.settings.setting
+        return self.name if setting is Setting.DEFAULT else f"{self.name}{AT}{setting}"
+
+    @property
+    def reference(self) -> str:
+        """What ``find_domain`` finds this domain by, in this setting and from every process."""
+        setting = self.settings.setting
+        return str(self.folder) if setting == self._own_setting else f"{self.folder}{AT}{setting}"
+
+    @property
+    def _folders(self) -> list[Path]:
+        """Where files of the domain are looked for, in this order."""
+        setting = self.settings.setting
+        return [self.folder] if setting is Setting.DEFAULT else [self.folder / setting, self.folder]
+
     def _read(self, name: str) -> str:
-        path = self.folder / name
+        return self._read_file(next((f / name for f in self._folders if (f / name).is_file()), self.folder / name))
+
+    def _read_file(self, path: Path) -> str:
+        name = path.name
         try:
             return path.read_text(encoding="utf-8").strip()
         except FileNotFoundError:
@@ -169,21 +208,33 @@ class Domain:
             msg = f"{path} is not UTF-8 (byte {error.start})"
             raise InputError(msg, "save the file as UTF-8") from None
 
-    def _load_settings(self) -> DomainSettings:
+    def _load_settings(self, setting: Setting | None) -> DomainSettings:
         path = self.folder / SETTINGS_FILE
+        values = self._read_toml(path)
+        self._own_setting = values.get("setting", Setting.DEFAULT)
+        chosen = setting or self._own_setting
+        overlay = self.folder / str(chosen) / SETTINGS_FILE
+        if chosen != Setting.DEFAULT and overlay.is_file():
+            path, values = overlay, _replaced(values, self._read_toml(overlay))
         try:
-            return DomainSettings.model_validate(tomllib.loads(self._read(SETTINGS_FILE)))
-        except tomllib.TOMLDecodeError as error:
-            msg = f"{path} is not valid TOML: {error}"
-            raise InputError(msg, "fix the line that the message names") from None
+            return DomainSettings.model_validate({**values, "setting": chosen})
         except ValidationError as error:
             first = error.errors()[0]
             msg = f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise InputError(msg, "fix this setting") from None
 
+    def _read_toml(self, path: Path) -> dict[str, Any]:
+        try:
+            return tomllib.loads(self._read_file(path))
+        except tomllib.TOMLDecodeError as error:
+            msg = f"{path} is not valid TOML: {error}"
+            raise InputError(msg, "fix the line that the message names") from None
+
     @cached_property
     def _loader(self) -> FileSystemLoader:
-        return FileSystemLoader([self.folder, SHIPPED / SHARED])
+        shared = SHIPPED / SHARED
+        setting = self.settings.setting
+        return FileSystemLoader([*self._folders, *([] if setting is Setting.DEFAULT else [shared / setting]), shared])
 
     @cached_property
     def _templates(self) -> Environment:
@@ -213,9 +264,12 @@ class Domain:
     @cached_property
     def prompt_hashes(self) -> dict[str, str]:
         """File name -> first 12 hex digits of its SHA-256, for all texts that reach a model or a person."""
-        shared = sorted((SHIPPED / SHARED).glob("*.j2"))
-        own = sorted(p for p in self.folder.iterdir() if p.is_file())
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in [*shared, *own]}
+        files = {path.name: path for path in sorted((SHIPPED / SHARED).glob("*.j2"))}
+        files |= {path.name: path for path in sorted(self.folder.iterdir()) if path.is_file()}
+        setting = self.settings.setting
+        for folder in [] if setting is Setting.DEFAULT else [SHIPPED / SHARED / setting, self.folder / setting]:
+            files |= {f"{setting}/{path.name}": path for path in sorted(folder.glob("*")) if path.is_file()}
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for name, path in files.items()}
 
     @property
     def sample_folder(self) -> Path:
@@ -239,17 +293,50 @@ def own_domains() -> Path:
 def find_domain(name: str) -> Domain:
     """Return the domain at a path, in ``HOME/domains/NAME``, or shipped with abcdlink.
 
+    Args:
+        name: a path or name; ``@paper`` at its end chooses the setting of the paper.
+
     Raises:
-        InputError: when there is none; names the folders searched and the domains that they hold.
+        InputError: when there is none; names the folders searched and the domains that they hold. Or when
+            there is no such setting.
     """
     roots = (own_domains(), SHIPPED)
-    places = [Path(name).expanduser().absolute(), *(root / name for root in roots)]
-    for place in places:
-        if (place / SETTINGS_FILE).is_file():
-            return Domain(place.resolve())
+    plain, at, setting = name.rpartition(AT)
+    # A folder's own name may have an @ in it.
+    ways = [(name, ""), (plain, setting)] if at else [(name, "")]
+    searched = []
+    for wanted, of_setting in ways:
+        places = [Path(wanted).expanduser().absolute(), *(root / wanted for root in roots)]
+        for place in places:
+            if (place / SETTINGS_FILE).is_file():
+                return Domain(place.resolve(), _setting(of_setting) if of_setting else None)
+        searched = places
     known = sorted({file.parent.name for root in roots for file in root.glob(f"*/{SETTINGS_FILE}")})
-    msg = f"there is no domain {name!r} (looked in {', '.join(map(str, dict.fromkeys(places)))})"
-    raise InputError(msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {name}`")
+    msg = f"there is no domain {plain or name!r} (looked in {', '.join(map(str, dict.fromkeys(searched)))})"
+    raise InputError(msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {plain or name}`")
+
+
+def in_setting(name: str, setting: Setting | None) -> str:
+    """Return what ``find_domain`` finds a domain in a setting by; ``None``: as the name or the domain says."""
+    if setting is None or not name:
+        return name
+    return Domain(find_domain(name).folder, setting).reference
+
+
+def _setting(name: str) -> Setting:
+    if name not in set(Setting):
+        msg = f"there is no setting {name!r} of a domain"
+        raise InputError(msg, f"use one of {', '.join(Setting)}")
+    return Setting(name)
+
+
+def _replaced(values: dict[str, Any], by: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with some of them replaced; tables are merged, all else is taken whole."""
+    merged = dict(values)
+    for key, value in by.items():
+        before = values.get(key)
+        merged[key] = _replaced(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return merged
 
 
 def make_domain(name: str, like: str) -> Domain:
@@ -293,8 +380,10 @@ def domain_of(store: Store, name: str = "") -> Domain:
         raise InputError(msg, "start it with `abcdlink run bootstrap` or `abcdlink generate`")
     # The folder may have moved since, with the checkout or home that it is in: then the name finds it.
     where = begun["folder"] if Path(begun["folder"]).is_dir() else begun["name"]
-    domain = find_domain(name or where)
-    if domain.name != begun["name"]:
-        msg = f"run {store.key!r} was started with the domain {begun['name']!r}, not {domain.name!r}"
+    setting = begun.get("setting", Setting.DEFAULT)
+    begun_with = Domain(find_domain(where).folder, Setting(setting))
+    domain = find_domain(name) if name else begun_with
+    if domain.name != begun_with.name or (AT in name and domain.settings.setting is not Setting(setting)):
+        msg = f"run {store.key!r} was started with the domain {begun_with.label!r}, not {domain.label!r}"
         raise InputError(msg, "leave the domain out, or use another run key")
-    return domain
+    return Domain(domain.folder, Setting(setting))

@@ -6,7 +6,7 @@ from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 
-from abcdlink.domain import find_domain
+from abcdlink.domain import Setting, find_domain, in_setting
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick
@@ -36,6 +36,7 @@ ANNOTATE = "annotate/annotate"
 def bootstrap(
     run: RunKey,
     domain: str = "news",
+    setting: Setting | None = None,
     corpus: str = "sample",
     pairs: FirstPairs = None,
     generation: GenerationParameters = GenerationParameters(),
@@ -52,6 +53,7 @@ def bootstrap(
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         domain: name or path of a domain, e.g. news or reviews.
+        setting: paper: prompts and numbers as in the paper; empty: as the domain says.
         corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
         pairs: use only the first N natural pairs; empty: all.
         generation: how the synthetic corpus is written.
@@ -60,6 +62,7 @@ def bootstrap(
         annotation: which candidates annotators see, and how they annotate them.
         quick: skip generation and benchmark and ask no LLM; BM25 alone proposes candidates, to try the page.
     """
+    domain = in_setting(domain, setting)
     if quick:
         annotation = choose_without_benchmark(run, domain, corpus, pairs, annotation)
     else:

@@ -63,7 +63,7 @@ class AsTasks:
         """
         if not approaches:
             return
-        folder = str(domain.folder)
+        folder = domain.reference
         tell_cost(store.key, corpus_name, folder, approaches)
         if get_settings().llm_batch and not answers_are_there(store.key, corpus_name, folder, approaches):
             msg = f"the LLM was asked about the {corpus_name} pairs by batch, and its answers are not there yet"

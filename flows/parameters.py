@@ -5,7 +5,6 @@ The form shows the descriptions of the fields, and for a flow's own parameters t
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -18,7 +17,9 @@ from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
 from abcdlink.linking.records import ApproachKind
+from abcdlink.plugins import installed
 from abcdlink.qualify.pair import WANTED_LINKS
+from abcdlink.retrieval.registry import GROUP, RETRIEVERS
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
 from abcdlink.store import RUN_KEY, Store
@@ -29,23 +30,12 @@ OptionalRunKey = Annotated[str, Field(pattern=f"^({RUN_KEY.pattern})?$")]
 FirstPairs = Annotated[int | None, Field(ge=1)]
 
 
-class RetrieverName(StrEnum):
-    """The retrievers that can be chosen in the form."""
+def _offer_retrievers(schema: dict[str, Any]) -> None:
+    """Let the form offer the retrievers that there are, those of installed packages included."""
+    schema["enum"] = list(dict.fromkeys([*RETRIEVERS, *installed(GROUP)]))
 
-    BM25 = "bm25"
-    BM25_STEMMED = "bm25-stemmed"
-    JACCARD = "jaccard"
-    MINILM = "all-minilm-l6-v2"
-    MPNET = "all-mpnet-base-v2"
-    BGE_M3 = "bge-m3"
-    CONTRIEVER = "contriever"
-    DRAGON_PLUS = "dragon-plus"
-    SFR_MISTRAL = "sfr-mistral"
-    SPLADE_V3 = "splade-v3"
-    BGE_M3_SPARSE = "bge-m3-sparse"
-    BGE_RERANKER = "bge-reranker-v2-m3"
-    MS_MARCO_MINILM = "ms-marco-minilm-l6-v2"
-    HYBRID = "hybrid"
+
+RetrieverName = Annotated[Name, Field(json_schema_extra=_offer_retrievers)]
 
 
 class Parameters(BaseModel):
@@ -60,7 +50,7 @@ class GenerationParameters(Parameters):
     strategy: Strategy = Field(
         Strategy.SENTENCE,
         description="sentence: one linked sentence at a time (works with small models); "
-        "document: the whole source document at once (as in the paper).",
+        "document: the whole source document at once (the strategy of the paper).",
     )
     documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
     seed: int = Field(13, ge=0, description="Seed of the choice of target sentences.")
@@ -80,7 +70,7 @@ class BenchmarkParameters(BenchmarkPlan):
     """Which approaches are compared on the synthetic corpus."""
 
     retrievers: tuple[RetrieverName, ...] = Field(
-        (RetrieverName.BM25, RetrieverName.MINILM, RetrieverName.HYBRID),
+        ("bm25", "all-minilm-l6-v2", "hybrid"),
         min_length=1,
         description="Retrievers; only MiniLM comes with abcdlink; other models must be on this machine, or downloads "
         "must be allowed.",
@@ -93,7 +83,7 @@ class BenchmarkParameters(BenchmarkPlan):
     def plan(self) -> BenchmarkPlan:
         """Return the library's plan."""
         same = self.model_dump(exclude={"retrievers", "more_retrievers", "llm"})
-        names = dict.fromkeys([*(name.value for name in self.retrievers), *self.more_retrievers])
+        names = dict.fromkeys([*self.retrievers, *self.more_retrievers])
         return BenchmarkPlan.model_validate({**same, "retrievers": tuple(names), "llm": self.llm.plan()})
 
 
@@ -244,5 +234,5 @@ class ExhaustiveParameters(Parameters):
 
 
 def run_domain(store: Store, domain: str) -> str:
-    """Return the path of a run's domain; ``domain`` is what the form says, empty: what the run was begun with."""
-    return str(domain_of(store, domain).folder)
+    """Return what a run's domain is found by; ``domain`` is what the form says, empty: what the run was begun with."""
+    return domain_of(store, domain).reference

@@ -47,7 +47,7 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
         qualification: how applicants are tried out.
     """
     store, asked = open_run(run), qualification
-    meaning = str(domain_to_begin(store, domain).folder)
+    meaning = domain_to_begin(store, domain).reference
     take_gold_pair(run, meaning, asked.corpus, asked.pair, asked.links, asked.seed)
     if not has_judgments(store):
         take_applications(store, meaning, asked.applicants)

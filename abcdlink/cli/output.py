@@ -14,16 +14,17 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from abcdlink.domain import Setting
 from abcdlink.errors import AbcdlinkError, InputError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 
 def _domain_folder(name: str) -> str:
-    """Return the absolute folder of a domain, which every process finds; ``InputError`` when there is none."""
+    """Return what a domain is found by from every process; ``InputError`` when there is none."""
     from abcdlink.domain import find_domain
 
-    return str(find_domain(name).folder) if name else ""
+    return find_domain(name).reference if name else ""
 
 
 def corpus_folder(corpus: str) -> str:
@@ -38,6 +39,10 @@ def corpus_folder(corpus: str) -> str:
 
 
 DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.", callback=_domain_folder)]
+SettingOption = Annotated[
+    Setting | None,
+    typer.Option("--setting", help="paper: prompts and numbers as in the paper. Default: as the domain says."),
+]
 RunDomainOption = Annotated[
     str,
     typer.Option("--domain", help="Domain; default: the one the run was started with.", callback=_domain_folder),

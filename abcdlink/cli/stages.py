@@ -12,6 +12,7 @@ from abcdlink.cli.output import (
     JsonOption,
     RunArgument,
     RunDomainOption,
+    SettingOption,
     print_json,
     print_table,
     say,
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
 def generate(
     run: RunArgument,
     domain: DomainOption = "news",
+    setting: SettingOption = None,
     corpus: CorpusOption = "sample",
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
@@ -40,13 +42,13 @@ def generate(
 
     Example: `abcdlink generate spring-news --corpus corpus --strategy document`
     """
-    from abcdlink.domain import find_domain
+    from abcdlink.domain import find_domain, in_setting
     from abcdlink.stages.execution import Here
     from abcdlink.stages.generate import plan_generation, run_generation
     from abcdlink.stages.intake import take_corpus
     from abcdlink.store import open_run
 
-    chosen, store = find_domain(domain), open_run(run)
+    chosen, store = find_domain(in_setting(domain, setting)), open_run(run)
     take_corpus(store, corpus, chosen, pairs)
     with terminal() as progress:
         result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents), Here(progress))

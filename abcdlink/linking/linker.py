@@ -65,7 +65,7 @@ class LLMLinker(ABC):
     """
 
     def __init__(self, domain: Domain, llm: LLM, approach: Approach) -> None:
-        self.llm, self.approach = llm, approach
+        self.llm, self.approach, self.ranked = llm, approach, domain.settings.ranked
         self.prompts = prompts_of(domain, approach)
 
     def check(self) -> None:
@@ -108,10 +108,10 @@ class LLMLinker(ABC):
         Raises:
             KeyError: when a document has no sentence of an id.
         """
-        # In document order: the retriever's order would tell the model what the retriever thinks.
-        candidates = sorted(
-            (target.sentences[target.position[i]] for i in piece.ids), key=lambda s: target.position[s.id]
-        )
+        # Best first only where the domain says so: that order tells the model what the retriever thinks.
+        candidates = [target.sentences[target.position[i]] for i in piece.ids]
+        if not self.ranked:
+            candidates.sort(key=lambda sentence: target.position[sentence.id])
         user = self.prompts.user(
             self.shown(piece, source, target),
             source.sentences[source.position[piece.source]],

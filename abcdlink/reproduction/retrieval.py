@@ -21,17 +21,17 @@ FIRST_PAIRS = 60
 
 PAPER_NAMES = {
     "bm25": "bm25",
-    "splade": "splade-v3",
+    "splade": "splade-v3-released",
     "bgem3-sparse": "bge-m3-sparse",
-    "sfr": "sfr-mistral",
+    "sfr": "sfr-mistral-released",
     "all-mpnet": "all-mpnet-base-v2",
     "bgem3-dense": "bge-m3",
-    "contriever": "contriever",
-    "dragon_plus": "dragon-plus",
+    "contriever": "contriever-released",
+    "dragon_plus": "dragon-plus-released",
     "bge-reranker": "bge-reranker-v2-m3",
     "ms_marco_minilm": "ms-marco-minilm-l6-v2",
 }
-"""The paper's name of a retriever -> ours."""
+"""The paper's name of a retriever -> ours, in the use of the released scripts."""
 
 
 class BenchmarkSet(NamedTuple):

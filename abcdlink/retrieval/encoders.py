@@ -151,14 +151,15 @@ class SparseEncoder(Encoder):
                 save_to_cpu=True,
                 show_progress_bar=False,
             )
-            vectors += [_terms(row) for row in batch.float().numpy()]
+            vectors += [_terms(row, unit=self._use.unit) for row in batch.float().numpy()]
         return vectors
 
 
-def _terms(row: NDArray[np.float32]) -> NDArray[Any]:
+def _terms(row: NDArray[np.float32], *, unit: bool) -> NDArray[Any]:
     places = np.flatnonzero(row)
     vector = np.empty(len(places), TERM)
-    vector["term"], vector["weight"] = places, row[places]
+    length = np.linalg.norm(row) if unit and len(places) else 1.0
+    vector["term"], vector["weight"] = places, row[places] / length
     return vector
 
 

@@ -45,6 +45,9 @@ class Model(NamedTuple):
     package: str = ""
 
 
+RELEASED = "-released"
+"""Ends the names of models as the paper's released scripts use them, where their authors recommend another use."""
+
 # What is said here is from the model cards, huggingface.co/<hub>; maximum lengths that these do not
 # say are those of the authors' own evaluations: github.com/facebookresearch/contriever (src/beir_utils.py)
 # and dpr-scale (dragon/README.md), github.com/naver/splade (conf/config_splade_v3_hf.yaml).
@@ -75,6 +78,13 @@ MODELS = {
     "bge-reranker-v2-m3": Model(Family.CROSS, "BAAI/bge-reranker-v2-m3", max_length=512),
     "ms-marco-minilm-l6-v2": Model(Family.CROSS, "cross-encoder/ms-marco-MiniLM-L6-v2", max_length=512),
 }
+MODELS |= {
+    f"{name}{RELEASED}": MODELS[name]._replace(similarity="cosine")
+    for name in ("contriever", "dragon-plus", "splade-v3")
+}
+MODELS[f"sfr-mistral{RELEASED}"] = MODELS["sfr-mistral"]._replace(
+    instruction="Instruct: Retrieve semantically similar text\nQuery: "
+)
 
 NOT_NEEDED = ["onnx/*", "openvino/*", "lora/*", "imgs/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf"]
 """Files of a model that are not downloaded: other formats of the same weights."""

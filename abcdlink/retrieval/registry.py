@@ -19,7 +19,7 @@ RETRIEVERS = ("bm25", "bm25-stemmed", "jaccard", *MODELS, "hybrid")
 GROUP = "abcdlink.retrievers"
 """Entry points of packages that add retrievers."""
 
-SIMILARITIES = {Family.DENSE: ("cosine", "dot"), Family.SPARSE: ("dot",)}
+SIMILARITIES = {Family.DENSE: ("cosine", "dot"), Family.SPARSE: ("dot", "cosine")}
 """How vectors can be compared; the first is that of a model that does not say."""
 
 

@@ -42,7 +42,7 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
         InputError: when the folder is missing or broken, or holds no pair.
     """
     where = str(domain.sample_folder) if corpus_folder == "sample" else corpus_folder
-    inputs = {"corpus": corpus_folder, "domain": domain.name, "pairs": first_pairs}
+    inputs = {"corpus": corpus_folder, "domain": domain.label, "pairs": first_pairs}
     if is_done(store, "intake", f"{NATURAL}/pairs.jsonl", inputs):
         return read_corpus_from(store, NATURAL)
     corpus = read_corpus(where).first_pairs(first_pairs)

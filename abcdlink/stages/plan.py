@@ -21,7 +21,9 @@ class LLMPlan(Record):
     """Which set-ups of the LLM are compared: every combination."""
 
     retrievers: tuple[Name, ...] = Field(
-        (), description="Retrievers or learned linkers whose top candidates it decides on; empty: the best retriever."
+        (),
+        description="Retrievers or learned linkers whose top candidates it decides on; empty: the "
+        "retriever with the best mean of F1 over the cutoffs.",
     )
     cutoffs: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(
         (), description="How many candidates; empty: as the domain says."

@@ -11,7 +11,15 @@ from typing import Annotated
 import typer
 
 from abcdlink.candidates import PoolMode
-from abcdlink.cli.output import CorpusOption, DomainOption, JsonOption, RunArgument, RunDomainOption, listed
+from abcdlink.cli.output import (
+    CorpusOption,
+    DomainOption,
+    JsonOption,
+    RunArgument,
+    RunDomainOption,
+    SettingOption,
+    listed,
+)
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.generation import Strategy
 from flows.commands import adjudicate, annotate, feedback, here, qualify
@@ -55,6 +63,7 @@ def register(app: typer.Typer) -> None:
 def run_bootstrap(
     run: RunArgument,
     domain: DomainOption = "news",
+    setting: SettingOption = None,
     corpus: CorpusOption = "sample",
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
@@ -78,9 +87,11 @@ def run_bootstrap(
 
     Example: `abcdlink run bootstrap spring-news --corpus corpus --domain news`
     """
+    from abcdlink.domain import in_setting
+
     parameters = {
         "run": run,
-        "domain": domain,
+        "domain": in_setting(domain, setting),
         "corpus": corpus,
         "pairs": pairs,
         "quick": quick,

@@ -6,10 +6,11 @@ import shutil
 import pytest
 
 from abcdlink.corpus import Document, Pair
-from abcdlink.domain import Domain, find_domain, own_domains
+from abcdlink.domain import Domain, Setting, domain_of, find_domain, in_setting, own_domains
 from abcdlink.errors import InputError
 from abcdlink.settings import PROJECT_ROOT
-from abcdlink.store import parse_records
+from abcdlink.stages.intake import describe_run
+from abcdlink.store import open_run, parse_records
 
 SHIPPED = ["news", "reviews"]
 
@@ -108,3 +109,49 @@ def test_an_unknown_domain_names_the_folders_searched_and_the_domains_there_are(
         find_domain("recipes")
     for folder in (tmp_path / "recipes", own_domains() / "recipes", PROJECT_ROOT / "prompts" / "recipes"):
         assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "candidates"), [("news", 10), ("reviews", 20)])
+def test_the_setting_of_the_paper_replaces_texts_and_single_numbers(name, candidates):
+    ours, paper = find_domain(name), find_domain(f"{name}@paper")
+    assert (ours.label, paper.label, paper.name) == (name, f"{name}@paper", name)
+    assert paper.settings.llm_candidates == candidates != ours.settings.llm_candidates
+    assert paper.settings.sources.unproposed
+    assert paper.settings.sources.exclude == ours.settings.sources.exclude
+    assert paper.settings.pool == ours.settings.pool
+    assert paper.link_description != ours.link_description
+    assert [example.link for example in paper.examples] == [True] * 5
+    assert {"paper/domain.toml", "paper/listwise_system.j2"} <= set(paper.prompt_hashes) - set(ours.prompt_hashes)
+
+
+def test_a_domain_says_its_setting_and_a_caller_can_choose_another(copy):
+    path = copy / "domain.toml"
+    path.write_text('setting = "paper"\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert find_domain(str(copy)).settings.llm_candidates == 10
+    assert find_domain(f"{copy}@default").settings.llm_candidates == 5
+    for reference in (str(copy), f"{copy}@paper", f"{copy}@default"):
+        domain = find_domain(reference)
+        assert find_domain(domain.reference).settings == domain.settings
+        assert in_setting(reference, None) == reference
+        assert find_domain(in_setting(reference, Setting.PAPER)).label == "mine@paper"
+    with pytest.raises(InputError, match="no setting 'papr'"):
+        find_domain(f"{copy}@papr")
+    path.write_text(path.read_text(encoding="utf-8").replace('"paper"', '"papr"'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"domain.toml: setting: Input should be 'default' or 'paper'"):
+        find_domain(str(copy))
+
+
+def test_a_folder_may_have_an_at_in_its_name(copy):
+    folder = copy.rename(copy.with_name("mine@paper"))
+    assert find_domain(str(folder)).settings.llm_candidates == 5
+    assert find_domain(f"{folder}@paper").settings.llm_candidates == 10
+
+
+def test_a_run_stays_in_the_setting_that_it_was_started_in():
+    store = open_run("in-setting")
+    describe_run(store, find_domain("news@paper"))
+    assert [domain_of(store, name).label for name in ("", "news", "news@paper")] == ["news@paper"] * 3
+    with pytest.raises(InputError, match="started with the domain 'news@paper', not 'news'"):
+        domain_of(store, "news@default")
+    with pytest.raises(InputError, match="started with the domain 'news@paper', not 'reviews@paper'"):
+        domain_of(store, "reviews@paper")

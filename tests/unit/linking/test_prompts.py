@@ -31,6 +31,11 @@ def copy(tmp_path):
     return tmp_path / "mine"
 
 
+every_paper_prompt = pytest.mark.parametrize(
+    ("name", "setup", "mode"), [(f"{n}@paper", setup, mode) for n in DOMAINS for setup in SETUPS for mode in MODES]
+)
+
+
 def question(name, setup, mode, a=A, b=B, ids=("b1", "b2")):
     linker = linker_for(find_domain(name), LLM(), approach(setup, mode))
     piece = Piece(a.sentences[0].id, ids[:1] if setup is Setup.PAIRWISE else ids, window=tuple(b.position))
@@ -193,3 +198,36 @@ def test_a_retriever_has_no_prompts():
     retriever = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=3)
     with pytest.raises(InputError, match="'bm25@3' asks no LLM"):
         linker_for(find_domain("news"), LLM(), retriever)
+
+
+@every_paper_prompt
+def test_the_setting_of_the_paper_says_what_related_means_by_the_prompt_mode_alone(name, setup, mode):
+    paper, ours = find_domain(name), find_domain(name.partition("@")[0])
+    asked = question(name, setup, mode)[1]
+    system, user = (message.content for message in asked.messages)
+    assert "related to the source sentence" in system
+    assert (paper.link_description in system) == (mode in (3, 4))
+    shown = re.findall(r"Sentence of A: (.*)\nRelated sentence of B: (.*)", system)
+    assert shown == [(example.source, example.target) for example in paper.examples if mode in (2, 4)]
+    for unwanted in (ours.settings.question, ours.link_description, *(e.why for e in ours.examples)):
+        assert unwanted not in f"{system}\n{user}"
+    assert ("ranked by their similarity" in system) == (setup is Setup.LISTWISE)
+
+
+@every_paper_prompt
+def test_the_setting_of_the_paper_shows_ranked_candidates_in_full_and_both_whole_documents(name, setup, mode):
+    ids = ("b9", "b2", "b15")
+    user = question(name, setup, mode, ids=ids)[1].messages[1].content
+    documents, _, asked = user.partition("Source sentence: [a0] ")
+    for one in (A, B):
+        assert all(f"[{s.id}] {s.text}" in documents for s in one.sentences)
+    shown = re.findall(r"\[(b\d+)\] (.*)", asked)
+    wanted = {Setup.LISTWISE: ids, Setup.PAIRWISE: ids[:1]}.get(setup, ())
+    if wanted:
+        assert shown == [(i, B.sentences[B.position[i]].text) for i in wanted]
+
+
+def test_candidates_are_in_document_order_unless_the_domain_ranks_them():
+    for name, expected in (("news", ["b2", "b9", "b15"]), ("news@paper", ["b9", "b2", "b15"])):
+        asked = question(name, Setup.LISTWISE, 4, ids=("b9", "b2", "b15"))[1]
+        assert list(asked.json_schema["properties"]) == expected

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from abcdlink.errors import InputError
+from abcdlink.plugins import installed
 from abcdlink.retrieval import RETRIEVERS, get_retriever, models
 from abcdlink.settings import get_settings
-from flows.parameters import RetrieverName
+from flows.parameters import BenchmarkParameters
+from tests.helpers.plugin import install_plugin
 from tests.helpers.tiny_models import (
     SOURCE,
     TARGET,
@@ -196,5 +198,42 @@ def test_a_model_that_is_not_on_this_machine_says_where_it_was_looked_for_and_ho
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["contriever-released", "dragon-plus-released"])
+def test_the_released_scripts_compare_dense_vectors_by_cosine(name, bert, tmp_path, as_hub):
+    other = tiny_bert(tmp_path / "other", "BertModel", seed=1)
+    two = "dragon" in name
+    as_hub(name, hub=bert, target_hub=other if two else "")
+    vector = first if two else mean
+    expected = products(lambda text: unit(vector(bert, text)), lambda text: unit(vector(other if two else bert, text)))
+    close(scores(get_retriever(name)), expected)
+
+
+def test_the_released_script_compares_splade_by_cosine(masked_model, as_hub):
+    as_hub("splade-v3-released", hub=masked_model)
+
+    def splade(text):
+        logits, _ = hidden(masked_model, text, "AutoModelForMaskedLM")
+        return unit(np.log1p(np.maximum(logits, 0)).max(0))
+
+    close(scores(get_retriever("splade-v3-released")), products(splade, splade))
+
+
+def test_the_released_variants_differ_from_their_models_in_one_thing():
+    for name in (name for name in models.MODELS if name.endswith(models.RELEASED)):
+        ours, released = models.MODELS[name.removesuffix(models.RELEASED)], models.MODELS[name]
+        assert len([field for field in ours._fields if getattr(ours, field) != getattr(released, field)]) == 1
+        assert name in RETRIEVERS
+
+
 def test_the_form_offers_every_retriever_that_has_a_name():
-    assert {name.value for name in RetrieverName} == set(RETRIEVERS)
+    assert set(RETRIEVERS) <= set(_offered())
+
+
+def test_the_form_offers_retrievers_of_packages_too(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(install_plugin(tmp_path))
+    assert set(installed("abcdlink.retrievers")) - set(RETRIEVERS) <= set(_offered())
+    assert installed("abcdlink.retrievers")
+
+
+def _offered():
+    return BenchmarkParameters.model_json_schema()["properties"]["retrievers"]["items"]["enum"]
