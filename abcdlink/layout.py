@@ -67,9 +67,9 @@ def decision_part(corpus: str, approach: str, part: int) -> str:
     return f"decisions/{corpus}/{safe(approach)}/part-{part:05d}.json"
 
 
-def batch_ticket(corpus: str) -> str:
-    """Return the file that says by which batches an LLM was asked about one corpus."""
-    return f"llm/{corpus}-batch.json"
+def batch_ticket(corpus: str, profile: str = "") -> str:
+    """Return the file that says by which batches an LLM, of a profile with a name or none, was asked about a corpus."""
+    return f"llm/{corpus}-batch{f'-{safe(profile)}' if profile else ''}.json"
 
 
 def generation_part(part: int) -> str:

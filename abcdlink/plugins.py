@@ -49,6 +49,20 @@ def find_class(name: str, group: str, base: type[T]) -> type[T] | None:
     raise InputError(msg, "correct the entry point of its package, or uninstall the package")
 
 
+def load_function(name: str, group: str) -> Callable[..., Any]:
+    """Return the function that an installed package adds to a group under a name.
+
+    Raises:
+        InputError: when no package does, or it fails to load.
+    """
+    entry = _entries(group, tuple(sys.path)).get(name)
+    if entry is None:
+        msg = f"no installed package offers {name!r} in {group}"
+        raise InputError(msg, "install abcdlink again, so that its entry points are known")
+    found: Callable[..., Any] = _loaded(entry)
+    return found
+
+
 def make(found: Callable[[], T], name: str) -> T:
     """Return an object of a class that ``find_class`` found; ``InputError`` when it cannot be made."""
     try:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +24,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ABCDLINK_", extra="ignore", str_strip_whitespace=True)
 
     home: Path = Field(Path(".abcdlink"), description="folder of runs, caches, logs and secrets")
+    config: str = Field("", description="settings file; empty: abcdlink.toml in the current folder, else in the home")
     runs: str = Field("", description="where runs are stored: a folder or s3://...; default HOME/runs")
     threads: int = Field(1, ge=1, description="threads of one process for torch and BLAS")
     device: str = Field("auto", description="auto, cpu, cuda or mps")
@@ -70,7 +71,39 @@ class Settings(BaseSettings):
     drops_run: str = Field("", description="run key whose shortlist serves new data")
     s3_endpoint_url: str = Field("", description="S3 endpoint other than AWS's")
 
-    @field_validator("runs", "drops_source")
+    # Set by ``abcdlink.llm.profiles`` alone.
+    _profile: str = PrivateAttr("")
+    _table: str = PrivateAttr("")
+    _keyless: str = PrivateAttr("")
+    _limits: tuple[int, float] = PrivateAttr((0, 0.0))
+
+    @property
+    def llm_profile(self) -> str:
+        """Name of the LLM profile that these settings hold; empty: the one that ``ABCDLINK_LLM_...`` describes."""
+        return self._profile
+
+    @property
+    def llm_keyless(self) -> str:
+        """Why the key of the profile cannot be had; empty: it is there, or none is needed."""
+        return self._keyless
+
+    @property
+    def llm_limits(self) -> tuple[int, float]:
+        """Tokens and money that this profile may use in one run, beside the limits of the run; 0: no limit."""
+        return self._limits
+
+    @property
+    def llm_has_prices(self) -> bool:
+        """Whether the price of a token is known."""
+        return self.llm_price_prompt + self.llm_price_completion > 0
+
+    def llm_setting(self, name: str) -> str:
+        """Return where a person sets one of the ``llm_`` settings, e.g. ``model``, for messages."""
+        if not self._table:
+            return f"ABCDLINK_LLM_{name.upper()}"
+        return f"{'api_key_env' if name == 'api_key' else name} in {self._table}"
+
+    @field_validator("runs", "drops_source", "config")
     @classmethod
     def _absolute(cls, place: str) -> str:
         """Make a folder absolute: servers and flows run elsewhere. An address (s3://...) stays as it is."""
@@ -90,10 +123,15 @@ class Settings(BaseSettings):
 
 @lru_cache
 def get_settings() -> Settings:
-    """Return the settings of this process; ``get_settings.cache_clear()`` reads them anew.
+    """Return the settings of this process; ``get_settings.cache_clear()`` reads them again.
 
     The environment wins over ``.env`` in the working directory, which wins over
     ``HOME/secrets.env``, the file that ``abcdlink up`` generates once.
     """
     home = Path(os.environ.get("ABCDLINK_HOME", ".abcdlink"))
-    return Settings(_env_file=(home / SECRETS_FILE, ".env"))
+    return Settings(_env_file=env_files(home))
+
+
+def env_files(home: Path) -> tuple[Path, Path]:
+    """Return the files of variables that are read beside the environment; the last one that has a name wins."""
+    return home / SECRETS_FILE, Path(".env")

@@ -12,6 +12,7 @@ from abcdlink.domain import Domain
 from abcdlink.linking.grid import steps
 from abcdlink.linking.records import Approach
 from abcdlink.settings import get_settings
+from abcdlink.stages.batch import to_ask_by_batch
 from abcdlink.stages.decide import part_count
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.stages.rank import Ranker
@@ -65,7 +66,8 @@ class AsTasks:
             return
         folder = domain.reference
         tell_cost(store.key, corpus_name, folder, approaches)
-        if get_settings().llm_batch and not answers_are_there(store.key, corpus_name, folder, approaches):
+        by_batch = to_ask_by_batch(approaches)
+        if by_batch and not answers_are_there(store.key, corpus_name, folder, by_batch):
             msg = f"the LLM was asked about the {corpus_name} pairs by batch, and its answers are not there yet"
             raise AnswersPendingError(msg, "run this again later")
         parts: list[dict[str, Any]] = [

@@ -20,7 +20,8 @@ from prefect.runtime import deployment, flow_run
 from abcdlink.errors import InputError
 from abcdlink.linking.records import Approach
 from abcdlink.llm.batch import BatchState
-from abcdlink.settings import get_settings
+from abcdlink.llm.profiles import profile
+from abcdlink.stages.batch import to_ask_by_batch
 from abcdlink.stages.estimate import CostEstimate
 from flows.ui.artifacts import key
 from tasks.approaches import ask_by_batch, estimate_cost
@@ -31,14 +32,16 @@ PAUSE = "llm-batch"
 
 def tell_cost(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -> None:
     """Show what the LLM has still to be asked; nothing where it costs nothing."""
-    settings = get_settings()
-    if not settings.llm_price_prompt + settings.llm_price_completion:
+    settings = [profile(model) for model in dict.fromkeys(approach.model for approach in approaches)]
+    if not any(one.llm_has_prices for one in settings):
         return
     found = estimate_cost(run, corpus, domain, list(approaches))
     if found.total.calls:
-        text = cost_in_words(found, settings.llm_model, by_batch=settings.llm_batch)
+        names = " and ".join(one.llm_model for one in settings)
+        text = cost_in_words(found, names, by_batch=bool(to_ask_by_batch(approaches)))
+        whose = [one.llm_profile for one in settings if one.llm_profile]
         create_markdown_artifact(
-            key=key(run, "llm", corpus, "cost"), markdown=text, description="What the LLM will cost"
+            key=key(run, "llm", corpus, "cost", *whose), markdown=text, description="What the LLM will cost"
         )
 
 
@@ -52,6 +55,7 @@ def cost_in_words(found: CostEstimate, model: str, *, by_batch: bool) -> str:
     ]
     notes = [f"Prompt tokens: {found.total.method}."]
     notes += ["By the Batch API the cost is half of that."] if by_batch else []
+    notes += [f"No prices are set for {name}: its cost is unknown." for name in found.priceless]
     table = "\n".join([head, "|---|---:|---:|---:|---:|---:|", *lines])
     return f"# What {model} has to be asked\n\n{table}\n\n{' '.join(notes)}"
 

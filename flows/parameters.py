@@ -17,6 +17,7 @@ from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
 from abcdlink.linking.records import ApproachKind
+from abcdlink.llm.profiles import names
 from abcdlink.plugins import installed
 from abcdlink.qualify.pair import WANTED_LINKS
 from abcdlink.retrieval.registry import GROUP, RETRIEVERS
@@ -35,7 +36,13 @@ def _offer_retrievers(schema: dict[str, Any]) -> None:
     schema["enum"] = list(dict.fromkeys([*RETRIEVERS, *installed(GROUP)]))
 
 
+def _offer_profiles(schema: dict[str, Any]) -> None:
+    """Let the form offer the LLM profiles that there were when the deployments were made (`abcdlink up`)."""
+    schema["enum"] = list(names())
+
+
 RetrieverName = Annotated[Name, Field(json_schema_extra=_offer_retrievers)]
+ProfileName = Annotated[Name, Field(json_schema_extra=_offer_profiles)]
 
 
 class Parameters(BaseModel):
@@ -60,6 +67,7 @@ class LLMParameters(LLMPlan):
     """Which set-ups of the LLM are compared: every combination."""
 
     use: bool = Field(True, description="Off: no LLM is asked.")
+    models: tuple[ProfileName, ...] = Field((), description=LLMPlan.model_fields["models"].description)
 
     def plan(self) -> LLMPlan | None:
         """Return the library's plan; ``None``: no LLM."""

@@ -21,8 +21,47 @@ COLUMNS = ("approach", "questions", "answered", "calls", "prompt tokens", "compl
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command("estimate")(estimate)
+    app.command("models")(models)
+
+
+def models(json: JsonOption = False) -> None:
+    """List the LLM profiles: their servers, models, prices and roles, and whether their keys are there.
+
+    The profile `default` is what the variables `ABCDLINK_LLM_...` say; the others are tables `[llm.NAME]` of the
+    settings file `abcdlink.toml`, in the current folder or the home folder.
+
+    Example: `abcdlink models`
+    """
+    from abcdlink.llm import LLM
+    from abcdlink.llm.profiles import is_same_model, names, profile, profiles
+
+    found = profiles()
+    roles = found.roles
+    rows: list[tuple[str, ...]] = []
+    told: dict[str, Any] = {}
+    for name in names():
+        settings = profile(name)
+        has = [role for role in ("generator", "cleaner") if getattr(roles, role) == name]
+        has += ["linker"] if name in roles.linkers else []
+        prices = f"{settings.llm_price_prompt:g} / {settings.llm_price_completion:g}"
+        shown = prices if settings.llm_has_prices else "not set"
+        url = LLM(settings).endpoint.shown_url
+        rows.append((name, settings.llm_model, url, shown, ", ".join(has), "missing" if settings.llm_keyless else ""))
+        told[name] = {"model": settings.llm_model, "base_url": url, "roles": has, "key_missing": settings.llm_keyless}
+    if json:
+        print_json({"file": found.file, "profiles": told})
+        return
+    columns = ("profile", "model", "server", "price of 1 million prompt / answer tokens", "roles", "key")
+    print_table(f"LLM profiles of {found.file or 'the environment'}", columns, rows, texts=6)
+    writer = profile("generator").llm_model
+    same = [name for name in roles.linkers if is_same_model(profile(name).llm_model, writer)]
+    if same:
+        say(f"{', '.join(same)} links pairs that the same model has generated: its scores on these may be too good.")
+    for name in names():
+        if keyless := profile(name).llm_keyless:
+            say(f"{name}: {keyless}.")
 
 
 def estimate(
@@ -30,6 +69,9 @@ def estimate(
     domain: RunDomainOption = "",
     retrievers: Annotated[
         str, typer.Option(help="Whose top candidates the LLM decides on; comma-separated, as all of these.")
+    ] = "",
+    models: Annotated[
+        str, typer.Option(help="LLM profiles of the settings file; default: those of the role linkers.")
     ] = "",
     cutoffs: Annotated[str, typer.Option(help="How many candidates.")] = "",
     setups: Annotated[str, typer.Option(help="Any of listwise, pairwise, llm-only.")] = "",
@@ -51,7 +93,7 @@ def estimate(
     """
     from abcdlink.domain import domain_of
     from abcdlink.layout import NATURAL, SYNTHETIC
-    from abcdlink.settings import get_settings
+    from abcdlink.llm.profiles import profile
     from abcdlink.stages import estimate as stage
     from abcdlink.stages.candidates import read_shortlist, retrievers_to_rank
     from abcdlink.store import existing_run
@@ -59,6 +101,7 @@ def estimate(
     store = existing_run(run)
     chosen = domain_of(store, domain)
     changed: dict[str, Any] = {
+        "models": tuple(listed(models)),
         "retrievers": tuple(listed(retrievers)),
         "cutoffs": _numbers(cutoffs, "cutoff"),
         "setups": tuple(listed(setups)),
@@ -79,19 +122,23 @@ def estimate(
             store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
             _say_missing(store, SYNTHETIC, stage.retrievers_for(plan))
             found = stage.estimate_benchmark(store, chosen, plan, progress)
-    settings = get_settings()
+    settings = {name: profile(name) for name in found.models}
+    asked = " and ".join(one.llm_model for one in settings.values())
     if json:
-        print_json({"run": run, "model": settings.llm_model, **found.model_dump(mode="json")})
+        print_json({"run": run, "model": asked, **found.model_dump(mode="json")})
         return
     rows = [_row(name, one) for name, one in found.approaches.items()]
+    rows += [_row(f"all of {name}", one) for name, one in found.models.items()] if len(found.models) > 1 else []
     rows += [_row("all of them", found.total)] if len(rows) > 1 else []
-    print_table(f"{run}: what {settings.llm_model} has still to be asked", COLUMNS, rows)
+    print_table(f"{run}: what {asked} has still to be asked", COLUMNS, rows)
     say(f"Prompt tokens: {found.total.method}.")
     say(f"The prefix cache of a server can save {found.total.shared_tokens} of them.")
-    if not settings.llm_price_prompt + settings.llm_price_completion:
-        say("The cost is 0 because no prices are set: ABCDLINK_LLM_PRICE_PROMPT and ABCDLINK_LLM_PRICE_COMPLETION.")
-    elif settings.llm_batch:
-        say("By the Batch API the cost is half of that.")
+    for name in found.priceless:
+        prices = [settings[name].llm_setting(f"price_{of}") for of in ("prompt", "completion")]
+        say(f"The cost of {settings[name].llm_model} counts as 0 because no prices are set: {' and '.join(prices)}.")
+    for name, one in settings.items():
+        if one.llm_batch and name not in found.priceless:
+            say(f"By the Batch API the cost of {one.llm_model} is half of that.")
 
 
 def _plan(store: Store, given: dict[str, Any]) -> BenchmarkPlan:

@@ -27,10 +27,11 @@ def llm_grid(
     setups: Sequence[Setup],
     modes: Sequence[int],
     scorings: Sequence[HowToScore] = (HowToScore(),),
+    models: Sequence[str] = ("",),
 ) -> list[Approach]:
     """Return every combination once, in an order that keeps questions with the same beginning together.
 
-    Approaches with the same set-up and prompt mode show a model the same instructions and the same
+    Approaches with the same model, set-up and prompt mode show it the same instructions and the same
     documents, so they stand next to each other. An LLM alone has no retriever and no cutoff, and
     comes once for each mode and scoring, however many of these there are.
 
@@ -40,13 +41,14 @@ def llm_grid(
         setups: what one question is about.
         modes: prompt modes, 1 to 4.
         scorings: what links come from.
+        models: LLM profiles that are asked; empty: the one of the environment.
 
     Raises:
         InputError: when a list is empty (an LLM alone needs no retrievers and cutoffs), or a combination
             cannot be an approach.
     """
     offers = [setup for setup in setups if setup is not Setup.LLM_ONLY]
-    needed = {"set-up": setups, "prompt mode": modes, "scoring": scorings}
+    needed = {"set-up": setups, "prompt mode": modes, "scoring": scorings, "model": models}
     if offers:
         needed |= {"retriever": retrievers, "cutoff": cutoffs}
     for what, values in needed.items():
@@ -54,7 +56,7 @@ def llm_grid(
             msg = f"a grid of LLM approaches needs at least one {what}"
             raise InputError(msg, f"name one {what} or more")
     grid: dict[str, Approach] = {}
-    for setup, mode in product(setups, modes):
+    for model, setup, mode in product(models, setups, modes):
         places = [("", None)] if setup is Setup.LLM_ONLY else list(product(retrievers, cutoffs))
         for (retriever, cutoff), how in product(places, scorings):
             approach = Approach(
@@ -63,6 +65,7 @@ def llm_grid(
                 cutoff=cutoff,
                 prompt_mode=mode,
                 setup=setup,
+                model=model,
                 **how.model_dump(),
             )
             grid.setdefault(approach.name, approach)
@@ -73,7 +76,7 @@ def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach
     """Yield (approach that is asked, number of a part), each once, in the order in which to decide them.
 
     Approaches that differ in their rule only ask the same and come once. Neighbours with the same
-    set-up and prompt mode take turns part by part, so that their questions on one pair follow each
+    model, set-up and prompt mode take turns part by part, so that their questions on one pair follow each
     other closely.
 
     Args:
@@ -81,6 +84,6 @@ def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach
         parts: how many parts the pairs are cut into.
     """
     asked = {approach.asked.name: approach.asked for approach in approaches}
-    for _, same in groupby(asked.values(), key=lambda approach: (approach.setup, approach.prompt_mode)):
+    for _, same in groupby(asked.values(), key=lambda approach: (approach.model, approach.setup, approach.prompt_mode)):
         together = list(same)
         yield from ((approach, part) for part in range(parts) for approach in together)

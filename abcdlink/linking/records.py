@@ -76,7 +76,8 @@ class Approach(Record):
 
     ``retriever``: whose ranking is cut; for a learned linker its own name, as it ranks too; empty for
     LLM-only. ``cutoff``: which of the ranked targets are links, or are offered to the LLM; none
-    for LLM-only. The rest is for an LLM only: ``samples`` is the number of sampled answers for
+    for LLM-only. The rest is for an LLM only: ``model`` is the LLM profile that is asked, empty for the one of the
+    environment, and stands in the name instead of ``llm``; ``samples`` is the number of sampled answers for
     votes; ``rule`` cuts its scores where this is fitted on a corpus with gold links, else a score
     above one half is a link.
 
@@ -89,6 +90,7 @@ class Approach(Record):
     cutoff: Cutoff | None = None
     prompt_mode: int | None = Field(None, ge=1, le=4, description="LLM only: 4 is description + examples")
     setup: Setup = Setup.LISTWISE
+    model: str = Field("", description="LLM only: the profile that is asked, see ``abcdlink.llm.profiles``")
     scoring: Scoring = Scoring.ANSWER
     samples: int = Field(1, ge=1)
     rule: CutoffRule | None = None
@@ -106,8 +108,13 @@ class Approach(Record):
         llm, llm_only = self.kind is ApproachKind.LLM, self.setup is Setup.LLM_ONLY
         votes = self.scoring is Scoring.VOTES
         asks = llm_only or votes or self.scoring is Scoring.PROBABILITY or self.samples > 1 or self.rule is not None
+        asks = asks or bool(self.model)
         return (
-            (not llm and asks, "asks no LLM", "leave out set-up, scoring, samples and rule, or make its kind llm"),
+            (
+                not llm and asks,
+                "asks no LLM",
+                "leave out set-up, model, scoring, samples and rule, or make its kind llm",
+            ),
             (llm and self.prompt_mode is None, "has no prompt mode", "give a prompt mode from 1 to 4"),
             (llm_only and bool(self.retriever or self.cutoff), "is LLM-only", "leave out retriever and cutoff"),
             (not llm_only and not self.retriever, "has no retriever", "name one, or use the set-up llm-only"),
@@ -152,8 +159,8 @@ class Approach(Record):
             return base
         scoring = {Scoring.VOTES: f"-votes{self.samples}", Scoring.PROBABILITY: "-probability"}.get(self.scoring, "")
         rule = f"@{self.rule}" if self.rule else ""
-        setup = self.setup if self.setup is Setup.LLM_ONLY else f"llm-{self.setup}"
-        return f"{base}{'+' if base else ''}{setup}-{self.prompt_mode}{scoring}{rule}"
+        setup = "only" if self.setup is Setup.LLM_ONLY else self.setup
+        return f"{base}{'+' if base else ''}{self.model or 'llm'}-{setup}-{self.prompt_mode}{scoring}{rule}"
 
 
 class Decision(Record):

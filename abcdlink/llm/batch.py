@@ -19,7 +19,7 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from abcdlink.llm.batch_files import PRICE, Batch, BatchStore, Item, read_results
 from abcdlink.llm.budget import Budget, Sum
-from abcdlink.llm.cache import content_key
+from abcdlink.llm.cache import answer_key
 from abcdlink.llm.errors import NoReplyError, first_line
 from abcdlink.llm.records import Question, Usage
 
@@ -68,6 +68,21 @@ class BatchState(Record):
     def done(self) -> bool:
         """Whether nothing is waited for any more."""
         return not self.waiting
+
+    def __add__(self, other: BatchState) -> BatchState:
+        """Return both together."""
+        return BatchState(
+            waiting=self.waiting + other.waiting,
+            answered=self.answered + other.answered,
+            open=self.open + other.open,
+            statuses=Counter(self.statuses) + Counter(other.statuses),
+            reasons=Counter(self.reasons) + Counter(other.reasons),
+            usage=self.usage + other.usage,
+        )
+
+
+NOTHING = BatchState(waiting=0, answered=0, open=0, statuses={}, reasons={}, usage=Usage())
+"""Where nothing was asked by batch."""
 
 
 def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
@@ -155,7 +170,12 @@ def _files(llm: LLM, questions: Sequence[Question]) -> Iterator[_File]:
     tokens, cost, size = 0, 0.0, 0
     for question in questions:
         content = llm.content(question)
-        item = Item(key=content_key(content), question=llm.key(question), form=form, json_schema=question.json_schema)
+        item = Item(
+            key=answer_key(content, llm.settings),
+            question=llm.key(question),
+            form=form,
+            json_schema=question.json_schema,
+        )
         line = json.dumps({"custom_id": item.key, "method": "POST", "url": ENDPOINT, "body": content})
         if lines and (len(lines) == MOST_QUESTIONS or size + len(line) >= MOST_BYTES):
             yield _File(lines, items, Sum(tokens, cost))

@@ -10,9 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from abcdlink.errors import BudgetError, InputError
+from abcdlink.errors import BudgetError
+from abcdlink.llm.errors import ProfileError
 from abcdlink.settings import Settings
 
+SEPARATOR = "\n"
+"""Between the name of a run and that of a profile, in the accounts of profiles."""
+RUN_LIMITS = ("ABCDLINK_LLM_BUDGET_TOKENS", "ABCDLINK_LLM_BUDGET")
 WAIT = 60.0
 """Seconds to wait for another process that writes to the file."""
 TABLES = """
@@ -48,21 +52,26 @@ class Budget:
     a killed process had under way stays held back for good: the server may have billed it.
 
     Args:
-        settings: the limits and where the file lies.
+        settings: the limits and where the file is. A profile's calls count towards the limits of the run and
+            towards its own.
         account: names the run; without a name the account lives as long as this object.
 
     Raises:
-        InputError: a limit in money without prices.
+        ProfileError: a limit in money without prices.
     """
 
     def __init__(self, settings: Settings, account: str = "") -> None:
         self._settings, self.account = settings, account
+        self._part = f"{account}{SEPARATOR}{settings.llm_profile}" if settings.llm_profile else account
         self._path = settings.home.resolve() / "spending.sqlite" if account else None
         self._changed = threading.Condition()
         self._under_way = 0
-        if settings.llm_budget and not settings.llm_price_prompt + settings.llm_price_completion:
-            msg = "ABCDLINK_LLM_BUDGET limits the money but the prices of tokens are not set"
-            raise InputError(msg, "set ABCDLINK_LLM_PRICE_PROMPT and ABCDLINK_LLM_PRICE_COMPLETION")
+        own = settings.llm_limits[1]
+        if (settings.llm_budget or own) and not settings.llm_has_prices:
+            which = settings.llm_setting("budget") if own else RUN_LIMITS[1]
+            msg = f"{which} limits the money but the prices of tokens are not set"
+            prices = settings.llm_setting("price_prompt"), settings.llm_setting("price_completion")
+            raise ProfileError(msg, f"set {prices[0]} and {prices[1]}")
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         self._memory = None if self._path else self._connect(":memory:")
@@ -112,13 +121,17 @@ class Budget:
     def hold(self, name: str, most: Sum) -> bool:
         """Hold an amount back under a name until ``settle``; tell whether the limits allow it."""
         with self._transaction() as connection:
-            spent, held = self._sums(connection)
-            limits = Sum(self._settings.llm_budget_tokens, self._settings.llm_budget)
-            needed = Sum(spent.tokens + held.tokens + most.tokens, spent.cost + held.cost + most.cost)
-            if any(limit and amount > limit for limit, amount in zip(limits, needed, strict=True)):
-                return False
-            connection.execute("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", (name, self.account, *most))
+            for limits, sums in self._limited(connection):
+                needed = [sum(amounts) for amounts in zip(*sums, most, strict=True)]
+                if any(limit and amount > limit for limit, amount in zip(limits, needed, strict=True)):
+                    return False
+            connection.execute("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", (name, self._part, *most))
             return True
+
+    def _limited(self, connection: sqlite3.Connection) -> Iterator[tuple[Sum, tuple[Sum, Sum]]]:
+        """Yield the limits of the run, then those of the profile, each with what is spent and held back."""
+        yield Sum(self._settings.llm_budget_tokens, self._settings.llm_budget), self._sums(connection)
+        yield Sum(*self._settings.llm_limits), self._sums(connection, own=True)
 
     def settle(self, name: str, used: Sum) -> None:
         """Book what was used in place of what was held back; a name that holds nothing any more books nothing."""
@@ -127,7 +140,7 @@ class Budget:
                 connection.execute(
                     "INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT(account) DO UPDATE SET "
                     "tokens = tokens + excluded.tokens, cost = cost + excluded.cost",
-                    (self.account, *used),
+                    (self._part, *used),
                 )
 
     def sums(self) -> tuple[Sum, Sum]:
@@ -135,11 +148,13 @@ class Budget:
         with self._transaction() as connection:
             return self._sums(connection)
 
-    def _sums(self, connection: sqlite3.Connection) -> tuple[Sum, Sum]:
+    def _sums(self, connection: sqlite3.Connection, *, own: bool = False) -> tuple[Sum, Sum]:
+        name, others = (self._part, "") if own else (self.account, f"{self.account}{SEPARATOR}")
         rows = [
             connection.execute(
-                f"SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0.0) FROM {table} WHERE account = ?",  # noqa: S608
-                (self.account,),
+                f"SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0.0) FROM {table} "  # noqa: S608
+                "WHERE account = ? OR (? != '' AND substr(account, 1, length(?)) = ?)",
+                (name, others, others, others),
             ).fetchone()
             for table in ("spent", "held")
         ]
@@ -147,15 +162,20 @@ class Budget:
 
     def error(self, most: Sum) -> BudgetError:
         """Return the error that says why a call that costs ``most`` is not allowed."""
-        spent, held = self.sums()
+        own = self._settings.llm_setting("budget_tokens"), self._settings.llm_setting("budget")
         said, names = [], []
-        if limit := self._settings.llm_budget:
-            said.append(
-                f"{spent.cost:.6g} of {limit:.6g} spent, {held.cost:.6g} held back, {most.cost:.6g} for this one"
-            )
-            names.append("ABCDLINK_LLM_BUDGET")
-        if tokens := self._settings.llm_budget_tokens:
-            said.append(f"{spent.tokens} of {tokens} tokens used, {held.tokens} held back, {most.tokens} for this one")
-            names.append("ABCDLINK_LLM_BUDGET_TOKENS")
+        with self._transaction() as connection:
+            limited = list(self._limited(connection))
+        for (tokens, money), (spent, held), where in zip(*zip(*limited, strict=True), (RUN_LIMITS, own), strict=True):
+            if money:
+                said.append(
+                    f"{spent.cost:.6g} of {money:.6g} spent, {held.cost:.6g} held back, {most.cost:.6g} for this one"
+                )
+                names.append(where[1])
+            if tokens:
+                said.append(
+                    f"{spent.tokens} of {tokens} tokens used, {held.tokens} held back, {most.tokens} for this one"
+                )
+                names.append(where[0])
         msg = f"the next LLM call could exceed the budget ({'; '.join(said)})"
         return BudgetError(msg, f"raise {' or '.join(names)} and run this again; what was answered is kept")

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from abcdlink.folders import write_atomically
 from abcdlink.llm.records import Answer, Outcome
+from abcdlink.settings import Settings
 
 LOG = logging.getLogger(__name__)
 
@@ -22,6 +23,14 @@ def content_key(request: dict[str, Any]) -> str:
     The order of keys counts: servers write the properties of a schema in the order they are given.
     """
     return hashlib.sha256(json.dumps(request).encode()).hexdigest()
+
+
+def answer_key(request: dict[str, Any], settings: Settings) -> str:
+    """Return the key of an answer: the content of its request, and the profile that was asked where it has a name.
+
+    Two profiles may give one model name to different builds of a model, whose answers must not be confused.
+    """
+    return content_key({**request, "profile": settings.llm_profile} if settings.llm_profile else request)
 
 
 class AnswerCache:

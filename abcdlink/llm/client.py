@@ -12,10 +12,11 @@ from abcdlink.errors import ServiceError
 from abcdlink.llm import capabilities as server_capabilities
 from abcdlink.llm.accounting import Ledger
 from abcdlink.llm.budget import Budget
-from abcdlink.llm.cache import AnswerCache, content_key
+from abcdlink.llm.cache import AnswerCache, answer_key, content_key
 from abcdlink.llm.capabilities import ABOUT_SCHEMA, PROBE, Capabilities
 from abcdlink.llm.endpoint import Endpoint
 from abcdlink.llm.errors import REFUSING, NoReplyError
+from abcdlink.llm.profiles import require_key
 from abcdlink.llm.records import Answer, Form, Outcome, Question, Usage
 from abcdlink.llm.reply import Reply, answer_of
 from abcdlink.llm.request import LIMIT, content_of, extra_of
@@ -43,7 +44,7 @@ class _Bodies:
     def _make(self, form: Form, logprobs: bool) -> tuple[dict[str, Any], str]:
         if (form, logprobs) not in self._made:
             content = content_of(self.question, self._settings, form, logprobs=logprobs)
-            self._made[form, logprobs] = content, content_key(content)
+            self._made[form, logprobs] = content, answer_key(content, self._settings)
         return self._made[form, logprobs]
 
 
@@ -52,14 +53,14 @@ class LLM:
 
     Every question ends in an :class:`Answer` with its outcome; nothing is raised for a question
     that could not be answered. Final answers are kept under ``HOME/cache/llm``, by content (model,
-    parameters, messages, schema) and not by server, so that nothing is paid twice, whatever stops.
+    parameters, messages, schema) and profile and not by server, so that nothing is paid twice, whatever stops.
     Missing ids are the caller's to ask again for: only it can word the shorter question.
 
     Before the first call it finds out, by a small question, what the server is able to do; that is
     kept for a day.
 
     Args:
-        settings: default: those of this process.
+        settings: default: those of this process; see ``abcdlink.llm.profiles`` for a model by name.
         account: names the run whose budget is spent; its other stages and processes on this machine
             spend from the same one. Without a name the budget is this object's own.
         sleep: waits so many seconds between attempts; another one makes tests fast.
@@ -104,6 +105,7 @@ class LLM:
         settings, known = self.settings, self._state.capabilities or server_capabilities.load(self._found)
         found = known.model_dump(mode="json", include={"form", "probabilities", "remarks"}) if known else {}
         return {
+            **({"profile": settings.llm_profile} if settings.llm_profile else {}),
             "model": settings.llm_model,
             "base_url": self.endpoint.shown_url,
             "embedded": not settings.llm_base_url,
@@ -122,6 +124,7 @@ class LLM:
         Raises:
             ServiceError: it cannot; says the address, what is wrong and what to do.
         """
+        require_key(self.settings)
         models = self.endpoint.models()
         if self.settings.llm_model in models or self._state.capabilities or server_capabilities.load(self._found):
             return
@@ -129,7 +132,8 @@ class LLM:
             self._learn(self._ask_server(strict=True))
         except NoReplyError as error:
             msg = f"{self.endpoint.shown_url} does not serve the model {self.settings.llm_model!r} ({error.detail})"
-            hint = f"set ABCDLINK_LLM_MODEL to one it serves: {', '.join(models[:20]) or 'it lists none'}"
+            listed = ", ".join(models[:20]) or "it lists none"
+            hint = f"set {self.settings.llm_setting('model')} to one it serves: {listed}"
             raise ServiceError(msg, hint) from None
         LOG.warning(
             "%s does not list the model %r but answers for it", self.endpoint.shown_url, self.settings.llm_model

@@ -66,7 +66,7 @@ class Endpoint:
     def __init__(self, settings: Settings, budget: Budget, sleep: Callable[[float], None] = time.sleep) -> None:
         self.settings, self._budget, self._sleep = settings, budget, sleep
         self.base_url = settings.llm_base_url or f"http://127.0.0.1:{settings.llm_port}/v1"
-        local = _host_of(self.base_url) in {"127.0.0.1", "localhost", "::1"}
+        local = _host_of(self.base_url, settings.llm_setting("base_url")) in {"127.0.0.1", "localhost", "::1"}
         self.secrets = Secrets(settings.llm_api_key.get_secret_value(), self.base_url)
         self.state: ServerState = state_of(settings, self.base_url)
         self.client = self._make_client(local=local)
@@ -228,9 +228,10 @@ class Endpoint:
         """
         import openai
 
-        start = "start it with `abcdlink up`, or point ABCDLINK_LLM_BASE_URL to a running server"
+        address, key = self.settings.llm_setting("base_url"), self.settings.llm_setting("api_key")
+        start = f"start it with `abcdlink up`, or point {address} to a running server"
         if self.settings.llm_base_url:
-            start = "start the server, or correct ABCDLINK_LLM_BASE_URL"
+            start = f"start the server, or correct {address}"
         try:
             return [model.id for model in self.client.models.list(timeout=CHECK_TIMEOUT)]
         except openai.APIConnectionError as error:
@@ -238,14 +239,14 @@ class Endpoint:
             raise ServiceError(msg, start) from None
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
             msg = f"the LLM endpoint {self.shown_url} refuses the key (HTTP {error.status_code})"
-            raise ServiceError(msg, "set ABCDLINK_LLM_API_KEY to a valid key") from None
+            raise ServiceError(msg, f"set {key} to a valid key") from None
         except openai.APIStatusError as error:
             msg = f"the LLM endpoint does not work: {self._explain(error)}"
-            hint = "check whether the server is ready and ABCDLINK_LLM_BASE_URL is complete (it often ends in /v1)"
+            hint = f"check whether the server is ready and {address} is complete (it often ends in /v1)"
             raise ServiceError(msg, hint) from None
         except (openai.OpenAIError, ValueError, AttributeError, TypeError):
             msg = f"{self.shown_url} does not speak the OpenAI API (GET {self.shown_url.rstrip('/')}/models)"
-            raise ServiceError(msg, "correct ABCDLINK_LLM_BASE_URL; it often ends in /v1") from None
+            raise ServiceError(msg, f"correct {address}; it often ends in /v1") from None
 
 
 @cache
@@ -262,19 +263,17 @@ def _status_error(error: dict[str, Any], response: Any) -> APIStatusError:  # no
     return openai.APIStatusError(str(error.get("message") or error), response=response, body=error)
 
 
-def _host_of(url: str) -> str:
+def _host_of(url: str, setting: str) -> str:
     try:
         parts = urlsplit(url)
         valid = parts.scheme in {"http", "https"} and (parts.port is None or parts.port > 0)
     except ValueError:
         valid = False
     if not valid or not parts.hostname:
-        msg = f"ABCDLINK_LLM_BASE_URL is not a valid URL: {_without_login(url)!r}"
+        msg = f"{setting} is not a valid URL: {_without_login(url)!r}"
         raise InputError(msg, "write it like http://HOST:PORT/v1")
     if parts.query or parts.fragment:
-        msg = (
-            f"ABCDLINK_LLM_BASE_URL holds a query or fragment, after which no path can follow: {_without_login(url)!r}"
-        )
+        msg = f"{setting} has a query or fragment, after which no path can follow: {_without_login(url)!r}"
         raise InputError(
             msg, "leave out what follows '?' or '#'; for Azure write https://RESOURCE.openai.azure.com/openai/v1"
         )

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
+from abcdlink.errors import InputError
 from abcdlink.llm.records import Outcome
 
 LONGEST_WAIT = 300.0
@@ -48,6 +49,10 @@ ANSWER_NOT_VALID = re.compile(
 )
 """The server's own check turned the model's answer down."""
 BUSY = re.compile(r"rate.?limit|overload|too many requests|capacity|try again|temporar", re.IGNORECASE)
+
+
+class ProfileError(InputError):
+    """An LLM profile cannot be used as it is set; others can."""
 
 
 class NoReplyError(Exception):

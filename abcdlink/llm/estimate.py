@@ -44,6 +44,14 @@ class Estimate(Record):
     method: str
 
 
+def sum_of(estimates: Sequence[Estimate]) -> Estimate:
+    """Return several models' estimates as one."""
+    numbers = [one.model_dump(exclude={"method"}) for one in estimates]
+    sums = {name: sum(one[name] for one in numbers) for name in Estimate.model_fields if name != "method"}
+    methods = dict.fromkeys(one.method for one in estimates if one.calls) or {"nothing is to be asked": None}
+    return Estimate.model_validate({**sums, "method": "; ".join(methods)})
+
+
 def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
     """Estimate the cost of questions; sends none of them.
 

@@ -21,22 +21,22 @@ def extra_of(settings: Settings) -> dict[str, Any]:
     """Return the parameters of ``llm_extra``.
 
     Raises:
-        InputError: it is no JSON object, or sets what is not to be set there.
+        InputError: it is not a JSON object, or sets what is not to be set there.
     """
     if not settings.llm_extra.strip():
         return {}
-    hint = """write a JSON object such as '{"top_k": 20}'"""
+    where, hint = settings.llm_setting("extra"), """write a JSON object such as '{"top_k": 20}'"""
     try:
         extra = json.loads(settings.llm_extra)
     except ValueError as error:
-        msg = f"ABCDLINK_LLM_EXTRA is no JSON ({error})"
+        msg = f"{where} is not JSON ({error})"
         raise InputError(msg, hint) from None
     if not isinstance(extra, dict):
-        msg = f"ABCDLINK_LLM_EXTRA is no JSON object but {settings.llm_extra[:50]!r}"
+        msg = f"{where} is not a JSON object but {settings.llm_extra[:50]!r}"
         raise InputError(msg, hint)
     if taken := sorted(OURS & set(extra)):
-        msg = f"ABCDLINK_LLM_EXTRA may not hold {', '.join(taken)}"
-        raise InputError(msg, "take it out; the other ABCDLINK_LLM_ settings and the program set it")
+        msg = f"{where} may not hold {', '.join(taken)}"
+        raise InputError(msg, "take it out; other LLM settings and the program set it")
     return extra
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.layout import batch_ticket
 from abcdlink.linking.records import Approach
-from abcdlink.llm.batch import BatchState, BatchTicket, collect, submit
-from abcdlink.llm.client import LLM
-from abcdlink.stages.decide import checked_linker, questions_left
+from abcdlink.llm.batch import NOTHING, BatchState, BatchTicket, collect, submit
+from abcdlink.llm.profiles import names, profile
+from abcdlink.stages.decide import checked_linker, llm_of, questions_left
 from abcdlink.store import Store
+
+
+def to_ask_by_batch(approaches: Iterable[Approach]) -> list[Approach]:
+    """Return the approaches whose model is set to be asked by batch."""
+    return [approach for approach in approaches if profile(approach.model).llm_batch]
 
 
 def ask_by_batch(store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> BatchState:
     """Submit what approaches ask first on a corpus of the run, once, and look how far it is.
 
-    The run keeps the ticket and never submits for this corpus again: what an ended batch left open is
+    The run keeps one ticket for each model and never submits for this corpus again: what an ended batch left open is
     asked as usual. A process that is killed in the middle submits nothing twice, see ``llm.batch``.
     The rankings must be there.
 
@@ -26,24 +31,36 @@ def ask_by_batch(store: Store, corpus_name: str, domain: Domain, approaches: Seq
         InputError: the prompt shows a sentence of the corpus as an example.
         ServiceError: the server has no Batch API, or does not answer.
     """
-    name = batch_ticket(corpus_name)
-    if not store.exists(name):
-        asked = dict.fromkeys(approach.asked for approach in approaches)
-        corpus, llm = read_corpus_from(store, corpus_name), LLM(account=store.key)
-        for one in asked:
-            checked_linker(store, corpus_name, corpus, domain, one, llm)
-        questions = [question for one in asked for question in questions_left(store, corpus_name, domain, one)]
-        store.write_record(name, submit(llm, questions), indent=None)
-    return look_at_batch(store, corpus_name)
+    by_model: dict[str, dict[Approach, None]] = {}
+    for approach in approaches:
+        by_model.setdefault(approach.model, {})[approach.asked] = None
+    corpus, state = read_corpus_from(store, corpus_name), NOTHING
+    for model, asked in by_model.items():
+        name, llm = batch_ticket(corpus_name, model), llm_of(store, next(iter(asked)))
+        if not store.exists(name):
+            for one in asked:
+                checked_linker(store, corpus_name, corpus, domain, one, llm)
+            questions = [question for one in asked for question in questions_left(store, corpus_name, domain, one)]
+            store.write_record(name, submit(llm, questions), indent=None)
+        state += collect(llm, store.read_record(name, BatchTicket))
+    return state
 
 
 def look_at_batch(store: Store, corpus_name: str) -> BatchState:
-    """Return how far the run's batches on a corpus are; answers that came are in the cache then.
+    """Return how far the run's batches on a corpus are, of all models; answers that came are in the cache then.
 
     Raises:
         InputError: nothing was submitted.
-        ServiceError: the server does not answer.
+        ServiceError: a server does not answer.
     """
-    name = batch_ticket(corpus_name)
-    store.require(name, "benchmark")
-    return collect(LLM(account=store.key), store.read_record(name, BatchTicket))
+    from abcdlink.llm.client import LLM
+
+    tickets = {name: batch_ticket(corpus_name, "" if name == "default" else name) for name in names()}
+    there = {name: ticket for name, ticket in tickets.items() if store.exists(ticket)}
+    if not there:
+        store.require(batch_ticket(corpus_name), "benchmark")
+    states = (
+        collect(LLM(profile(name), account=store.key), store.read_record(ticket, BatchTicket))
+        for name, ticket in there.items()
+    )
+    return sum(states, NOTHING)

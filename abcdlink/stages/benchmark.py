@@ -13,13 +13,14 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, compare_with_best
 from abcdlink.evaluation.scores import PAPER_CUTOFFS, ApproachResult, macro_by_cutoff, score_ranking
-from abcdlink.layout import BENCHMARK, CUTOFFS, SCORES, SYNTHETIC
+from abcdlink.layout import BENCHMARK, CUTOFFS, GENERATION, SCORES, SHORTLIST, SYNTHETIC
 from abcdlink.linking.fitted import Folds
 from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach, current_name
+from abcdlink.llm.profiles import is_same_model
 from abcdlink.llm.records import Usage
 from abcdlink.stages.decide import DecisionPart, read_decisions
-from abcdlink.stages.execution import HERE, Execution
+from abcdlink.stages.execution import HERE, Execution, each_model
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.once import alone, is_done
 from abcdlink.stages.plan import BenchmarkPlan
@@ -40,6 +41,8 @@ class Benchmark(Record):
     the approach with the highest mean F1 compared with every other. ``llm_against_retriever``: each
     approach with an LLM compared with its retriever at that one's best cutoff. ``usage``: approach ->
     what its questions cost; an approach that cuts scores by a rule asks none of its own (``Approach.asked``).
+    ``undecided``: approaches whose model gave out, with the reason; running the stage again tries them again.
+    ``own_pairs``: approaches whose model also wrote the synthetic pairs, which may flatter them.
     """
 
     pairs: int
@@ -50,11 +53,15 @@ class Benchmark(Record):
     left_out: tuple[Refusal, ...] = ()
     against_best: tuple[Comparison, ...] = ()
     llm_against_retriever: tuple[Comparison, ...] = ()
+    undecided: tuple[Refusal, ...] = ()
+    own_pairs: tuple[str, ...] = ()
 
 
 def benchmark_done(store: Store, plan: BenchmarkPlan) -> bool:
     """Tell whether the run already holds what the plan asks for."""
-    return is_done(store, STAGE, BENCHMARK, plan)
+    done = is_done(store, STAGE, BENCHMARK, plan.chosen())
+    # What a model left open is tried again until approaches have been chosen.
+    return done and (store.exists(SHORTLIST) or not read_benchmark(store).undecided)
 
 
 def read_benchmark(store: Store) -> Benchmark:
@@ -114,7 +121,9 @@ def _best_ranker(store: Store, plan: BenchmarkPlan) -> str:
     return max(best, key=best.__getitem__)
 
 
-def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Approach]) -> Benchmark:
+def finish_benchmark(
+    store: Store, plan: BenchmarkPlan, with_llm: Sequence[Approach], undecided: Sequence[Refusal] = ()
+) -> Benchmark:
     """Score all approaches of a plan and keep the results; rankings and decisions must be there."""
     import pandas as pd
 
@@ -133,12 +142,21 @@ def finish_benchmark(store: Store, plan: BenchmarkPlan, with_llm: Sequence[Appro
         left_out=tuple(_left_out(plan, with_llm, reason)) if reason else (),
         against_best=tuple(compare_with_best(table)),
         llm_against_retriever=tuple(_llm_against_retriever(results, table)),
+        undecided=tuple(undecided),
+        own_pairs=tuple(_on_own_pairs(store, {a.name: decided[a.asked.name].model for a in with_llm})),
     )
     fitted = {one.result.approach.name: one.fitted.model_dump(mode="json") for one in scored if one.fitted}
     store.write_text(CUTOFFS, json.dumps(fitted, indent=2))
     store.write_table(SCORES, table)
     store.write_record(BENCHMARK, benchmark)
     return benchmark
+
+
+def _on_own_pairs(store: Store, models: Mapping[str, str]) -> Iterator[str]:
+    """Yield the approaches whose model wrote the synthetic pairs."""
+    if store.exists(GENERATION):
+        writer = str(json.loads(store.read_text(GENERATION)).get("model", ""))
+        yield from (name for name, model in models.items() if is_same_model(model, writer))
 
 
 def _score_rankings(store: Store, corpus: Corpus, plan: BenchmarkPlan, folds: Folds | None) -> Iterator[Scored]:
@@ -202,5 +220,7 @@ def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, execution: 
         for name in learned_linkers(store, plan):
             execution.step(f"learn {name}", learn_linker, store, name, plan.folds, execution.progress)
         approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan)
-        execution.decide(store, SYNTHETIC, domain, approaches)
-        return execution.step("score", finish_benchmark, store, plan, approaches)
+        undecided = each_model(approaches, lambda some: execution.decide(store, SYNTHETIC, domain, some))
+        given_up = {refusal.where for refusal in undecided}
+        decided = [approach for approach in approaches if approach.name not in given_up]
+        return execution.step("score", finish_benchmark, store, plan, decided, undecided)

@@ -15,9 +15,9 @@ from abcdlink.linking.prompts import prompts_of, refuse_known_examples
 from abcdlink.linking.records import Approach, Decision, Setup, former_name
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
+from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Outcome, Question, Usage
 from abcdlink.progress import Progress, silent
-from abcdlink.settings import get_settings
 from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import parts_of
 from abcdlink.stages.rank import read_rankings
@@ -69,10 +69,10 @@ def decide_part(
     name = _part_name(store, corpus_name, approach, part)
     version = prompts_of(domain, approach).hash
     if store.exists(name):
-        _require_same(store, name, domain, version)
+        _require_same(store, name, domain, version, approach)
         return
     corpus = read_corpus_from(store, corpus_name)
-    llm = LLM(account=store.key)
+    llm = llm_of(store, approach)
     linker = checked_linker(store, corpus_name, corpus, domain, approach, llm)
     parts = parts_of(corpus.pairs, PART_SIZE)
     pairs = parts[part]
@@ -88,8 +88,14 @@ def decide_part(
         prompt_hash=version,
         model=llm.settings.llm_model,
     )
-    note_llm(store, f"decide {corpus_name}", llm)
+    by = f" by {approach.model}" if approach.model else ""
+    note_llm(store, f"decide {corpus_name}{by}", llm)
     store.write_record(name, kept, indent=None)
+
+
+def llm_of(store: Store, approach: Approach) -> LLM:
+    """Return the LLM that an approach asks, on the account of the run; ``InputError`` when there is no such profile."""
+    return LLM(profile(approach.model), account=store.key)
 
 
 def checked_linker(
@@ -119,7 +125,7 @@ def questions_left(store: Store, corpus_name: str, domain: Domain, approach: App
     pairs = [pair for name, part in zip(names, parts, strict=True) if not store.exists(name) for pair in part]
     if not pairs:
         return []
-    linker = linker_for(domain, LLM(account=store.key), approach)
+    linker = linker_for(domain, llm_of(store, approach), approach)
     offered = _offered(store, corpus, corpus_name, approach, pairs)
     return [question for pair in pairs for question in linker.first_questions(pair, corpus, offered[pair.id])]
 
@@ -144,7 +150,7 @@ def _require_an_answer(decisions: Sequence[Decision]) -> None:
         raise ServiceError(msg, "look at its log and run this again; what was answered before is not asked again")
 
 
-def _require_same(store: Store, name: str, domain: Domain, version: str) -> None:
+def _require_same(store: Store, name: str, domain: Domain, version: str, approach: Approach) -> None:
     """Refuse a kept part that does not go with what would be asked now."""
     kept = store.read_record(name, DecisionPart)
     if kept.prompt_hash != version:
@@ -154,10 +160,10 @@ def _require_same(store: Store, name: str, domain: Domain, version: str) -> None
         files = f"changed since the run began: {', '.join(changed)}" if begun and changed else f"in {domain.folder}"
         msg = f"{store.where(name)} was decided with other prompts (version {kept.prompt_hash}, now {version}; {files})"
         raise InputError(msg, "restore these texts, or use another run key")
-    model = get_settings().llm_model
-    if kept.model != model:
-        msg = f"{store.where(name)} was decided by the model {kept.model!r} (now {model!r})"
-        raise InputError(msg, f"set ABCDLINK_LLM_MODEL to {kept.model}, or use another run key")
+    settings = profile(approach.model)
+    if kept.model != settings.llm_model:
+        msg = f"{store.where(name)} was decided by the model {kept.model!r} (now {settings.llm_model!r})"
+        raise InputError(msg, f"set {settings.llm_setting('model')} to {kept.model}, or use another run key")
 
 
 def read_decisions(store: Store, corpus_name: str, approach: Approach) -> DecisionPart:

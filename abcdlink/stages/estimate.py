@@ -10,12 +10,13 @@ from abcdlink.errors import InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach
-from abcdlink.llm.client import LLM
-from abcdlink.llm.estimate import Estimate, expected_cost
+from abcdlink.llm.estimate import Estimate, expected_cost, sum_of
+from abcdlink.llm.profiles import DEFAULT
+from abcdlink.llm.records import Question
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.benchmark import llm_approaches
 from abcdlink.stages.candidates import llm_approaches_of, rank_natural, read_shortlist
-from abcdlink.stages.decide import questions_left
+from abcdlink.stages.decide import llm_of, questions_left
 from abcdlink.stages.execution import Here
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.plan import BenchmarkPlan, retrievers_under
@@ -27,21 +28,30 @@ class CostEstimate(Record):
     """What approaches have still to ask.
 
     ``approaches``: name -> of its own questions; approaches that cut the same answers by different
-    rules are one. ``total``: of all; a question that several approaches ask is paid once.
+    rules are one. ``models``: LLM profile -> of the questions to it; one that several approaches ask is paid once.
+    ``total``: of all. ``priceless``: profiles whose prices are not set, so that their cost is unknown and counted as 0.
     """
 
     approaches: dict[str, Estimate]
+    models: dict[str, Estimate]
     total: Estimate
+    priceless: tuple[str, ...] = ()
 
 
 def estimate_approaches(store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> CostEstimate:
     """Estimate the questions that approaches have left on a corpus of the run; rankings must be there."""
-    llm = LLM(account=store.key)
     asked = {approach.asked.name: approach.asked for approach in approaches}
     questions = {name: questions_left(store, corpus_name, domain, approach) for name, approach in asked.items()}
+    llms = {approach.model: llm_of(store, approach) for approach in asked.values()}
+    by_model: dict[str, list[Question]] = {model: [] for model in llms}
+    for name, some in questions.items():
+        by_model[asked[name].model] += some
+    models = {model or DEFAULT: expected_cost(llms[model], some) for model, some in by_model.items()}
     return CostEstimate(
-        approaches={name: expected_cost(llm, some) for name, some in questions.items()},
-        total=expected_cost(llm, [question for some in questions.values() for question in some]),
+        approaches={name: expected_cost(llms[asked[name].model], some) for name, some in questions.items()},
+        models=models,
+        total=sum_of(list(models.values())),
+        priceless=tuple(model or DEFAULT for model, llm in llms.items() if not llm.settings.llm_has_prices),
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from abcdlink.corpus.records import Refusal
 from abcdlink.domain import Domain
-from abcdlink.errors import AbcdlinkError
+from abcdlink.errors import AbcdlinkError, BudgetError, ServiceError
 from abcdlink.linking.grid import steps
 from abcdlink.linking.records import Approach
+from abcdlink.llm.errors import ProfileError
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.decide import decide_part, part_count
 from abcdlink.stages.rank import rank
@@ -19,6 +21,42 @@ T = TypeVar("T")
 
 class AnswersPendingError(AbcdlinkError):
     """The LLM was asked by batch, and its answers are not there yet."""
+
+
+def each_model(approaches: Sequence[Approach], decide: Callable[[Sequence[Approach]], None]) -> tuple[Refusal, ...]:
+    """Let the approaches of one LLM after another decide; where one model gives out, the others go on.
+
+    Args:
+        approaches: that ask an LLM.
+        decide: lets approaches of one model decide.
+
+    Returns:
+        The approaches that could not be decided, each with the reason.
+
+    Raises:
+        AnswersPendingError: the answers to a batch are waited for, and all other models are done.
+        AbcdlinkError: the first model's error, where all gave out.
+    """
+    by_model: dict[str, list[Approach]] = {}
+    for approach in approaches:
+        by_model.setdefault(approach.model, []).append(approach)
+    errors: dict[str, AbcdlinkError] = {}
+    pending: AnswersPendingError | None = None
+    for model, some in by_model.items():
+        try:
+            decide(some)
+        except AnswersPendingError as error:
+            pending = error
+        except (ServiceError, BudgetError, ProfileError) as error:
+            errors[model] = error
+    if pending:
+        raise pending
+    if errors and len(errors) == len(by_model):
+        raise next(iter(errors.values()))
+    given_up = [approach for approach in approaches if approach.model in errors]
+    return tuple(
+        Refusal(where=one.name, reason=errors[one.model].problem, hint=errors[one.model].hint) for one in given_up
+    )
 
 
 class Execution(Protocol):

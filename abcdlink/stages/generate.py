@@ -11,9 +11,9 @@ from abcdlink.errors import AbcdlinkError
 from abcdlink.generation import GeneratedPair, Strategy, generate_pair
 from abcdlink.layout import GENERATION, NATURAL, SYNTHETIC, generation_part
 from abcdlink.llm.client import LLM
+from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
-from abcdlink.settings import get_settings
 from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import alone, is_done, parts_of
@@ -89,7 +89,11 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     name = generation_part(part)
     if store.exists(name):
         return
-    corpus, llm, language = read_corpus_from(store, NATURAL), LLM(account=store.key), store.language
+    corpus, llm, language = (
+        read_corpus_from(store, NATURAL),
+        LLM(profile("generator"), account=store.key),
+        store.language,
+    )
     llm.check()
     label = f"Generate by {plan.strategy}, part {part + 1} of {len(plan.parts)}"
     pairs = tuple(
@@ -115,7 +119,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
     reasons = [refusal.reason for refusal in corpus.refused]
     result = Generation(
         strategy=plan.strategy,
-        model=get_settings().llm_model,
+        model=profile("generator").llm_model,
         documents=len(generated),
         pairs=len(good),
         links=sum(len(targets) for _, pair in good for targets in pair.sources_with_links.values()),
@@ -128,7 +132,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
         msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"
         hint = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
         raise AbcdlinkError(msg, hint)
-    note_llm(store, STAGE, LLM(account=store.key))
+    note_llm(store, STAGE, LLM(profile("generator"), account=store.key))
     store.write_record(GENERATION, result)
     return result
 

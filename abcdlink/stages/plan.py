@@ -12,6 +12,7 @@ from abcdlink.evaluation.scores import PAPER_CUTOFFS, Definition
 from abcdlink.linking.grid import SAMPLES, HowToScore, llm_grid
 from abcdlink.linking.learned import base_retrievers, is_learned
 from abcdlink.linking.records import Approach, CutoffRule, Scoring, Setup
+from abcdlink.llm.profiles import DEFAULT, linkers, require_known
 
 PromptMode = Annotated[int, Field(ge=1, le=4)]
 Name = Annotated[str, Field(pattern=r"^\S+$")]
@@ -20,6 +21,10 @@ Name = Annotated[str, Field(pattern=r"^\S+$")]
 class LLMPlan(Record):
     """Which set-ups of the LLM are compared: every combination."""
 
+    models: tuple[Name, ...] = Field(
+        (),
+        description="LLM profiles that decide, by the names in the settings file; empty: those of the role linkers.",
+    )
     retrievers: tuple[Name, ...] = Field(
         (),
         description="Retrievers or learned linkers whose top candidates it decides on; empty: the "
@@ -54,7 +59,18 @@ class LLMPlan(Record):
             samples = self.samples if scoring is Scoring.VOTES else 1
             rules = () if scoring is Scoring.ANSWER else self.rules
             scorings += [HowToScore(scoring=scoring, samples=samples, rule=rule) for rule in (None, *rules)]
-        return llm_grid(retrievers, cutoffs, self.setups, self.prompt_modes, scorings)
+        models = ["" if name == DEFAULT else name for name in self.models or linkers()]
+        return llm_grid(retrievers, cutoffs, self.setups, self.prompt_modes, scorings, models)
+
+    def chosen(self) -> LLMPlan:
+        """Return the same plan with the models that the settings file chooses where the plan does not.
+
+        Raises:
+            InputError: when a model is no profile.
+        """
+        models = self.models or linkers()
+        require_known(models)
+        return self.model_copy(update={"models": () if models == (DEFAULT,) else models})
 
 
 class BenchmarkPlan(Record):
@@ -88,6 +104,10 @@ class BenchmarkPlan(Record):
             msg = "the benchmark has nothing to compare"
             raise InputError(msg, "name a retriever or a learned linker, and a cutoff")
         return self
+
+    def chosen(self) -> BenchmarkPlan:
+        """Return the same plan with the models that are asked; ``InputError`` when one is no profile."""
+        return self.model_copy(update={"llm": self.llm.chosen()}) if self.llm else self
 
     @property
     def all_retrievers(self) -> tuple[str, ...]:

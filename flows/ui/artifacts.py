@@ -64,7 +64,9 @@ def show_benchmark(run: str, result: Benchmark) -> None:
     """Show what every approach did, best first, what was left out, the comparisons, and a picture."""
     order = sorted(result.approaches, key=lambda row: -row.f1_of_all)
     rows = [benchmark_row(row, result.usage.get(row.approach.asked.name)) for row in order]
-    rows += [{"approach": refusal.where, "left out": refusal.reason} for refusal in result.left_out]
+    rows += [
+        {"approach": refusal.where, "left out": refusal.reason} for refusal in (*result.left_out, *result.undecided)
+    ]
     told = f"{result.pairs} synthetic pairs, {result.sources} sources with links, macro mean"
     table(key(run, "benchmark"), rows, told)
     compared = [*result.against_best, *result.llm_against_retriever]

@@ -1,0 +1,274 @@
+"""LLMs by name: the profiles of the settings file, and which of them generates, cleans and links.
+
+The file is ``abcdlink.toml`` in the current folder or in the home folder, or the one that ``ABCDLINK_CONFIG`` names::
+
+    [llm.gpt-4o]
+    base_url = "https://api.openai.com/v1"
+    model = "gpt-4o-2024-08-06"
+    api_key_env = "OPENAI_API_KEY"     # or api_key_block = "NAME" of a Prefect Secret block
+    price_prompt = 2.5
+    price_completion = 10
+    budget = 20                        # most that this model may cost in one run
+
+    [roles]
+    generator = "gpt-4o"
+    linkers = ["phi-4", "gpt-4o"]
+
+A table takes every ``ABCDLINK_LLM_`` setting by its name in small letters. What it leaves out has the built-in default,
+whatever the environment says: one model's key and prices must never reach another server. The environment's own
+settings are the profile ``default``, which takes every role that the file leaves open.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dotenv import dotenv_values
+from pydantic import Field, SecretStr, ValidationError
+
+from abcdlink.corpus.records import Record
+from abcdlink.errors import AbcdlinkError, InputError, ServiceError
+from abcdlink.plugins import load_function
+from abcdlink.settings import Settings, env_files, get_settings
+
+FILE = "abcdlink.toml"
+DEFAULT = "default"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+ROLES = ("generator", "cleaner", "linkers")
+TAKEN = (DEFAULT, "llm", *ROLES)
+"""Names that mean something else: the environment's profile, its approaches, and the roles."""
+KEYS_GROUP = "abcdlink.keys"
+"""Entry points that read a key from elsewhere; the library knows no Prefect."""
+OF_RUN = ("port", "budget", "budget_tokens")
+"""Settings that are not one model's: the embedded server's port and what a whole run may spend."""
+DEFAULTS = {
+    name.removeprefix("llm_"): field.default
+    for name, field in Settings.model_fields.items()
+    if name.startswith("llm_") and name.removeprefix("llm_") not in OF_RUN
+}
+KEY_SOURCES = ("api_key_env", "api_key_block")
+ALLOWED = (set(DEFAULTS) - {"api_key"}) | {*KEY_SOURCES, "budget", "budget_tokens"}
+
+
+class Roles(Record):
+    """Which profiles do what."""
+
+    generator: str = DEFAULT
+    cleaner: str = DEFAULT
+    linkers: tuple[str, ...] = (DEFAULT,)
+
+
+class Profiles(Record):
+    """The content of a settings file: ``tables`` of profiles by name, checked, and ``roles``; ``file`` is its path."""
+
+    file: str = ""
+    tables: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    roles: Roles = Roles()
+
+
+def profiles() -> Profiles:
+    """Return the profiles of the settings file; none where there is no file.
+
+    Raises:
+        InputError: the file cannot be used; names the file, the table and the key.
+    """
+    file = settings_file(get_settings())
+    return _read(file, file.stat().st_mtime_ns) if file else Profiles()
+
+
+def profile(name: str = DEFAULT) -> Settings:
+    """Return the settings of this process with the LLM of one profile.
+
+    A key that is missing is no error yet: see ``Settings.llm_keyless``.
+
+    Args:
+        name: of a profile; or ``generator`` or ``cleaner`` for the one that has this role.
+
+    Raises:
+        InputError: there is no such profile, or the settings file cannot be used.
+    """
+    found = profiles()
+    if name in ("generator", "cleaner"):
+        name = str(getattr(found.roles, name))
+    if name in ("", DEFAULT):
+        return get_settings()
+    if name not in found.tables:
+        raise _unknown(name, found)
+    settings, where = _settings_of(name, found), _place(name, found)
+    key, settings._keyless = _key_of(found.tables[name], where)  # noqa: SLF001 - made here alone
+    return settings.model_copy(update={"llm_api_key": SecretStr(key)}) if key else settings
+
+
+def linkers() -> tuple[str, ...]:
+    """Return the names of the profiles that decide links where nobody chooses others."""
+    return profiles().roles.linkers
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all profiles, ``default`` first."""
+    return (DEFAULT, *profiles().tables)
+
+
+def require_known(chosen: Iterable[str]) -> None:
+    """Raise ``InputError`` when one of the names is no profile."""
+    for name in chosen:
+        profile(name)
+
+
+def is_same_model(one: str, other: str) -> bool:
+    """Tell whether two model names mean the same model: case and an organisation before it say nothing."""
+    return one.rpartition("/")[2].casefold() == other.rpartition("/")[2].casefold()
+
+
+def settings_file(settings: Settings) -> Path | None:
+    """Return the settings file, if there is one.
+
+    Raises:
+        InputError: ``ABCDLINK_CONFIG`` names no file, or there are two files.
+    """
+    if settings.config:
+        if not Path(settings.config).is_file():
+            msg = f"ABCDLINK_CONFIG names {settings.config}, which is not a file"
+            raise InputError(msg, "correct the path, or unset it")
+        return Path(settings.config)
+    places = dict.fromkeys(folder.absolute() / FILE for folder in (Path(), settings.home))
+    there = [place for place in places if place.is_file()]
+    if len(there) > 1:
+        msg = f"there are two settings files: {there[0]} and {there[1]}"
+        raise InputError(msg, "keep one of them, or name one in ABCDLINK_CONFIG")
+    return there[0] if there else None
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path, changed: int) -> Profiles:  # noqa: ARG001 - a changed file is another one
+    try:
+        content = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:  # also "Cannot declare ('llm', 'x') twice" for two tables of one name
+        msg = f"{file} cannot be read: {error}"
+        raise InputError(msg, "correct the file; every profile is one table [llm.NAME]") from None
+    if unknown := sorted(set(content) - {"llm", "roles"}):
+        msg = f"{file} has {unknown[0]!r}, which means nothing there"
+        raise InputError(msg, "keep only tables [llm.NAME] and [roles]; other settings are environment variables")
+    tables = content.get("llm", {})
+    if not isinstance(tables, dict):
+        msg = f"{file}: llm is not a table"
+        raise InputError(msg, "write one table [llm.NAME] for each profile")
+    _check_names(file, tables)
+    found = Profiles(file=str(file), tables=tables, roles=_roles(file, content.get("roles", {})))
+    for name in tables:
+        _settings_of(name, found)
+    for name in (found.roles.generator, found.roles.cleaner, *found.roles.linkers):
+        if name != DEFAULT and name not in tables:
+            raise _unknown(name, found, "[roles] names ")
+    return found
+
+
+def _check_names(file: Path, tables: dict[str, Any]) -> None:
+    seen: dict[str, str] = {}
+    for name, table in tables.items():
+        where = f"{file}, [llm.{name}]"
+        if not NAME.fullmatch(name) or name in TAKEN:
+            msg = f"{where}: {name!r} cannot be the name of a profile"
+            hint = f"use letters, digits, '.', '_' and '-', at most 40, and none of {', '.join(TAKEN)}"
+            raise InputError(msg, hint)
+        if (same := seen.setdefault(name.casefold(), name)) != name:
+            msg = f"{where}: its name differs from {same!r} in case only"
+            raise InputError(msg, "give one of them another name")
+        if not isinstance(table, dict):
+            msg = f"{where} is not a table"
+            raise InputError(msg, f"write [llm.{name}] and its settings below")
+        if "api_key" in table:
+            msg = f"{where} holds a key"
+            raise InputError(msg, 'take it out of the file, and write api_key_env = "NAME" of an environment variable')
+        if unknown := sorted(set(table) - ALLOWED):
+            msg = f"{where}: there is no setting {unknown[0]!r}"
+            raise InputError(msg, f"use some of {', '.join(sorted(ALLOWED))}")
+        if not table.get("base_url"):
+            msg = f"{where} has no base_url"
+            raise InputError(msg, 'write the address of its server, such as base_url = "http://gpu-host:8000/v1"')
+        if not table.get("model"):
+            msg = f"{where} has no model"
+            raise InputError(msg, 'write the name under which its server knows the model, such as model = "gpt-4o"')
+        if all(source in table for source in KEY_SOURCES):
+            msg = f"{where} has both {' and '.join(KEY_SOURCES)}"
+            raise InputError(msg, "keep one of them")
+
+
+def _roles(file: Path, table: Any) -> Roles:  # noqa: ANN401 - any TOML value
+    try:
+        roles = Roles.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        msg = f"{file}, [roles], {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InputError(msg, 'write generator = "NAME", cleaner = "NAME" and linkers = ["NAME", ...]') from None
+    twice = [name for name in roles.linkers if roles.linkers.count(name) > 1]
+    if twice or not roles.linkers:
+        what = f"names {twice[0]!r} twice" if twice else "names nobody"
+        msg = f"{file}, [roles], linkers {what}"
+        raise InputError(msg, "name each profile that decides links once")
+    return roles
+
+
+def _settings_of(name: str, found: Profiles) -> Settings:
+    table, base = found.tables[name], get_settings()
+    where = _place(name, found)
+    given = {key: value for key, value in table.items() if key not in KEY_SOURCES}
+    limits = {key: given.pop(key, 0) for key in ("budget_tokens", "budget")}
+    if isinstance(given.get("extra"), dict):
+        given["extra"] = json.dumps(given["extra"])
+    values = {**DEFAULTS, **given}
+    try:
+        # The limits are checked as the settings that they are for a run.
+        Settings(_env_file=None, **{f"llm_{limit}": value for limit, value in limits.items()})
+        settings = Settings(_env_file=None, **{**dict(base), **{f"llm_{key}": value for key, value in values.items()}})
+    except ValidationError as error:
+        first = error.errors()[0]
+        msg = f"{where}, {str(first['loc'][0]).removeprefix('llm_')}: {first['msg']} (given: {first['input']!r})"
+        raise InputError(msg, "correct it; `abcdlink models` lists the profiles") from None
+    settings._profile, settings._table = name, where  # noqa: SLF001 - made here alone
+    settings._limits = int(limits["budget_tokens"]), float(limits["budget"])  # noqa: SLF001
+    return settings
+
+
+def _place(name: str, found: Profiles) -> str:
+    return f"[llm.{name}] of {found.file}"
+
+
+def _key_of(table: dict[str, Any], where: str) -> tuple[str, str]:
+    """Return the key, and why it cannot be had."""
+    if variable := table.get("api_key_env"):
+        key = os.environ.get(variable) or _from_files(variable)
+        return (key, "") if key else ("", f"the environment variable {variable}, named by {where}, is not set")
+    if block := table.get("api_key_block"):
+        try:
+            return str(load_function("block", KEYS_GROUP)(block)), ""
+        except AbcdlinkError as error:
+            return "", f"the Prefect block {block}, named by {where}, cannot be read: {error.problem}"
+    return "", ""
+
+
+def _from_files(variable: str) -> str:
+    files = env_files(get_settings().home)
+    values = [dotenv_values(file).get(variable) for file in files if file.is_file()]
+    return next((value for value in reversed(values) if value), "")
+
+
+def _unknown(name: str, found: Profiles, beginning: str = "") -> InputError:
+    there = ", ".join((DEFAULT, *found.tables))
+    where = found.file or f"the environment (there is no {FILE})"
+    msg = f"{beginning}{name!r}: there is no such LLM profile in {where}"
+    return InputError(msg, f"use one of {there}, or add a table [llm.{name}]")
+
+
+def require_key(settings: Settings) -> None:
+    """Raise ``ServiceError`` when the key of a profile is missing."""
+    if settings.llm_keyless:
+        msg = f"the LLM profile {settings.llm_profile!r} has no key: {settings.llm_keyless}"
+        raise ServiceError(msg, "set it and run this again; other profiles are not concerned")
