@@ -34,7 +34,7 @@ def generate(
     """
     store, chosen = open_run(run), find_domain(domain)
     AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, chosen, pairs)
-    plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
+    plan = plan_generation(store, generation.strategy, generation.seed, generation.documents, generation.like)
     result = run_generation(store, chosen, plan, AS_TASKS)
     show_generation(run, result)
     return result

@@ -61,6 +61,9 @@ class GenerationParameters(Parameters):
     )
     documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
     seed: int = Field(13, ge=0, description="Seed of the choice of target sentences.")
+    like: str = Field(
+        "", description="Folder of a corpus with links whose shape is imitated; empty: as the domain says."
+    )
 
 
 class LLMParameters(LLMPlan):

@@ -36,6 +36,9 @@ def generate(
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
     pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of target sentences.")] = 13,
+    like: Annotated[
+        str, typer.Option(help="Folder of a corpus with links whose shape is imitated; empty: as the domain says.")
+    ] = "",
     json: JsonOption = False,
 ) -> None:
     """Write a synthetic source document for each natural target document of a corpus.
@@ -51,13 +54,16 @@ def generate(
     chosen, store = find_domain(in_setting(domain, setting)), open_run(run)
     take_corpus(store, corpus, chosen, pairs)
     with terminal() as progress:
-        result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents), Here(progress))
+        result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents, like), Here(progress))
     if json:
         print_json(result.model_dump(mode="json"))
         return
     say(f"{result.pairs} of {result.documents} pairs, {result.links} links, in {store.where('synthetic')}")
     for reason, count in result.reasons.items():
         say(f"  refused {count}: {reason}")
+    for row in result.shape:
+        outside = "" if row.met else ": not within 15 %"
+        say(f"  {row.measure}: {row.reached:.2f} (wanted: {row.wanted:.2f}{outside})")
 
 
 def validate(run: RunArgument, domain: RunDomainOption = "", json: JsonOption = False) -> None:

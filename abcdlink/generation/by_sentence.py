@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Document, Refusal
 from abcdlink.domain import Domain
-from abcdlink.generation.checks import fault_of, link_fault_of, require_answer, same, tidy
+from abcdlink.generation.checks import Checks, in_target_order, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
-from abcdlink.languages import ENGLISH, word_count, writing_instruction
+from abcdlink.generation.shape import Size, usable
+from abcdlink.languages import ENGLISH, writing_instruction
 from abcdlink.llm.records import Message, Question, Usage
 
 if TYPE_CHECKING:
@@ -28,29 +29,29 @@ MAX_SHOTS = 4
 
 @dataclass
 class _Slot:
-    """One sentence that is to be written: for a target sentence, or on a topic and without links."""
+    """One sentence that is to be written: for target sentences, or on a topic and without links."""
 
     name: str
-    target: int | None
+    targets: tuple[int, ...]
     subject: str
     text: str = ""
     reason: str = "it was not asked for"
 
 
-def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int, language: str = ENGLISH) -> Draft:
+def write_by_sentence(
+    target: Document, domain: Domain, llm: LLM, seed: int, size: Size, language: str = ENGLISH
+) -> Draft:
     """Write a source document sentence by sentence.
 
-    Target sentences are chosen at random (seeded by ``seed`` and the id of the target document),
-    those that are too short to be told in other words excepted. A sentence that is not usable is asked
-    for again with another seed, and dropped when the last attempt fails too.
+    Target sentences are chosen at random (seeded by ``seed`` and the id of the target document), except for those
+    that are too short to be told in other words. A sentence that is not usable is asked for again with another seed,
+    and dropped when the last attempt fails too.
 
     Raises:
         ServiceError: when the server gave no answer.
     """
-    slots = _plan(target, domain, seed)
-    if not any(slot.target is not None for slot in slots):
-        return Draft(reason=f"no sentence has {domain.settings.sources.min_words} words or more to link to")
-    usage, instruction = Usage(), writing_instruction(language)
+    slots = _plan(target, domain, seed, size)
+    usage, instruction, checks = Usage(), writing_instruction(language), Checks(target, domain, language)
     for attempt in range(ATTEMPTS):
         waiting = [slot for slot in slots if not slot.text]
         seeds = [seed_of(seed, target.id, slot.name, attempt) for slot in waiting]
@@ -62,33 +63,58 @@ def write_by_sentence(target: Document, domain: Domain, llm: LLM, seed: int, lan
                 slot.reason = answer.detail or f"the model's answer is {answer.outcome}"
                 continue
             text = tidy(answer.value["sentence"])
-            slot.reason = _fault(slot, text, domain, target.texts, slots)
+            taken = {same(other.text) for other in slots if other.text}
+            slot.reason = checks.sentence(text, taken) or ("" if slot.targets else checks.unlinked(text))
             slot.text = "" if slot.reason else text
-    return _draft(target, slots, usage)
+    return _draft(target, slots, usage, checks)
 
 
-def _plan(target: Document, domain: Domain, seed: int) -> list[_Slot]:
+def _plan(target: Document, domain: Domain, seed: int, size: Size) -> list[_Slot]:
     """Choose target sentences and topics, and the order of the sentences of the source document."""
-    size, choice = domain.settings.generation, dice(seed, target.id)
-    usable = [i for i, text in enumerate(target.texts) if word_count(text) >= domain.settings.sources.min_words]
-    chosen = sorted(choice.sample(usable, min(size.links, len(usable))))
-    slots = [_Slot(f"link to {target.sentences[i].id}", i, tidy(target.texts[i])) for i in chosen]
-    topics = size.unlinked_topics
+    choice, texts = dice(seed, target.id), target.texts
+    long_enough = usable(target, domain)
+    chosen = sorted(choice.sample(long_enough, min(size.distinct, len(long_enough))))
+    linked: list[_Slot] = []
+    for found in _deal(chosen, size.targets):
+        name = f"link to {', '.join(target.sentences[i].id for i in found)}"
+        again = sum(slot.targets == found for slot in linked)
+        linked.append(_Slot(f"{name} ({again + 1})" if again else name, found, _several(texts[i] for i in found)))
+    choice.shuffle(linked)
+    if in_target_order([(number, slot.targets) for number, slot in enumerate(linked)]):
+        linked.reverse()
+    topics = domain.settings.generation.unlinked_topics
     shuffled = choice.sample(topics, len(topics))
-    for number in range(size.unlinked):
-        slot = _Slot(f"unlinked {number + 1}", None, shuffled[number % len(topics)])
+    slots = [*linked]
+    for number in range(size.sentences - len(linked)):
+        slot = _Slot(f"unlinked {number + 1}", (), shuffled[number % len(topics)])
         slots.insert(choice.randint(min(1, len(slots)), len(slots)), slot)
     return slots
 
 
+def _deal(chosen: Sequence[int], counts: Sequence[int]) -> list[tuple[int, ...]]:
+    """Deal target sentences out in a circle, to each source its count: neighbours go to one source, none is left over.
+
+    No source gets a target twice, as counts are at most as many as there are targets.
+    """
+    dealt, start = [], 0
+    for count in counts:
+        dealt.append(tuple(sorted({chosen[(start + step) % len(chosen)] for step in range(count)})))
+        start += count
+    return dealt
+
+
+def _several(texts: Iterable[str]) -> str:
+    return "\n".join(map(tidy, texts))
+
+
 def _question(slot: _Slot, domain: Domain, seed: int, instruction: str) -> Question:
-    linked, size = slot.target is not None, domain.settings.generation
+    linked, size = bool(slot.targets), domain.settings.generation
     shots = (
         [(example.target, example.source) for example in domain.examples if example.link]
         if linked
         else [(example.topic, example.sentence) for example in size.unlinked_examples]
     )
-    system = domain.render("generate_linked.j2" if linked else "generate_unlinked.j2")
+    system = domain.render("generate_linked.j2" if linked else "generate_unlinked.j2", count=len(slot.targets))
     system = f"{system} {instruction}" if instruction else system
     letters = LETTERS_PER_WORD * size.max_words
     return Question(
@@ -126,15 +152,9 @@ def _schema(letters: int) -> dict[str, Any]:
     }
 
 
-def _fault(slot: _Slot, text: str, domain: Domain, target: Sequence[str], slots: Sequence[_Slot]) -> str:
-    taken = {same(other.text) for other in slots if other.text}
-    fault = fault_of(text, domain, target, taken)
-    return fault or ("" if slot.target is not None else link_fault_of(text, domain, target))
-
-
-def _draft(target: Document, slots: Sequence[_Slot], usage: Usage) -> Draft:
+def _draft(target: Document, slots: Sequence[_Slot], usage: Usage, checks: Checks) -> Draft:
     written = [slot for slot in slots if slot.text]
-    links = tuple((i, (slot.target,)) for i, slot in enumerate(written) if slot.target is not None)
+    links = tuple((i, slot.targets) for i, slot in enumerate(written) if slot.targets)
     dropped = tuple(
         Refusal(
             where=f"{target.id}, {slot.name}", reason=f"sentence refused {ATTEMPTS} times, last because {slot.reason}"
@@ -142,6 +162,11 @@ def _draft(target: Document, slots: Sequence[_Slot], usage: Usage) -> Draft:
         for slot in slots
         if not slot.text
     )
-    reason = "" if links else f"no linked sentence was usable: {dropped[0].reason}"
     sentences = tuple(slot.text for slot in written)
+    if not links:
+        reason = f"no linked sentence was usable: {dropped[0].reason}"
+    elif fault := checks.pair(sentences, ()):  # their order is our own
+        reason = f"the document is not usable: {fault}"
+    else:
+        reason = ""
     return Draft(sentences=sentences, links=links, reason=reason, dropped=dropped, usage=usage)

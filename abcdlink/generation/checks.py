@@ -1,17 +1,36 @@
-"""What a generated sentence must not be."""
+"""What a generated sentence, and a generated pair, must not be."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
 
+from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
 from abcdlink.errors import ServiceError
-from abcdlink.languages import ends_like_a_sentence, share_copied, word_count, words
+from abcdlink.languages import (
+    ENGLISH,
+    ends_like_a_sentence,
+    guess_language,
+    language_name,
+    script_of,
+    scripts,
+    share_copied,
+    word_count,
+    words,
+)
 from abcdlink.llm.records import Answer
 
 MIN_DISTINCT = 0.5
 """Lowest share of distinct words: below it a model is going round in circles."""
+NEAR_COPY = 0.8
+"""From this similarity on (2 x words in common, in order, by words of both) a sentence is a copy with small changes."""
+QUOTED = 10
+"""So many words in a row of the target document are a quotation."""
+IN_ORDER = 4
+"""From so many linked sentences on, links in the order of the target document are no accident (1 in 24)."""
 PLACEHOLDER = re.compile(r"\[[^\]]*\]|[{}<>`]|_{2,}")
 
 
@@ -32,51 +51,80 @@ def same(text: str) -> str:
     return " ".join(words(text))
 
 
-def fault_of(text: str, domain: Domain, target: Sequence[str], taken: Collection[str]) -> str:
-    """Say what is wrong with a generated sentence; empty when nothing is.
+class Checks:
+    """Says what is wrong with what was written for one target document.
 
     Args:
-        text: the sentence, tidy.
-        domain: gives the shortest and longest allowed sentence, and the examples of the prompt.
-        target: the sentences of the target document, which must not be copied.
-        taken: the sentences of the source document so far, as ``same`` gives them.
+        target: the target document, which must not be copied.
+        domain: gives the shortest and longest allowed sentence, and the examples of the prompts.
+        language: that the sentences must be in.
     """
-    said, own, length = words(text), same(text), word_count(text)
-    if not said:
-        return "it is empty"
-    longest = domain.settings.generation.max_words
-    rules = (
-        (length < domain.settings.sources.min_words, f"it has only {length} words"),
-        (length > longest, f"it has {length} words, more than {longest}"),
-        (not ends_like_a_sentence(text), "it does not end like a sentence"),
-        (PLACEHOLDER.search(text) is not None, "it holds a placeholder or markup"),
-        (len(set(said)) / len(said) < MIN_DISTINCT, "it repeats its own words"),
-        (own in taken, "it repeats an earlier sentence"),
-        (own in examples_of(domain), "it repeats an example of the prompt"),
-    )
-    return next((reason for broken, reason in rules if broken), "") or _copy_fault(own, target)
+
+    def __init__(self, target: Document, domain: Domain, language: str = ENGLISH) -> None:
+        self._domain, self._language, self._texts = domain, language, target.texts
+        self._words = [words(text) for text in target.texts]
+        self._examples = {same(text) for text in domain.example_sentences}
+        in_a_row = [word for said in self._words for word in said]
+        self._quotable = set(zip(*(in_a_row[start:] for start in range(QUOTED)), strict=False))
+
+    def sentence(self, text: str, taken: Collection[str]) -> str:
+        """Say what is wrong with a sentence; empty when nothing is.
+
+        Args:
+            text: the sentence, tidy.
+            taken: the sentences of the source document so far, as ``same`` gives them.
+        """
+        said, own, length = words(text), same(text), word_count(text)
+        if not said:
+            return "it is empty"
+        longest = self._domain.settings.generation.max_words
+        rules = (
+            (length < self._domain.settings.sources.min_words, f"it has only {length} words"),
+            (length > longest, f"it has {length} words, more than {longest}"),
+            (not ends_like_a_sentence(text), "it does not end like a sentence"),
+            (PLACEHOLDER.search(text) is not None, "it holds a placeholder or markup"),
+            (len(set(said)) / len(said) < MIN_DISTINCT, "it repeats its own words"),
+            (own in taken, "it repeats an earlier sentence"),
+            (own in self._examples, "it repeats an example of the prompt"),
+            (script_of(text) not in scripts(self._language), f"it is not in {language_name(self._language)}"),
+        )
+        return next((reason for broken, reason in rules if broken), "") or self._copy(said)
+
+    def _copy(self, said: list[str]) -> str:
+        own = " ".join(said)
+        matcher = SequenceMatcher(autojunk=False)
+        matcher.set_seq2(said)
+        for position, original in enumerate(self._words):
+            # A target of one or two words ("Methods.") may well occur inside another sentence.
+            if original == said or (len(original) > 3 and f" {' '.join(original)} " in f" {own} "):  # noqa: PLR2004
+                return f"it copies sentence {position} of the target document"
+            matcher.set_seq1(original)
+            if matcher.real_quick_ratio() >= NEAR_COPY and matcher.quick_ratio() >= NEAR_COPY <= matcher.ratio():
+                return f"it is nearly sentence {position} of the target document"
+        if any(run in self._quotable for run in zip(*(said[start:] for start in range(QUOTED)), strict=False)):
+            return f"it quotes {QUOTED} or more words of the target document"
+        return ""
+
+    def unlinked(self, text: str) -> str:
+        """Say what is wrong with a sentence that is to be linked to nothing; empty when nothing is."""
+        limit = self._domain.settings.validation.max_overlap / 2
+        for position, sentence in enumerate(self._texts):
+            long_enough = word_count(sentence) >= self._domain.settings.sources.min_words
+            if long_enough and share_copied(sentence, text) > limit:
+                return f"it tells of sentence {position} of the target document"
+        return ""
+
+    def pair(self, sentences: Sequence[str], links: Sequence[tuple[int, tuple[int, ...]]]) -> str:
+        """Say what is wrong with a whole source document and its links; empty when nothing is."""
+        found = guess_language(sentences, self._language)
+        if found != self._language:
+            return f"it is in {language_name(found)}, not in {language_name(self._language)}"
+        if in_target_order(links):
+            return "its links follow the order of the target document"
+        return ""
 
 
-def _copy_fault(own: str, target: Sequence[str]) -> str:
-    for position, sentence in enumerate(target):
-        original = same(sentence)
-        # A target of one or two words ("Methods.") may well occur inside another sentence.
-        if original == own or (word_count(original) > 3 and f" {original} " in f" {own} "):  # noqa: PLR2004
-            return f"it copies sentence {position} of the target document"
-    return ""
-
-
-def link_fault_of(text: str, domain: Domain, target: Sequence[str]) -> str:
-    """Say what is wrong with a sentence that is to be linked to nothing; empty when nothing is."""
-    limit = domain.settings.validation.max_overlap / 2
-    for position, sentence in enumerate(target):
-        if word_count(sentence) >= domain.settings.sources.min_words and share_copied(sentence, text) > limit:
-            return f"it tells of sentence {position} of the target document"
-    return ""
-
-
-def examples_of(domain: Domain) -> set[str]:
-    """Return the sentences that prompts show as examples, as ``same`` gives them."""
-    shown = [example.source for example in domain.examples]
-    shown += [example.sentence for example in domain.settings.generation.unlinked_examples]
-    return {same(sentence) for sentence in shown}
+def in_target_order(links: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
+    """Tell whether the linked sentences, four or more, take up the target document from its start to its end."""
+    firsts = [min(found) for _, found in sorted(links) if found]
+    return len(firsts) >= IN_ORDER and all(a < b for a, b in pairwise(firsts))

@@ -8,7 +8,8 @@ from abcdlink.corpus.records import Document, Pair, PairKind, Refusal, Sentence
 from abcdlink.domain import Domain
 from abcdlink.generation.by_document import write_document
 from abcdlink.generation.by_sentence import write_by_sentence
-from abcdlink.generation.records import GeneratedPair, Strategy
+from abcdlink.generation.records import Draft, GeneratedPair, Strategy
+from abcdlink.generation.shape import Size
 from abcdlink.languages import ENGLISH
 
 if TYPE_CHECKING:
@@ -18,15 +19,23 @@ WRITERS = {Strategy.DOCUMENT: write_document, Strategy.SENTENCE: write_by_senten
 
 
 def generate_pair(
-    target: Document, domain: Domain, llm: LLM, strategy: Strategy, seed: int, language: str = ENGLISH
+    target: Document,
+    domain: Domain,
+    llm: LLM,
+    strategy: Strategy,
+    seed: int,
+    size: Size | None,
+    language: str = ENGLISH,
 ) -> GeneratedPair:
     """Write a source document with known links to a target document.
 
     Args:
         target: a natural document.
-        domain: what a link means, and the size of the source document.
+        domain: what a link means, and how the prompts are worded.
         llm: who writes it.
         strategy: whole document in one answer, or sentence by sentence.
+        size: how long the source document is, and how densely it is linked; see ``sizes_of``. Without
+            one the target has no sentence to link to.
         seed: another seed gives another pair; the same one asks the same questions.
         language: of the target document, which the model is told to write in.
 
@@ -37,7 +46,10 @@ def generate_pair(
     Raises:
         ServiceError: when the server gave no answer; what it answered before is not asked again.
     """
-    draft = WRITERS[strategy](target, domain, llm, seed, language)
+    if size is None:
+        draft = Draft(reason=f"no sentence has {domain.settings.sources.min_words} words or more to link to")
+    else:
+        draft = WRITERS[strategy](target, domain, llm, seed, size, language)
     pair_id = f"{target.id}__synthetic"
     if draft.reason:
         hint = "try another seed, strategy or model, or change the domain's generation prompts"

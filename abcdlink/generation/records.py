@@ -18,7 +18,7 @@ class Strategy(StrEnum):
     DOCUMENT = "document"
     """The model writes the whole document and its links in one answer, as in the paper."""
     SENTENCE = "sentence"
-    """The model writes one sentence at a time for a chosen target sentence: the links are known
+    """The model writes one sentence at a time for chosen target sentences: the links are known
     by construction, so that small models can do it too."""
 
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from abcdlink.corpus.io import read_corpus_from, write_corpus_to
+from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Record
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, Shape, domain_of
 from abcdlink.errors import AbcdlinkError
-from abcdlink.generation import GeneratedPair, Strategy, generate_pair
+from abcdlink.generation import (
+    GeneratedPair,
+    ShapeRow,
+    Size,
+    Strategy,
+    compare_shape,
+    generate_pair,
+    learn_shape,
+    means_of,
+    sizes_of,
+    usable,
+)
 from abcdlink.layout import GENERATION, NATURAL, SYNTHETIC, generation_part
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
@@ -25,11 +37,18 @@ PART_SIZE = 4
 
 
 class GenerationPlan(Record):
-    """What is to be generated in one run."""
+    """What is to be generated in one run.
+
+    ``like``: folder of the corpus that ``shape`` was learnt from; empty: the shape is the domain's. ``sizes``: of the
+    source document of each target; a target without one has no sentence to link to.
+    """
 
     strategy: Strategy
     seed: int
     targets: tuple[str, ...]
+    shape: Shape
+    sizes: dict[str, Size]
+    like: str = ""
 
     @property
     def parts(self) -> list[Sequence[str]]:
@@ -47,7 +66,7 @@ class Generation(Record):
     """The outcome of the stage, as kept in ``generation.json``.
 
     ``refused``: target documents without a pair; ``dropped``: sentences that pairs stand without;
-    ``reasons``: of both, with their numbers.
+    ``reasons``: of both, with their numbers. ``shape``: what was wanted beside what was reached, measure by measure.
     """
 
     strategy: Strategy
@@ -59,22 +78,40 @@ class Generation(Record):
     dropped: int
     reasons: dict[str, int]
     usage: Usage
+    shape: tuple[ShapeRow, ...] = ()
 
 
-def plan_generation(store: Store, strategy: Strategy, seed: int, first_documents: int | None) -> GenerationPlan:
+def plan_generation(
+    store: Store, strategy: Strategy, seed: int, first_documents: int | None, like: str = ""
+) -> GenerationPlan:
     """Choose the target documents, in file order: those of the natural pairs, and those that no pair uses.
 
     A document that is only the source of a pair is of the other kind (a review, say) and is left out.
+
+    Args:
+        store: the run.
+        strategy: how source documents are written.
+        seed: of all choices.
+        first_documents: only so many target documents; ``None``: all.
+        like: folder of a corpus with links whose shape the synthetic corpus is to have; empty: as the domain says.
+
+    Raises:
+        InputError: when the corpus ``like`` is not there or has no links.
     """
+    domain = domain_of(store)
     corpus = read_corpus_from(store, NATURAL)
     only_sources = {pair.source for pair in corpus.pairs} - {pair.target for pair in corpus.pairs}
     targets = tuple(document for document in corpus.documents if document not in only_sources)[:first_documents]
-    return GenerationPlan(strategy=strategy, seed=seed, targets=targets)
+    shape = learn_shape(read_corpus(like)) if like else domain.settings.generation.shape
+    sizes = sizes_of(shape, {name: len(usable(corpus.documents[name], domain)) for name in targets}, seed)
+    return GenerationPlan(strategy=strategy, seed=seed, targets=targets, shape=shape, sizes=sizes, like=like)
 
 
 def generation_done(store: Store, plan: GenerationPlan) -> bool:
     """Tell whether the run already holds what the plan asks for."""
-    inputs = {"strategy": plan.strategy.value, "seed": plan.seed, "documents": len(plan.targets)}
+    inputs: dict[str, Any] = {"strategy": plan.strategy.value, "seed": plan.seed, "documents": len(plan.targets)}
+    if plan.like:
+        inputs["like"] = plan.like
     return is_done(store, STAGE, GENERATION, inputs)
 
 
@@ -97,7 +134,7 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     llm.check()
     label = f"Generate by {plan.strategy}, part {part + 1} of {len(plan.parts)}"
     pairs = tuple(
-        generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed, language)
+        generate_pair(corpus.documents[target], domain, llm, plan.strategy, plan.seed, plan.sizes.get(target), language)
         for target in progress(plan.parts[part], label)
     )
     store.write_record(name, GenerationPart(pairs=pairs), indent=None)
@@ -127,6 +164,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
         dropped=len(dropped),
         reasons={reason: reasons.count(reason) for reason in dict.fromkeys(reasons)},
         usage=sum((pair.usage for pair in generated), Usage()),
+        shape=compare_shape(plan.shape, means_of(corpus)) if good else (),
     )
     if not good:
         msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"

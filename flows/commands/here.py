@@ -61,7 +61,7 @@ def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
         quick_shortlist(store, domain)
     else:
         generation = GenerationParameters.model_validate(parameters["generation"])
-        plan = plan_generation(store, generation.strategy, generation.seed, generation.documents)
+        plan = plan_generation(store, generation.strategy, generation.seed, generation.documents, generation.like)
         run_generation(store, domain, plan, execution)
         run_validation(store, domain)
         run_benchmark(store, domain, BenchmarkParameters().plan(), execution)

@@ -41,10 +41,14 @@ def table(name: str, rows: Iterable[dict[str, Any]], description: str) -> None:
 
 def show_generation(run: str, result: Generation) -> None:
     """Show how many pairs were generated and why others were refused."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"what": name, "count": getattr(result, name)} for name in ("documents", "pairs", "links", "refused", "dropped")
     ]
     rows += [{"what": f"refused or dropped: {reason}", "count": count} for reason, count in result.reasons.items()]
+    rows += [
+        {"what": one.measure, "count": round(one.reached, 2), "wanted": round(one.wanted, 2), "met": one.met}
+        for one in result.shape
+    ]
     usage = result.usage
     description = (
         f"Synthetic corpus by {result.model}, strategy {result.strategy}: {usage.calls} calls; tokens: "

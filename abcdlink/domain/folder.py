@@ -6,23 +6,24 @@ import hashlib
 import re
 import shutil
 import tomllib
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import TemplateError
 from jinja2.meta import find_referenced_templates
-from pydantic import Field, ValidationError, field_validator
+from pydantic import ValidationError
 
-from abcdlink.corpus.records import Record
+from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, Setting
+from abcdlink.domain.templates import PromptLoader, PromptTemplates
 from abcdlink.errors import InputError
-from abcdlink.languages import word_count
 from abcdlink.settings import PROJECT_ROOT, get_settings
 from abcdlink.store import Store, parse_records
 
 SETTINGS_FILE = "domain.toml"
+GENERATION_EXAMPLE = "generation.json"
+"""The worked example of the document strategy; a domain may do without one."""
 SHIPPED = PROJECT_ROOT / "prompts"
 """The domains that come with abcdlink, and the prompts that all domains share."""
 SHARED = "shared"
@@ -32,133 +33,13 @@ COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
 """A comment of a Jinja template: it reaches no model."""
 
 
-PATTERN_NAME = re.compile(r"\(\?#([^)]*)\)")
-"""What a pattern is called: its comment at the start."""
-
-
-class Setting(StrEnum):
-    """Which variant of a domain's texts and settings is used."""
-
-    DEFAULT = "default"
-    PAPER = "paper"
-    """As in the paper: what is in the folder ``paper`` of a domain, and of the prompts that all domains share, wins."""
-
-
-class PoolSizes(Record):
-    """How many candidates of each kind one source sentence is shown with where two approaches are compared."""
-
-    first: int = Field(3, ge=0, description="candidates of the first shortlisted approach")
-    second: int = Field(3, ge=0, description="candidates of the second shortlisted approach")
-    random: int = Field(2, ge=0, description="random distractors from the rest of the target document")
-
-
-class SourceFilter(Record):
-    """Which source sentences are not shown to annotators.
-
-    ``unproposed``: shows what annotators find where every approach is silent; of the paper's annotated
-    source sentences 30 % are such ones.
-    """
-
-    min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")
-    exclude: tuple[str, ...] = Field(
-        (), description="regular expressions; a match removes the source. A comment (?#...) at the start names one"
-    )
-    unproposed: bool = Field(
-        default=False, description="whether sources for which nothing is proposed are shown too, with distractors alone"
-    )
-
-    @field_validator("exclude")
-    @classmethod
-    def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
-        for expression in expressions:
-            try:
-                re.compile(expression)
-            except re.error as error:
-                msg = f"{expression!r} is not a valid regular expression: {error}"
-                raise ValueError(msg) from None
-        return expressions
-
-    def reason_to_leave_out(self, text: str) -> str:
-        """Return why a source sentence is not shown to annotators; empty when it is."""
-        if word_count(text) < self.min_words:
-            return f"fewer than {self.min_words} words"
-        pattern = next((pattern for pattern in self.exclude if re.search(pattern, text)), None)
-        if pattern is None:
-            return ""
-        name = PATTERN_NAME.match(pattern)
-        return name[1] if name else f"matches the excluded pattern {pattern}"
-
-
-class TopicExample(Record):
-    """A topic and a sentence on it, as the model is to write them."""
-
-    topic: str
-    sentence: str
-
-
-class GenerationSettings(Record):
-    """Size and style of a generated source document."""
-
-    links: int = Field(3, ge=1, description="target sentences that a source document links to")
-    unlinked: int = Field(2, ge=0, description="source sentences that link to nothing")
-    max_words: int = Field(40, ge=5, description="longest generated sentence, in words")
-    linked_task: str = Field(
-        "Write one sentence of another document that is linked to this sentence, in other words.",
-        description="what the model is told to write for a target sentence",
-    )
-    unlinked_topics: tuple[str, ...] = Field(
-        ("something that the other document does not mention",),
-        min_length=1,
-        description="what sentences without links are about, one topic for each",
-    )
-    unlinked_examples: tuple[TopicExample, ...] = Field((), description="shown to the model, on other topics")
-
-
-class ValidationThresholds(Record):
-    """A synthetic corpus is flagged when it differs more than this from natural documents."""
-
-    max_overlap: float = Field(0.8, ge=0, le=1, description="share of a target sentence's words in its linked source")
-    length_ratio: tuple[float, float] = Field(
-        (0.4, 2.5), description="allowed synthetic / natural mean sentence length in words"
-    )
-    max_duplicates: float = Field(0.05, ge=0, le=1, description="share of source sentences that occurred before")
-
-
-class DomainSettings(Record):
-    """The content of ``domain.toml``."""
-
-    title: str
-    source_name: str = Field(description="what a source document is, e.g. review")
-    target_name: str = Field(description="what a target document is, e.g. paper")
-    question: str = Field(description="what an annotator decides for each candidate")
-    language: str = Field("en", description="ISO code; for corpora that do not say theirs")
-    setting: Setting = Field(Setting.DEFAULT, description="default, or paper: prompts and numbers as in the paper")
-    llm_candidates: int = Field(7, ge=1, description="top-k of the retriever that the LLM decides on")
-    ranked: bool = Field(
-        default=False, description="whether the LLM sees the candidates best first; otherwise in document order"
-    )
-    pool: PoolSizes = PoolSizes()
-    sources: SourceFilter = SourceFilter()
-    generation: GenerationSettings = GenerationSettings()
-    validation: ValidationThresholds = ValidationThresholds()
-    overlap: int = Field(2, ge=1, description="annotators per task")
-
-
-class LinkExample(Record):
-    """One in-context example: a source sentence, a target sentence, whether they link, and why."""
-
-    source: str
-    target: str
-    link: bool
-    why: str = ""
-
-
 class Domain:
     """A folder of texts that defines what a link is.
 
     Args:
-        folder: holds ``domain.toml``, ``link_description.md``, ``guidelines.md``, ``examples.jsonl``
-            and, where the shared ones do not fit, prompt templates (``*.j2``) of the same names.
+        folder: holds ``domain.toml``, ``link_description.md``, ``guidelines.md``, ``examples.jsonl``,
+            ``generation.json`` (optional) and, where the shared ones do not fit, prompt templates (``*.j2``) of the
+            same names.
         setting: which variant; ``None``: as ``domain.toml`` says. In the setting ``paper``, files in the
             folder ``paper`` of the domain replace those of the same names, and ``paper/domain.toml`` only
             the values in it.
@@ -175,6 +56,7 @@ class Domain:
         self.guidelines = self._read("guidelines.md")
         examples = folder / "examples.jsonl"
         self.examples = parse_records(self._read("examples.jsonl").encode(), LinkExample, str(examples))
+        self.generation_example = self._load_generation_example()
 
     @property
     def label(self) -> str:
@@ -223,6 +105,25 @@ class Domain:
             msg = f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise InputError(msg, "fix this setting") from None
 
+    def _load_generation_example(self) -> GenerationExample | None:
+        """Return the worked example of the document strategy; a domain may do without one."""
+        if not any((folder / GENERATION_EXAMPLE).exists() for folder in self._folders):
+            return None
+        try:
+            return GenerationExample.model_validate_json(self._read(GENERATION_EXAMPLE))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            msg = f"{self.folder / GENERATION_EXAMPLE}: {where}: {first['msg']}"
+            raise InputError(msg, "write it as the shipped domains do, or remove the file") from None
+
+    @property
+    def example_sentences(self) -> list[str]:
+        """The source sentences that prompts show as examples."""
+        shown = [example.source for example in self.examples]
+        shown += [example.sentence for example in self.settings.generation.unlinked_examples]
+        return shown + [one.text for one in (self.generation_example.source if self.generation_example else ())]
+
     def _read_toml(self, path: Path) -> dict[str, Any]:
         try:
             return tomllib.loads(self._read_file(path))
@@ -231,29 +132,37 @@ class Domain:
             raise InputError(msg, "fix the line that the message names") from None
 
     @cached_property
-    def _loader(self) -> FileSystemLoader:
+    def _loader(self) -> PromptLoader:
         shared = SHIPPED / SHARED
         setting = self.settings.setting
-        return FileSystemLoader([*self._folders, *([] if setting is Setting.DEFAULT else [shared / setting]), shared])
+        return PromptLoader([*self._folders, *([] if setting is Setting.DEFAULT else [shared / setting]), shared])
 
     @cached_property
-    def _templates(self) -> Environment:
-        # Prompts are plain text for a model, not HTML: escaping would change the documents.
-        return Environment(
-            loader=self._loader,
-            undefined=StrictUndefined,
-            autoescape=False,  # noqa: S701
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=False,
-        )
+    def _templates(self) -> PromptTemplates:
+        return PromptTemplates(self._loader)
 
     def render(self, template: str, **values: Any) -> str:  # noqa: ANN401 - a template takes anything
         """Render a prompt template; the domain's own file wins over the shared one.
 
-        Every template sees ``domain`` (this object) and the given values.
+        Every template sees ``domain`` (this object) and the given values, and can do nothing but put them into text.
+
+        Raises:
+            InputError: when the template is faulty or tries anything else; names the file and the fault.
         """
-        return self._templates.get_template(template).render(domain=self, **values).strip()
+        try:
+            return self._templates.get_template(template).render(domain=self, **values).strip()
+        except (
+            TemplateError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
+            fault = str(error) or type(error).__name__
+            msg = f"the prompt template {template} of domain {self.name!r} cannot be used: {fault}"
+            raise InputError(msg, f"correct it in {self.folder}, or remove it to use the shared one") from None
 
     def template_texts(self, template: str) -> list[str]:
         """Return the text of a prompt template and of all that it includes, without the comments in them."""

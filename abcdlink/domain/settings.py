@@ -1,0 +1,188 @@
+"""The settings of a domain: the content of ``domain.toml`` and of the files of examples."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from abcdlink.corpus.records import Record
+from abcdlink.languages import word_count
+
+PATTERN_NAME = re.compile(r"\(\?#([^)]*)\)")
+"""What a pattern is called: its comment at the start."""
+
+
+class Setting(StrEnum):
+    """Which variant of a domain's texts and settings is used."""
+
+    DEFAULT = "default"
+    PAPER = "paper"
+    """As in the paper: what is in the folder ``paper`` of a domain, and of the prompts that all domains share, wins."""
+
+
+class PoolSizes(Record):
+    """How many candidates of each kind one source sentence is shown with where two approaches are compared."""
+
+    first: int = Field(3, ge=0, description="candidates of the first shortlisted approach")
+    second: int = Field(3, ge=0, description="candidates of the second shortlisted approach")
+    random: int = Field(2, ge=0, description="random distractors from the rest of the target document")
+
+
+class SourceFilter(Record):
+    """Which source sentences are not shown to annotators.
+
+    ``unproposed``: shows what annotators find where every approach is silent; of the paper's annotated
+    source sentences 30 % are such ones.
+    """
+
+    min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")
+    exclude: tuple[str, ...] = Field(
+        (), description="regular expressions; a match removes the source. A comment (?#...) at the start names one"
+    )
+    unproposed: bool = Field(
+        default=False, description="whether sources for which nothing is proposed are shown too, with distractors alone"
+    )
+
+    @field_validator("exclude")
+    @classmethod
+    def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
+        for expression in expressions:
+            try:
+                re.compile(expression)
+            except re.error as error:
+                msg = f"{expression!r} is not a valid regular expression: {error}"
+                raise ValueError(msg) from None
+        return expressions
+
+    def reason_to_leave_out(self, text: str) -> str:
+        """Return why a source sentence is not shown to annotators; empty when it is."""
+        if word_count(text) < self.min_words:
+            return f"fewer than {self.min_words} words"
+        pattern = next((pattern for pattern in self.exclude if re.search(pattern, text)), None)
+        if pattern is None:
+            return ""
+        name = PATTERN_NAME.match(pattern)
+        return name[1] if name else f"matches the excluded pattern {pattern}"
+
+
+class TopicExample(Record):
+    """A topic and a sentence on it, as the model is to write them."""
+
+    topic: str
+    sentence: str
+
+
+class Shape(Record):
+    """What source documents and their links are like on average, in a synthetic corpus that is to be written."""
+
+    sentences: tuple[int, int] = Field((8, 12), description="fewest and most sentences of a source document")
+    linked: float = Field(0.4, gt=0, le=1, description="share of the source sentences that have links")
+    targets: float = Field(1.3, ge=1, description="target sentences of a linked source, on average")
+    sources: float = Field(1.1, ge=1, description="source sentences of a linked target, on average")
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Shape:
+        low, high = self.sentences
+        if not 2 <= low <= high:  # noqa: PLR2004
+            msg = "sentences: two numbers, the smaller one first and at least 2"
+            raise ValueError(msg)
+        return self
+
+
+class GenerationSettings(Record):
+    """Shape and style of generated source documents."""
+
+    shape: Shape = Shape()
+    max_words: int = Field(40, ge=5, description="longest generated sentence, in words")
+    variations: tuple[str, ...] = Field(
+        (), description="ways of writing a whole document; the model is told one of them, at random"
+    )
+    linked_task: str = Field(
+        "Write one sentence of another document that is linked to this sentence, in other words.",
+        description="what the model is told to write for a target sentence",
+    )
+    unlinked_topics: tuple[str, ...] = Field(
+        ("something that the other document does not mention",),
+        min_length=1,
+        description="what sentences without links are about, one topic for each",
+    )
+    unlinked_examples: tuple[TopicExample, ...] = Field((), description="shown to the model, on other topics")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_sizes(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        """Read ``links`` and ``unlinked``, the numbers of sentences of every document in earlier versions."""
+        if not isinstance(data, dict) or not {"links", "unlinked"} & set(data):
+            return data
+        rest = {name: value for name, value in data.items() if name not in {"links", "unlinked"}}
+        links, unlinked = data.get("links", 3), data.get("unlinked", 2)
+        if not (isinstance(links, int) and isinstance(unlinked, int) and links > 0 <= unlinked):
+            msg = "links and unlinked are numbers of sentences; better give [generation.shape] instead"
+            raise ValueError(msg)
+        sentences = max(2, links + unlinked)
+        old = {"sentences": (sentences, sentences), "linked": links / sentences, "targets": 1, "sources": 1}
+        return {"shape": old, **rest}
+
+
+class ExampleSentence(Record):
+    """A sentence of the worked example: its text, and the positions of the target sentences that it is linked to."""
+
+    text: str
+    targets: tuple[int, ...] | None
+
+
+class GenerationExample(Record):
+    """The worked example of the document strategy: a target document, and a source document with its links."""
+
+    target: tuple[str, ...] = Field(min_length=1)
+    source: tuple[ExampleSentence, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _links_exist(self) -> GenerationExample:
+        wrong = [number for one in self.source for number in one.targets or () if not 0 <= number < len(self.target)]
+        if wrong:
+            msg = f"a link names target sentence {wrong[0]}, but the target has {len(self.target)} (counted from 0)"
+            raise ValueError(msg)
+        return self
+
+
+class ValidationThresholds(Record):
+    """A synthetic corpus is flagged when it differs more than this from natural documents."""
+
+    max_overlap: float = Field(0.8, ge=0, le=1, description="share of a target sentence's words in its linked source")
+    length_ratio: tuple[float, float] = Field(
+        (0.4, 2.5), description="allowed synthetic / natural mean sentence length in words"
+    )
+    max_duplicates: float = Field(0.05, ge=0, le=1, description="share of source sentences that occurred before")
+
+
+class DomainSettings(Record):
+    """The content of ``domain.toml``."""
+
+    title: str
+    source_name: str = Field(description="what a source document is, e.g. review")
+    target_name: str = Field(description="what a target document is, e.g. paper")
+    question: str = Field(description="what an annotator decides for each candidate")
+    language: str = Field("en", description="ISO code; for corpora that do not say theirs")
+    setting: Setting = Field(Setting.DEFAULT, description="default, or paper: prompts and numbers as in the paper")
+    llm_candidates: int = Field(7, ge=1, description="top-k of the retriever that the LLM decides on")
+    ranked: bool = Field(
+        default=False, description="whether the LLM sees the candidates best first; otherwise in document order"
+    )
+    pool: PoolSizes = PoolSizes()
+    sources: SourceFilter = SourceFilter()
+    generation: GenerationSettings = GenerationSettings()
+    validation: ValidationThresholds = ValidationThresholds()
+    overlap: int = Field(2, ge=1, description="annotators per task")
+
+
+class LinkExample(Record):
+    """One in-context example: a source sentence, a target sentence, whether they link, and why."""
+
+    source: str
+    target: str
+    link: bool
+    why: str = ""

@@ -1,0 +1,57 @@
+"""Prompt templates as text, not code: a domain folder may come from a stranger.
+
+Jinja's sandbox hides what begins with an underscore. It would still let a template call any method of the objects it
+is given (a folder's ``unlink``, say), so nothing can be called here but methods of plain values and Jinja's helpers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
+from jinja2.defaults import DEFAULT_NAMESPACE
+from jinja2.runtime import Macro
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+PLAIN = (str, list, tuple, dict, int, float, bool)
+GLOBALS = {name: DEFAULT_NAMESPACE[name] for name in ("range", "dict", "namespace", "joiner")}
+"""Of the helpers that Jinja offers everywhere, those that only count and collect."""
+
+
+class PromptLoader(FileSystemLoader):
+    """Finds templates in some folders, the first one first; a link that leads out of its folder is not followed."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        """Return the text of a template, its file, and whether that is unchanged."""
+        text, file, is_current = super().get_source(environment, template)
+        if not any(Path(file).resolve().is_relative_to(Path(folder).resolve()) for folder in self.searchpath):
+            raise TemplateNotFound(template, f"{file} is a link to a place outside the domain")
+        return text, file, is_current
+
+
+class PromptTemplates(ImmutableSandboxedEnvironment):
+    """The environment of prompt templates. Prompts are plain text for a model: nothing is escaped as HTML.
+
+    The filter ``json`` writes a value as JSON, in which no text can end its own quotation marks or its line.
+    """
+
+    def __init__(self, loader: PromptLoader) -> None:
+        super().__init__(
+            loader=loader,
+            undefined=StrictUndefined,
+            autoescape=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=False,
+        )
+        self.globals = dict(GLOBALS)
+        self.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
+
+    def is_safe_callable(self, obj: Any) -> bool:  # noqa: ANN401 - whatever a template tries to call
+        """Allow macros, Jinja's own helpers, and methods of plain values."""
+        if isinstance(obj, Macro) or obj in GLOBALS.values():
+            return True
+        return isinstance(getattr(obj, "__self__", None), PLAIN) and super().is_safe_callable(obj)

@@ -1,0 +1,90 @@
+"""The shape of a synthetic corpus: what is asked for is what the sizes add up to."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.domain import Shape
+from abcdlink.errors import InputError
+from abcdlink.generation import compare_shape, learn_shape, means_of, sizes_of
+
+
+def corpus(*lengths_and_links):
+    """Return a corpus: for each pair the length of its source and its links by position."""
+    documents, pairs = {}, []
+    for number, (length, links) in enumerate(lengths_and_links):
+        for side, count in (("a", length), ("b", 30)):
+            sentences = tuple(Sentence(id=str(i), text=f"Sentence {i} of {side}{number}.") for i in range(count))
+            documents[f"{side}{number}"] = Document(id=f"{side}{number}", sentences=sentences)
+        found = None if links is None else {str(s): tuple(map(str, t)) for s, t in links.items()}
+        pairs.append(Pair(id=str(number), source=f"a{number}", target=f"b{number}", links=found))
+    return Corpus(name="c", documents=documents, pairs=pairs)
+
+
+SHAPES = st.builds(
+    lambda low, more, linked, targets, sources: Shape(
+        sentences=(low, low + more), linked=linked, targets=targets, sources=sources
+    ),
+    st.integers(4, 15),
+    st.integers(0, 20),
+    st.floats(0.15, 0.9),
+    st.floats(1, 3),
+    st.floats(1, 2),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SHAPES, st.integers(20, 60), st.integers(0, 9))
+def test_the_sizes_of_many_documents_have_the_means_of_the_shape(shape, documents, seed):
+    sizes = sizes_of(shape, {f"d{n}": 60 for n in range(documents)}, seed).values()
+    low, high = shape.sentences
+    assert all(low <= size.sentences <= high for size in sizes)
+    assert all(1 <= size.linked <= size.sentences for size in sizes)
+    assert all(max(size.targets) <= size.distinct <= sum(size.targets) for size in sizes)
+    sentences, linked = sum(size.sentences for size in sizes), sum(size.linked for size in sizes)
+    links, distinct = sum(sum(size.targets) for size in sizes), sum(size.distinct for size in sizes)
+    assert sentences / documents == pytest.approx((low + high) / 2, rel=0.03)
+    assert linked / sentences == pytest.approx(shape.linked, rel=0.05)
+    assert links / linked == pytest.approx(shape.targets, rel=0.05)
+    assert links / distinct == pytest.approx(shape.sources, rel=0.15)
+
+
+def test_one_document_gets_the_middle_and_documents_without_a_usable_sentence_get_nothing():
+    sizes = sizes_of(Shape(sentences=(8, 12), linked=0.4), {"a": 50, "b": 0}, 1)
+    assert list(sizes) == ["a"]
+    assert (sizes["a"].sentences, sizes["a"].linked) == (10, 4)
+
+
+def test_lengths_differ_and_depend_on_the_seed():
+    targets = {f"d{n}": 50 for n in range(20)}
+    by_seed = [[size.sentences for size in sizes_of(Shape(), targets, seed).values()] for seed in (1, 1, 2)]
+    assert by_seed[0] == by_seed[1] != by_seed[2]
+    assert set(by_seed[0]) == set(range(8, 13))
+
+
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(0, 3), max_size=6), SHAPES)
+def test_short_targets_are_asked_for_no_more_links_than_they_can_have(targets, shape):
+    for name, size in sizes_of(shape, targets, 3).items():
+        assert size.distinct <= targets[name]
+        assert max(size.targets) <= size.distinct
+        assert size.linked <= 2 * targets[name]
+
+
+def test_a_shape_is_learnt_from_pairs_with_links():
+    found = corpus((10, {0: [1, 2], 3: [2], 4: []}), (14, {1: [5]}), (50, None))
+    means = means_of(found)
+    assert means.sentences == 12
+    assert means.linked == pytest.approx(3 / 24)
+    assert means.targets == pytest.approx(4 / 3)
+    assert means.sources == pytest.approx(4 / 3)
+    shape = learn_shape(found)
+    assert shape.sentences == (9, 15)  # mean 12, standard deviation 2
+    rows = compare_shape(shape, means)
+    assert [row.met for row in rows] == [True] * 4
+    assert not compare_shape(shape, means.model_copy(update={"linked": 0.2}))[1].met
+
+
+def test_a_corpus_without_links_has_no_shape():
+    with pytest.raises(InputError, match="has no links"):
+        learn_shape(corpus((10, {}), (10, None)))
