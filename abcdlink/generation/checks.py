@@ -65,7 +65,10 @@ class Checks:
         self._words = [words(text) for text in target.texts]
         self._examples = {same(text) for text in domain.example_sentences}
         in_a_row = [word for said in self._words for word in said]
-        self._quotable = set(zip(*(in_a_row[start:] for start in range(QUOTED)), strict=False))
+        # Where no blanks are written, a word is several of what ``words`` gives.
+        pieces = len(in_a_row) / max(1, word_count(" ".join(target.texts)))
+        self._quoted = round(QUOTED * max(1.0, pieces))
+        self._quotable = self._runs(in_a_row)
 
     def sentence(self, text: str, taken: Collection[str]) -> str:
         """Say what is wrong with a sentence; empty when nothing is.
@@ -101,9 +104,13 @@ class Checks:
             matcher.set_seq1(original)
             if matcher.real_quick_ratio() >= NEAR_COPY and matcher.quick_ratio() >= NEAR_COPY <= matcher.ratio():
                 return f"it is nearly sentence {position} of the target document"
-        if any(run in self._quotable for run in zip(*(said[start:] for start in range(QUOTED)), strict=False)):
+        if not self._quotable.isdisjoint(self._runs(said)):
             return f"it quotes {QUOTED} or more words of the target document"
         return ""
+
+    def _runs(self, said: Sequence[str]) -> set[tuple[str, ...]]:
+        """Return all that would be a quotation of these words."""
+        return set(zip(*(said[start:] for start in range(self._quoted)), strict=False))
 
     def unlinked(self, text: str) -> str:
         """Say what is wrong with a sentence that is to be linked to nothing; empty when nothing is."""

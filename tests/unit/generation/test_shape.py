@@ -26,11 +26,11 @@ SHAPES = st.builds(
     lambda low, more, linked, targets, sources: Shape(
         sentences=(low, low + more), linked=linked, targets=targets, sources=sources
     ),
-    st.integers(4, 15),
+    st.integers(8, 15),
     st.integers(0, 20),
-    st.floats(0.15, 0.9),
+    st.floats(0.2, 0.9),
     st.floats(1, 3),
-    st.floats(1, 2),
+    st.floats(1, 1.3),
 )
 
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 
 from abcdlink.cli.app import main
 from abcdlink.corpus.io import read_corpus, read_corpus_from
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import SHIPPED, Domain, find_domain
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
@@ -88,7 +90,7 @@ def writer(language: str) -> FakeLLM:
 
 def shortened(text: str, asked: str) -> str:
     """Leave out a part of what was asked, so that the sentence is no copy of it."""
-    middle = asked[3:-3].partition(" ")[2] if " " in asked else asked[4:]
+    middle = asked[3:-3].partition(" ")[2] if " " in asked else asked[len(asked) // 3 :]
     return text.replace(asked, middle if middle.endswith(asked[-1]) else middle + asked[-1])
 
 
@@ -107,8 +109,17 @@ def server(language: str, monkeypatch: pytest.MonkeyPatch, isolated_home: Path) 
 
 
 @pytest.fixture
-def domain() -> Domain:
-    return find_domain("news")
+def domain(tmp_path: Path) -> Domain:
+    """Return the domain news with short source documents, as the targets here have four sentences."""
+    folder = tmp_path / "domains" / "news"
+    shutil.copytree(SHIPPED / "news", folder)
+    settings = folder / "domain.toml"
+    short = "[generation.shape]\nsentences = [5, 5]\nlinked = 0.6\ntargets = 1\nsources = 1\n\n[validation]"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(
+        re.sub(r"\[generation\.shape\].*\[validation\]", short, text, flags=re.DOTALL), encoding="utf-8"
+    )
+    return find_domain(str(folder))
 
 
 def imported(

@@ -133,7 +133,7 @@ def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_r
         text = f"Officials said on day {number} of the {number * 7} that the road stays shut."
         good = {"sentence": text}
         if strategy is Strategy.DOCUMENT:
-            texts = [f"{text[:-1]} for reason {reason}." for reason in range(10)]
+            texts = [f"{text[:-1]} for reason {reason}." for reason in range(11)]
             good = {"sentences": [{"text": one, "targets": [0] if i == 1 else None} for i, one in enumerate(texts)]}
         if number % 3 == 0:
             return error(400, "The response was filtered", code="content_filter")
