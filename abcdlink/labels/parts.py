@@ -19,7 +19,7 @@ from abcdlink.linking.fitted import pair_fingerprints
 from abcdlink.linking.learned import FittedLinker, LearnedLinker, base_retrievers
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import get_retriever
-from abcdlink.retrieval.rankings import rank_pairs
+from abcdlink.retrieval.base import rank_pairs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from abcdlink.corpus.records import Document
 from abcdlink.errors import InputError
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Effort, Retriever
-from abcdlink.retrieval.cuts import max_length, watched
 from abcdlink.retrieval.encoders import BATCH, MODELS_LOCK, Use, load, require
+from abcdlink.retrieval.models import max_length, watched
 
 
 class CrossEncoder(Retriever):

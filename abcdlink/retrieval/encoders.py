@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdlink.errors import InputError
-from abcdlink.retrieval.cuts import max_length, watched
-from abcdlink.retrieval.models import fingerprint, first_line, keep_offline
+from abcdlink.retrieval.models import fingerprint, first_line, keep_offline, max_length, watched
 from abcdlink.settings import get_settings
 
 BATCH = 32

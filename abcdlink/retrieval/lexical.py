@@ -12,9 +12,16 @@ from abcdlink.corpus.records import Document
 from abcdlink.languages import ENGLISH
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Effort, Retriever
-from abcdlink.retrieval.products import Presence, Products
-from abcdlink.retrieval.terms import TermCounts, lucene_weights, okapi_weights
-from abcdlink.retrieval.tokens import KeptTokens, normalised_tokens, paper_tokens
+from abcdlink.retrieval.terms import (
+    KeptTokens,
+    Presence,
+    Products,
+    TermCounts,
+    lucene_weights,
+    normalised_tokens,
+    okapi_weights,
+    paper_tokens,
+)
 
 Scorer = Callable[[Document, Document], NDArray[np.float64]]
 """Source and target document -> scores of shape (source sentences, target sentences)."""

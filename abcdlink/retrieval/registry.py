@@ -82,10 +82,8 @@ def _cross_encoder(name: str, model: Model) -> Retriever:
 
 
 def _embedded(name: str, model: Model) -> Retriever:
-    from abcdlink.retrieval.dense import Dense
-    from abcdlink.retrieval.embeddings import Embedder
     from abcdlink.retrieval.encoders import DenseEncoder, SparseEncoder
-    from abcdlink.retrieval.sparse import Sparse
+    from abcdlink.retrieval.vectors import Dense, Embedder, Sparse
 
     source, target = _uses(model)
     encoder: type[Encoder] = DenseEncoder if model.family is Family.DENSE else SparseEncoder

@@ -1,18 +1,80 @@
-"""Term counts of many documents in one sparse matrix, and BM25 weights over them."""
+"""From text to weighted terms: tokens, made once and kept on disk; their counts; BM25 weights; products of these."""
 
 from __future__ import annotations
 
+import json
+import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
+from importlib.metadata import version
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from abcdlink.corpus.records import Document
-from abcdlink.progress import Progress
-from abcdlink.retrieval.tokens import KeptTokens
+from abcdlink.languages import ENGLISH, Tokenizer, stemmer, tokenizer
+from abcdlink.progress import Progress, silent
+from abcdlink.retrieval.sentence_store import Kept, SentenceStore
+from abcdlink.settings import get_settings
+
+LOCK = threading.Lock()
+"""Held while a tokenizer is used: they keep state that threads must not share."""
+
+
+class TokenLists(NamedTuple):
+    """The tokens of some sentences.
+
+    Attributes:
+        tokens: those of each sentence.
+        kept_seconds: what those found on disk had cost when they were made.
+    """
+
+    tokens: list[list[str]]
+    kept_seconds: float
+
+
+class KeptTokens:
+    """Tokens that are made once and kept on disk.
+
+    Args:
+        name: of the tokenizer; another one when its results change.
+        make_tokenizer: makes it.
+        packages: those whose version the results depend on.
+    """
+
+    def __init__(self, name: str, make_tokenizer: Callable[[], Tokenizer], packages: Sequence[str]) -> None:
+        identity = "-".join([name, *(f"{package}-{version(package)}" for package in packages)])
+        self._store = SentenceStore(get_settings().cache_root / "tokens", identity, LOCK)
+        self._make_tokenizer = make_tokenizer
+
+    def of(self, texts: Sequence[str], progress: Progress = silent) -> TokenLists:
+        """Return the tokens of each text; the tokenizer is loaded only for new texts."""
+        kept, seconds = self._store.fill(texts, self._make, "tokenise", progress)
+        tokens: list[list[str]] = json.loads(b"[" + b",".join(one.blob for one in kept) + b"]")
+        return TokenLists(tokens, seconds)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        """Made when it is first needed, and used under the lock."""
+        return self._make_tokenizer()
+
+    def _make(self, texts: list[str]) -> list[Kept]:
+        tokenize = self._tokenizer
+        return [Kept(json.dumps(tokenize(text)).encode()) for text in texts]
+
+
+def paper_tokens(language: str = ENGLISH) -> KeptTokens:
+    """Return token texts, for English those of the paper: spaCy's, cased, nothing removed."""
+    return KeptTokens(f"paper-{language}", partial(tokenizer, language), ["spacy"])
+
+
+def normalised_tokens(language: str = ENGLISH) -> KeptTokens:
+    """Return stems of content words."""
+    return KeptTokens(f"stems-{language}", partial(stemmer, language), ["spacy", "snowballstemmer"])
+
 
 Matrix = Any
 """A ``scipy.sparse.csr_matrix``; scipy has no types."""
@@ -107,3 +169,89 @@ def lucene_weights(terms: TermCounts, k1: float = 1.2, b: float = 0.75) -> Matri
     n = np.bincount(counts[terms.first].indices, minlength=counts.shape[1])
     idf = np.log1p((len(terms.first) - n + 0.5) / (n + 0.5))
     return terms.with_values(terms.saturated(k1, b) * idf[counts.indices])
+
+
+BLOCK = 4_000_000
+"""Numbers in the largest array of one step (32 MB), also for documents of thousands of sentences."""
+
+
+class Products:
+    """Counts of the terms of source sentences times weights of those of target sentences.
+
+    What is made of a target is kept until another one is asked for.
+
+    Args:
+        terms: the counts.
+        counts: how often source sentences have terms: ``terms.counts`` or other values at the same places.
+        weights: of terms in target sentences, at the same places.
+    """
+
+    def __init__(self, terms: TermCounts, counts: Matrix, weights: Matrix) -> None:
+        self._rows = terms.rows
+        self._counts = counts
+        self._weights = weights
+        self._target: tuple[str, NDArray[np.int32], NDArray[np.float64], NDArray[np.intp]] | None = None
+
+    def __call__(self, source: Document, target: Document) -> NDArray[np.float64]:
+        """Return an array (source sentences, target sentences)."""
+        terms, weights, first = self._of_target(target.id)
+        indptr, indices, values = _rows(self._counts, self._rows[source.id])
+        # Scipy's sparse product of two such small matrices takes ten times as long as this dense one
+        # over the target's own terms; all other terms are one more, which weighs nothing.
+        place = np.searchsorted(terms[:-1], indices)
+        place[terms[place] != indices] = len(terms) - 1
+        scores = np.empty((len(indptr) - 1, weights.shape[1]))
+        step = max(1, BLOCK // len(terms))
+        for start in range(0, len(scores), step):
+            ends = indptr[start : start + step + 1]
+            entries = slice(ends[0], ends[-1])
+            counts = np.zeros((len(ends) - 1, len(terms)))
+            counts[np.repeat(np.arange(len(counts)), np.diff(ends)), place[entries]] = values[entries]
+            scores[start : start + step] = counts @ weights
+        # A matrix product rounds columns at its edge otherwise: equal sentences must tie to the last bit.
+        return scores[:, first]
+
+    def _of_target(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.intp]]:
+        """Return what is needed of a document.
+
+        That is its terms in ascending order and their weights, (terms, sentences), each with one more; and for each
+        sentence the first one with the same weights.
+        """
+        kept = self._target
+        if kept is None or kept[0] != name:
+            indptr, indices, values = _rows(self._weights, self._rows[name])
+            terms, place = np.unique(indices, return_inverse=True)
+            weights = np.zeros((len(terms) + 1, len(indptr) - 1))
+            weights[place, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))] = values
+            seen: dict[bytes, int] = {}
+            first = np.array([seen.setdefault(column.tobytes(), n) for n, column in enumerate(weights.T)], np.intp)
+            self._target = kept = name, np.append(terms, -1), weights, first
+        return kept[1:]
+
+
+def _rows(matrix: Matrix, rows: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return the index pointer, column indices and values of some rows; scipy's own slicing is slower."""
+    indptr = matrix.indptr[rows.start : rows.stop + 1]
+    entries = slice(indptr[0], indptr[-1])
+    return indptr - indptr[0], matrix.indices[entries], matrix.data[entries]
+
+
+class Presence:
+    """Which terms each sentence has, however often.
+
+    Args:
+        terms: the counts.
+    """
+
+    def __init__(self, terms: TermCounts) -> None:
+        ones = terms.with_values(np.ones_like(terms.counts.data))
+        self._rows = terms.rows
+        self._common = Products(terms, ones, ones)
+        self._sizes = np.diff(ones.indptr)
+
+    def jaccard(self, source: Document, target: Document) -> NDArray[np.float64]:
+        """Return common terms / all terms of each two sentences; 0 when neither has a term."""
+        common = self._common(source, target)
+        sizes, other = self._sizes[self._rows[source.id]], self._sizes[self._rows[target.id]]
+        share: NDArray[np.float64] = common / np.maximum(sizes[:, None] + other[None, :] - common, 1)
+        return share

@@ -154,7 +154,7 @@ class Ranker:
 
     def rank(self, part: int, progress: Progress = silent) -> None:
         """Rank one part of the pairs, unless the run holds it; it is written whole at its end."""
-        from abcdlink.retrieval.rankings import rank_pairs
+        from abcdlink.retrieval.base import rank_pairs
 
         name = rankings_part(*self._names, part)
         if self._store.exists(name):

@@ -15,7 +15,7 @@ from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decisio
 from abcdlink.llm.records import Outcome, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import Retriever
-from abcdlink.retrieval.rankings import rank_corpus
+from abcdlink.retrieval.base import rank_corpus
 from abcdlink.stages.benchmark import finish_benchmark
 from abcdlink.stages.decide import PART_SIZE, DecisionPart
 from abcdlink.stages.once import parts_of

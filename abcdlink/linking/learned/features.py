@@ -20,9 +20,7 @@ from abcdlink.linking.learned.names import read_name
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import ranked
 from abcdlink.retrieval.fusion import z_scores
-from abcdlink.retrieval.products import Products
-from abcdlink.retrieval.terms import TermCounts
-from abcdlink.retrieval.tokens import KeptTokens, normalised_tokens
+from abcdlink.retrieval.terms import KeptTokens, Products, TermCounts, normalised_tokens
 
 if TYPE_CHECKING:
     import pandas as pd

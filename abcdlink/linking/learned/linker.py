@@ -17,7 +17,7 @@ from abcdlink.linking.learned.names import own_linker
 from abcdlink.linking.learned.own import FittedLinker
 from abcdlink.linking.learned.training import fit_model, gather
 from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.rankings import rank_pairs
+from abcdlink.retrieval.base import rank_pairs
 from abcdlink.settings import get_settings
 
 if TYPE_CHECKING:

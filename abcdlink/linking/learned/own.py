@@ -15,7 +15,7 @@ from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
 from abcdlink.linking.learned.matrices import BaseScores, ScoredDocuments, Scores
 from abcdlink.progress import Progress, silent
-from abcdlink.retrieval.rankings import rank_pairs
+from abcdlink.retrieval.base import rank_pairs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from hypothesis import given
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.linking.decisions import decide_chosen, top_k
 from abcdlink.retrieval import rank_corpus, ranked
-from abcdlink.retrieval.rankings import rank_pairs
+from abcdlink.retrieval.base import rank_pairs
 from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora
 
 

@@ -18,8 +18,8 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.languages import stemmer, tokenizer
 from abcdlink.linking.decisions import top_k
-from abcdlink.retrieval import get_retriever, products, rank_corpus, ranked, tokens
-from abcdlink.retrieval.tokens import normalised_tokens, paper_tokens
+from abcdlink.retrieval import get_retriever, rank_corpus, ranked, terms
+from abcdlink.retrieval.terms import normalised_tokens, paper_tokens
 from abcdlink.settings import get_settings
 from tests.helpers.scripted import document
 
@@ -110,7 +110,7 @@ def test_a_second_run_tokenises_nothing_and_knows_what_the_first_had_cost(monkey
 
 def test_another_version_of_a_tokenizers_package_has_other_tokens(monkeypatch):
     paper_tokens().of(["x"])
-    monkeypatch.setattr(tokens, "version", lambda _: "99")
+    monkeypatch.setattr(terms, "version", lambda _: "99")
     paper_tokens().of(["x"])
     assert len(list((get_settings().cache_root / "tokens").iterdir())) == 2
 
@@ -123,7 +123,7 @@ def test_documents_too_long_for_one_step_are_scored_in_several(contents, name):
     retriever.prepare(several)
     whole = [retriever.score(several[0], target) for target in several]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(products, "BLOCK", 1)
+        patch.setattr(terms, "BLOCK", 1)
         in_steps = [retriever.score(several[0], target) for target in several]
     for one, other in zip(whole, in_steps, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
@@ -138,7 +138,7 @@ def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
     distinct = [set(NORMALISING(text)) for text in {text for content in contents for text in content}]
 
     def idf(term):
-        n = sum(term in terms for terms in distinct)
+        n = sum(term in one for one in distinct)
         return math.log(1 + (len(distinct) - n + 0.5) / (n + 0.5))
 
     source = several[0]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
-from abcdlink.retrieval.kept import CHUNK, Kept, SentenceStore
+from abcdlink.retrieval.sentence_store import CHUNK, Kept, SentenceStore
 
 
 def store(folder, identity="one"):
