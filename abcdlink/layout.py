@@ -5,6 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 NATURAL = "natural"
+TARGETS = "targets"
+"""Documents without pairs, for which source documents are generated; where there are none, those of ``natural``."""
 SYNTHETIC = "synthetic"
 
 ORIGIN = "origin.json"

@@ -42,6 +42,9 @@ class Document(Record):
 
     id: str
     sentences: tuple[Sentence, ...]
+    meta: dict[str, str] = Field(
+        default_factory=dict, exclude_if=lambda meta: not meta, description="what is known about it, e.g. topic, date"
+    )
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> Document:
@@ -59,6 +62,11 @@ class Document(Record):
     def position(self) -> dict[str, int]:
         """Sentence id -> 0-based position in the document."""
         return {sentence.id: index for index, sentence in enumerate(self.sentences)}
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of sentences, then of characters: what "shortest" means."""
+        return len(self.sentences), sum(len(sentence.text) for sentence in self.sentences)
 
     @property
     def texts(self) -> list[str]:
@@ -144,6 +152,12 @@ class Corpus(BaseModel):
     def source_count(self) -> int:
         """Number of sources with links over all pairs."""
         return sum(len(pair.sources_with_links) for pair in self.pairs)
+
+    @property
+    def target_documents(self) -> list[str]:
+        """Ids of the documents that can be targets, in file order: all but those that are only the source of a pair."""
+        only_sources = {pair.source for pair in self.pairs} - {pair.target for pair in self.pairs}
+        return [document for document in self.documents if document not in only_sources]
 
     def source_of(self, pair: Pair) -> Document:
         """Return the source document of a pair."""

@@ -1,70 +1,16 @@
-"""The paper's table of link clusters: how many links of a pair stand next to other links.
-
-The paper prints figures only. This definition gives its row of REVIEWS-HE to the last digit: two links of
-a pair touch when their source sentences are at most one sentence apart and their target sentences too;
-links that touch, also by way of others, are one cluster; a link that touches none is in no cluster.
-"""
+"""Compares the paper's table of link clusters: how many links of a pair stand next to other links."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from abcdlink.corpus.records import Corpus, Pair, Record
+from abcdlink.corpus.counts import link_clusters
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.interannotator.groups import accepted
 from abcdlink.judgments import Judgment, by_candidate
 from abcdlink.reproduction.paper import ClusterRow
 from abcdlink.reproduction.records import Place
-
-
-class Clusters(Record):
-    """Counts over all pairs with links.
-
-    ``percent``: of the links that are in a cluster. ``mean`` and ``largest``: links of a cluster; 0 when
-    there is none.
-    """
-
-    pairs: int
-    links: int
-    percent: float
-    mean: float
-    largest: int
-
-
-def link_clusters(corpus: Corpus) -> Clusters:
-    """Find the clusters of all pairs."""
-    sizes = [_sizes(_matrix(corpus, index)) for index in range(len(corpus.pairs))]
-    per_link = np.concatenate([np.empty(0, np.intp), *sizes])
-    clusters = per_link[per_link > 1]
-    links = int(per_link.sum())
-    return Clusters(
-        pairs=sum(len(of_pair) > 0 for of_pair in sizes),
-        links=links,
-        percent=100 * float(clusters.sum()) / max(links, 1),
-        mean=float(clusters.mean()) if len(clusters) else 0.0,
-        largest=int(clusters.max(initial=0)),
-    )
-
-
-def _matrix(corpus: Corpus, index: int) -> NDArray[np.bool_]:
-    """Return which sentences of a pair are linked, shape (source sentences, target sentences)."""
-    pair = corpus.pairs[index]
-    source, target = corpus.source_of(pair), corpus.target_of(pair)
-    linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
-    for sentence, targets in pair.sources_with_links.items():
-        linked[source.position[sentence], [target.position[other] for other in targets]] = True
-    return linked
-
-
-def _sizes(linked: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return the number of links of each group of touching links, also of groups of one."""
-    from scipy.ndimage import label
-
-    groups, _ = label(linked, structure=np.ones((3, 3)))
-    return np.bincount(groups[linked])[1:]
 
 
 def with_accepted(corpus: Corpus, judgments: Sequence[Judgment]) -> Corpus:
