@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from operator import itemgetter
 from pathlib import Path
@@ -13,6 +13,9 @@ from typing import Any, BinaryIO, Protocol
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import get_settings
+
+IN_MEMORY = 8 << 20
+"""Bytes of an object for S3 that are collected in memory before they go to a temporary file."""
 
 
 class Folder(Protocol):
@@ -24,8 +27,8 @@ class Folder(Protocol):
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open the content for reading piece by piece, where it may be too big for memory; errors as ``read``."""
 
-    def write(self, name: str, data: bytes) -> None:
-        """Put the content in place whole."""
+    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
+        """Put the content, or its pieces, in place whole."""
 
     def remove(self, name: str) -> None:
         """Remove the name and its content; nothing happens when it is not there."""
@@ -40,10 +43,10 @@ class Folder(Protocol):
         """Return a path or address that a person can open."""
 
 
-def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
+def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
     """Write a local file under a temporary name and rename it, so that it is never half there.
 
-    ``mode``: permission bits of the file; ``None`` leaves the usual ones.
+    ``data``: the content or its pieces. ``mode``: permission bits of the file; ``None`` leaves the usual ones.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
@@ -51,7 +54,7 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
         # The kernel applies the umask here; reading it would mean to change it for all threads.
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -82,7 +85,7 @@ class LocalFolder:
         with file:
             yield file
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
         """Write to a temporary name, then rename; ``InputError`` when the folder cannot be written to."""
         try:
             write_atomically(self.root / name, data)
@@ -148,10 +151,16 @@ class S3Folder:
             file.seek(0)
             yield file
 
-    def write(self, name: str, data: bytes) -> None:
-        """Put the object."""
+    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
+        """Put the object; pieces are collected in a temporary file first, as S3 wants to know how much will come."""
         with s3_errors(self.where(name)):
-            self.client.put_object(Bucket=self.bucket, Key=self.key(name), Body=data)
+            if isinstance(data, bytes):
+                self.client.put_object(Bucket=self.bucket, Key=self.key(name), Body=data)
+                return
+            with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as file:
+                file.writelines(data)
+                file.seek(0)
+                self.client.upload_fileobj(file, self.bucket, self.key(name))
 
     def remove(self, name: str) -> None:
         """Delete the object."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -87,12 +87,17 @@ class Store:
         return self.read_record(name, kind) if self.exists(name) else None
 
     def write_records(self, name: str, records: Iterable[BaseModel]) -> None:
-        """Write records as JSON Lines."""
-        self.write_text(name, "".join(record.model_dump_json() + "\n" for record in records))
+        """Write records as JSON Lines, one after the other: they need not fit into memory."""
+        self.folder.write(name, (f"{record.model_dump_json()}\n".encode() for record in records))
 
     def read_records(self, name: str, kind: type[R]) -> list[R]:
         """Read records from JSON Lines; ``InputError`` names the file and line that do not fit."""
-        return parse_records(self.folder.read(name), kind, self.where(name))
+        return list(self.each_record(name, kind))
+
+    def each_record(self, name: str, kind: type[R]) -> Iterator[R]:
+        """Read records one after the other; errors as ``read_records``."""
+        with self.folder.open(name) as file:
+            yield from _records(file, kind, self.where(name))
 
     def find_records(self, name: str, kind: type[R]) -> list[R]:
         """Read records from JSON Lines; none when the run does not have the file."""
@@ -120,7 +125,7 @@ class Store:
     def language(self) -> str:
         """Language of the run's corpus; that of its domain where no corpus says it, English where neither does."""
         about = self.manifest
-        said = (about.get(section, {}).get("language") for section in ("corpus", "domain"))
+        said = (about.get(section, {}).get("language") for section in ("corpus", "targets", "domain"))
         return next(filter(None, said), ENGLISH)
 
     def note(self, section: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
@@ -129,14 +134,14 @@ class Store:
             self.write_json(MANIFEST, {**self.manifest, section: value})
 
 
-def decode(data: bytes, where: str, first_line: int = 1) -> str:
+def decode(data: bytes, where: str) -> str:
     """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first byte that is none."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The codec counts from behind the byte order mark.
         start = error.start + len(data) - len(error.object)
-        line = data.count(b"\n", 0, start) + first_line
+        line = data.count(b"\n", 0, start) + 1
         msg = f"{where} is not UTF-8: byte {start} (line {line}) is 0x{data[start]:02x}"
         raise InputError(msg, "save the file as UTF-8") from None
 
@@ -147,19 +152,35 @@ def parse_records(data: bytes, kind: type[R], where: str, first_line: int = 1) -
     Lines end at ``\n`` only: other line separators occur inside sentences. ``first_line``: number of the first one,
     for messages.
     """
-    records = []
-    for number, line in enumerate(decode(data, where, first_line).split("\n"), start=first_line):
-        if not line.strip():
-            continue
+    return list(_records(io.BytesIO(data), kind, where, first_line))
+
+
+def decoded_lines(file: IO[bytes], where: str, first_line: int = 1) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines of a UTF-8 file that are not blank; errors as ``decode``."""
+    offset = 0
+    for number, line in enumerate(file, start=first_line):
         try:
-            records.append(kind.model_validate_json(line))
+            text = line.decode("utf-8-sig" if offset == 0 else "utf-8")
+        except UnicodeDecodeError as error:
+            # The codec counts from behind the byte order mark.
+            start = error.start + len(line) - len(error.object)
+            msg = f"{where} is not UTF-8: byte {offset + start} (line {number}) is 0x{line[start]:02x}"
+            raise InputError(msg, "save the file as UTF-8") from None
+        offset += len(line)
+        if text.strip():
+            yield number, text
+
+
+def _records(file: IO[bytes], kind: type[R], where: str, first_line: int = 1) -> Iterator[R]:
+    for number, line in decoded_lines(file, where, first_line):
+        try:
+            yield kind.model_validate_json(line)
         except ValidationError as error:
             msg = f"{where}, line {number}: {_first_of(error)}"
             raise InputError(msg, f"fix the line so that it is a {kind.__name__} record") from None
         except InputError as error:
             msg = f"{where}, line {number}: {error.problem}"
             raise InputError(msg, error.hint) from None
-    return records
 
 
 def _first_of(error: ValidationError) -> str:

@@ -24,6 +24,7 @@ from flows.parameters import (
     GenerationParameters,
     RunKey,
     ShortlistParameters,
+    TargetParameters,
     annotation_of_one,
 )
 from flows.ui.artifacts import key, show_shortlist
@@ -39,6 +40,7 @@ def bootstrap(
     setting: Setting | None = None,
     corpus: str = "sample",
     pairs: FirstPairs = None,
+    targets: TargetParameters = TargetParameters(),
     generation: GenerationParameters = GenerationParameters(),
     benchmark: BenchmarkParameters = BenchmarkParameters(),
     shortlist: ShortlistParameters = ShortlistParameters(),
@@ -56,6 +58,7 @@ def bootstrap(
         setting: paper: prompts and numbers as in the paper; empty: as the domain says.
         corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
         pairs: use only the first N natural pairs; empty: all.
+        targets: documents to generate for, if not those of the natural pairs.
         generation: how the synthetic corpus is written.
         benchmark: which approaches are compared.
         shortlist: how the two that propose candidates are chosen.
@@ -67,7 +70,7 @@ def bootstrap(
         annotation = choose_without_benchmark(run, domain, corpus, pairs, annotation)
     else:
         refuse_quick(open_run(run))
-        generate(run, domain, corpus, pairs, generation)
+        generate(run, domain, corpus, pairs, targets, generation)
         validate(run, domain)
         if benchmark_flow(run, domain, benchmark) is None:
             wait_for_answers(SYNTHETIC)

@@ -6,12 +6,12 @@ from prefect import flow
 
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.stages.generate import Generation, plan_generation, run_generation
-from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation
 from flows.execution import AS_TASKS
-from flows.parameters import FirstPairs, GenerationParameters, RunKey
+from flows.parameters import FirstPairs, GenerationParameters, RunKey, TargetParameters
 from flows.ui.artifacts import show_generation, show_validation
 
 
@@ -21,19 +21,25 @@ def generate(
     domain: str = "news",
     corpus: str = "sample",
     pairs: FirstPairs = None,
+    targets: TargetParameters = TargetParameters(),
     generation: GenerationParameters = GenerationParameters(),
 ) -> Generation:
-    """Take a natural corpus into the run and write a synthetic source document for each target document.
+    """Take natural pairs, or documents alone, into the run and write a synthetic source document for each target.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         domain: name or path of a domain, e.g. news or reviews.
-        corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
+        corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample;
+            empty: no natural pairs, where targets are given.
         pairs: use only the first N natural pairs; none: all.
+        targets: documents to generate for, if not those of the natural pairs.
         generation: how the synthetic corpus is written.
     """
     store, chosen = open_run(run), find_domain(domain)
-    AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, chosen, pairs)
+    if corpus or not targets.folder:
+        AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus or "sample", chosen, pairs)
+    if targets.folder:
+        AS_TASKS.step(f"take targets {targets.folder}", take_targets, store, targets.folder, chosen, targets)
     plan = plan_generation(store, generation.strategy, generation.seed, generation.documents, generation.like)
     result = run_generation(store, chosen, plan, AS_TASKS)
     show_generation(run, result)

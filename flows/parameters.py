@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from abcdlink.candidates import PoolMode
+from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit
@@ -63,6 +64,14 @@ class GenerationParameters(Parameters):
     seed: int = Field(13, ge=0, description="Seed of the choice of target sentences.")
     like: str = Field(
         "", description="Folder of a corpus with links whose shape is imitated; empty: as the domain says."
+    )
+
+
+class TargetParameters(Sampling):
+    """Documents to generate for, where they are not those of the natural pairs."""
+
+    folder: str = Field(
+        "", description="Folder of a corpus, which needs no pairs; empty: the target documents of the natural pairs."
     )
 
 

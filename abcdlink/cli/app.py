@@ -10,7 +10,19 @@ from typing import Annotated
 import typer
 
 from abcdlink import __version__
-from abcdlink.cli import benchmark, corpora, estimate, exhaustive, label, pools, reproduce, results, scores, stages
+from abcdlink.cli import (
+    benchmark,
+    corpora,
+    documents,
+    estimate,
+    exhaustive,
+    label,
+    pools,
+    reproduce,
+    results,
+    scores,
+    stages,
+)
 from abcdlink.cli.output import complain, say
 from abcdlink.errors import AbcdlinkError
 
@@ -43,7 +55,8 @@ def make_app() -> typer.Typer:
     ) -> None:
         """From nothing to a human-labelled data set of sentence-level links between documents."""
 
-    for group in (corpora, stages, benchmark, estimate, scores, pools, results, label, exhaustive, reproduce):
+    groups = (corpora, documents, stages, benchmark, estimate, scores, pools, results, label, exhaustive, reproduce)
+    for group in groups:
         group.register(app)
     for entry in sorted(entry_points(group=COMMANDS_GROUP), key=lambda entry: entry.name):
         entry.load()(app)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,6 +58,9 @@ def import_documents(
     as_released: Annotated[
         bool, typer.Option("--as-released", help="ecb-plus: NEWS-ECB+ as its authors released it.")
     ] = False,
+    targets: Annotated[
+        bool, typer.Option("--targets", help="Documents alone, to generate for: no pairs, and no source documents.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Read documents and pairs in an outside format and write a corpus folder, with a preview to look at.
@@ -66,10 +68,11 @@ def import_documents(
     Example: `abcdlink import text my-documents --out corpus`
     """
     from abcdlink.corpus.formats import import_corpus
+    from abcdlink.corpus.io import write_corpus
     from abcdlink.corpus.segmentation import get_segmenter
     from abcdlink.domain import find_domain
     from abcdlink.languages import guess_language
-    from abcdlink.preview import preview
+    from abcdlink.preview import preview, write_preview
 
     if bool(out) == check:
         msg = "an import needs either --out or --check"
@@ -78,7 +81,9 @@ def import_documents(
 
     def read(language: str) -> Corpus:
         segmenter = get_segmenter(language)
-        return import_corpus(format_name, source, segmenter, lines=lines, entities=entities, as_released=as_released)
+        return import_corpus(
+            format_name, source, segmenter, lines=lines, entities=entities, as_released=as_released, targets=targets
+        )
 
     usual = of_domain.settings.language
     corpus = read(language or usual)
@@ -97,23 +102,12 @@ def import_documents(
         "notes": [note.model_dump(mode="json") for note in corpus.notes],
     }
     if out:
-        _write(out, view, origin)
+        write_preview(view, out)
+        write_corpus(view.corpus, out, origin)  # last, and its pairs last of all: a folder with pairs is complete
     if as_json:
         print_json({"corpus": out or None, **_counts(view), "language": language, "segmentation": segmenter.name})
     else:
         _say_what_is_imported(view, out, guessed=guessed)
-
-
-def _write(out: str, view: Preview, origin: dict[str, Any]) -> None:
-    from abcdlink.corpus.io import write_corpus
-    from abcdlink.folders import open_folder
-    from abcdlink.layout import ORIGIN
-    from abcdlink.preview import PREVIEW, render
-
-    folder = open_folder(out)
-    folder.write(PREVIEW, render(view).encode())
-    folder.write(ORIGIN, json.dumps(origin, ensure_ascii=False).encode())
-    write_corpus(view.corpus, out)  # last, and its pairs last of all: a folder with pairs is complete
 
 
 def _counts(view: Preview) -> dict[str, Any]:
@@ -126,7 +120,7 @@ def _counts(view: Preview) -> dict[str, Any]:
         "tasks": view.tasks,
         "hours": round(view.hours, 2),
         "left_out": dict(view.left_out),
-        "doubtful": {why: len(texts) for why, texts in view.doubts.items()},
+        "doubtful": {why: doubt.count for why, doubt in view.doubts.items()},
         "notes": [str(note) for note in corpus.notes],
         "refused": len(corpus.refused),
     }
@@ -146,11 +140,13 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
         f"Tasks: at most {view.tasks}{time}. Source sentences left out in the domain {view.domain.name!r}: "
         f"{view.left_out.total()}" + "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
     )
-    if doubtful := sum(map(len, view.doubts.values())):
+    if view.doubtful:
+        among = f" (in {view.looked_at} documents looked at)" if view.looked_at < len(corpus.documents) else ""
         say(
-            f"Sentences with doubtful boundaries: {doubtful}"
+            f"Sentences with doubtful boundaries{among}: {view.doubtful}"
             + "".join(
-                f"\n  {len(texts)}: {why}, e.g. {textwrap.shorten(texts[0], 80)}" for why, texts in view.doubts.items()
+                f"\n  {doubt.count}: {why}, e.g. {textwrap.shorten(doubt.example, 80)}"
+                for why, doubt in view.doubts.items()
             )
         )
     for note in corpus.notes:

@@ -51,6 +51,31 @@ CorpusOption = Annotated[
     str,
     typer.Option("--corpus", help="Corpus folder; `sample`: the domain's shipped sample.", callback=corpus_folder),
 ]
+OptionalCorpusOption = Annotated[
+    str,
+    typer.Option(
+        "--corpus",
+        help="Corpus folder of natural pairs; `sample`: the domain's shipped sample, the default without --targets.",
+        callback=lambda folder: _corpus_folder(folder) if folder else "",
+    ),
+]
+TargetsOption = Annotated[
+    str,
+    typer.Option(
+        "--targets",
+        help="Corpus folder of documents to generate for; --corpus is then for annotation alone.",
+        callback=lambda folder: _corpus_folder(folder) if folder else "",
+    ),
+]
+SizeOption = Annotated[int | None, typer.Option("--sample", min=1, help="Draw N at random.")]
+ShortestOption = Annotated[
+    int | None, typer.Option("--shortest", min=1, help="Only the N shortest target documents, before the draw.")
+]
+ByOption = Annotated[str, typer.Option("--by", help="Field of the metadata; the draw keeps the shares of its values.")]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="FIELD=VALUE or FIELD=VALUE,VALUE: only documents with such metadata; repeatable."),
+]
 RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole bootstrap.")]
 
 WIDEST = 10_000
@@ -90,6 +115,18 @@ def complain(error: AbcdlinkError) -> None:
     err.print(f"[bold red]Error:[/] {escape(error.problem)}.", soft_wrap=True)
     if error.hint:
         err.print(f"[bold]Mend:[/] {escape(error.hint)}.", soft_wrap=True)
+
+
+def conditions(only: Iterable[str] | None) -> dict[str, tuple[str, ...]]:
+    """Read ``--only``: field -> the values that are taken; ``InputError`` when there is no ``=``."""
+    found: dict[str, tuple[str, ...]] = {}
+    for condition in only or ():
+        field, equals, values = condition.partition("=")
+        if not equals or not field.strip() or not listed(values):
+            msg = f"{condition!r} is not a condition"
+            raise InputError(msg, "write FIELD=VALUE, for example topic=sports,politics")
+        found[field.strip()] = (*found.get(field.strip(), ()), *listed(values))
+    return found
 
 
 def listed(text: str) -> list[str]:

@@ -7,16 +7,23 @@ from typing import Annotated
 import typer
 
 from abcdlink.cli.output import (
-    CorpusOption,
+    ByOption,
     DomainOption,
     JsonOption,
+    OnlyOption,
+    OptionalCorpusOption,
     RunArgument,
     RunDomainOption,
     SettingOption,
+    ShortestOption,
+    SizeOption,
+    TargetsOption,
+    conditions,
     print_json,
     print_table,
     say,
 )
+from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.progress import terminal
 
@@ -31,28 +38,41 @@ def generate(
     run: RunArgument,
     domain: DomainOption = "news",
     setting: SettingOption = None,
-    corpus: CorpusOption = "sample",
+    corpus: OptionalCorpusOption = "",
+    targets: TargetsOption = "",
+    sample: SizeOption = None,
+    shortest: ShortestOption = None,
+    by: ByOption = "",
+    only: OnlyOption = None,
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
     pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of target sentences.")] = 13,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn at random.")] = 13,
     like: Annotated[
         str, typer.Option(help="Folder of a corpus with links whose shape is imitated; empty: as the domain says.")
     ] = "",
     json: JsonOption = False,
 ) -> None:
-    """Write a synthetic source document for each natural target document of a corpus.
+    """Write a synthetic source document for each target document of a corpus, or for each of --targets.
 
-    Example: `abcdlink generate spring-news --corpus corpus --strategy document`
+    Example: `abcdlink generate spring-news --targets articles --sample 346 --seed 1`
     """
+    from abcdlink.corpus.sampling import Sampling
     from abcdlink.domain import find_domain, in_setting
     from abcdlink.stages.execution import Here
     from abcdlink.stages.generate import plan_generation, run_generation
-    from abcdlink.stages.intake import take_corpus
+    from abcdlink.stages.intake import take_corpus, take_targets
     from abcdlink.store import open_run
 
     chosen, store = find_domain(in_setting(domain, setting)), open_run(run)
-    take_corpus(store, corpus, chosen, pairs)
+    if corpus or not targets:
+        take_corpus(store, corpus or "sample", chosen, pairs)
+    if targets:
+        how = Sampling(only=conditions(only), shortest=shortest, size=sample, by=by, seed=seed)
+        take_targets(store, targets, chosen, how)
+    elif sample or shortest or by or only:
+        msg = "--sample, --shortest, --by and --only draw from --targets, which is not given"
+        raise InputError(msg, "give --targets FOLDER; natural pairs are drawn with `abcdlink sample`")
     with terminal() as progress:
         result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents, like), Here(progress))
     if json:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pydantic import ValidationError
 
 from abcdlink.corpus.records import Corpus, Document, Note, Pair, Refusal
+from abcdlink.corpus.shelf import Shelf
 from abcdlink.errors import InputError
 
 RENAMED = "Documents with an id that another text has, which got an id of their own"
 
 NUL_SHARE = 0.1
-"""Share of NUL characters above which a text is taken for another encoding."""
+"""Share of NUL characters above which a text must be in another encoding."""
 
 
 class CorpusBuilder:
@@ -27,17 +29,20 @@ class CorpusBuilder:
       missing or stands for two texts.
 
     What comes twice with the same content is kept once. A second pair with the id of another one is refused.
-    So is a single link to a sentence that is missing; the other links of the pair stay.
+    So is a single link to a sentence that is missing; the other links of the pair stay. Documents that do not
+    fit into memory go to a temporary file.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._documents: dict[str, Document] = {}
+        self._documents = Shelf()
+        self._contents: dict[str, bytes] = {}
+        """Id -> digest of the content of its document."""
         self._pairs: dict[str, tuple[str, Pair]] = {}
         self._refused: list[Refusal] = []
         self._notes: list[Note] = []
-        self._renamed: dict[Document, str] = {}
-        """A document as it came -> the id of its own that it got."""
+        self._renamed: dict[tuple[str, bytes], str] = {}
+        """Id and content of a document as it came -> the id of its own that it got."""
         self._copies: dict[str, int] = {}
         """Id -> how many texts came under it with their pairs."""
         self._ambiguous: set[str] = set()
@@ -66,10 +71,13 @@ class CorpusBuilder:
         """Add a document that pairs name by its id; one without usable text or a second one of its id is refused."""
         with self.refusing(where):
             _check_text(document)
-            if self._documents.setdefault(document.id, document) != document:
+            content = _digest(document)
+            if self._contents.setdefault(document.id, content) != content:
                 self._ambiguous.add(document.id)
                 msg = f"a second document has the id {document.id!r}"
                 raise InputError(msg, "give every document its own id")
+            if document.id not in self._documents:
+                self._documents.add(document)
 
     def add_pair(self, where: str, pair: Pair) -> None:
         """Add a pair of documents that are added by themselves, before or after it."""
@@ -98,7 +106,7 @@ class CorpusBuilder:
         renamed = [Note.of(RENAMED, list(self._renamed.values()))] if self._renamed else []
         return Corpus(
             name=self.name,
-            documents=dict(self._documents),
+            documents=self._documents.documents(),
             pairs=pairs,
             refused=refused,
             notes=[*self._notes, *renamed],
@@ -106,26 +114,28 @@ class CorpusBuilder:
 
     def _id_for(self, document: Document, other: Document | None = None) -> str:
         """Return the id under which a document of a whole pair is or will be kept, beside its other document."""
-        reserved = {self._id_for(other): other.sentences} if other else {}
+        reserved = {self._id_for(other): _digest(other)} if other else {}
+        content = _digest(document)
 
         def is_for_it(name: str) -> bool:
-            held = self._documents[name].sentences if name in self._documents else reserved.get(name)
-            return held is None or held == document.sentences
+            return self._contents.get(name, reserved.get(name, content)) == content
 
         if is_for_it(document.id):
             return document.id
-        if document in self._renamed:
-            return self._renamed[document]
+        if (document.id, content) in self._renamed:
+            return self._renamed[document.id, content]
         number = self._copies.get(document.id, 1) + 1
         while not is_for_it(f"{document.id}@{number}"):
             number += 1
         return f"{document.id}@{number}"
 
     def _place(self, document: Document, own_id: str) -> None:
-        if own_id != document.id and document not in self._renamed:
-            self._renamed[document] = own_id
+        content = _digest(document)
+        if own_id != document.id and (document.id, content) not in self._renamed:
+            self._renamed[document.id, content] = own_id
             self._copies[document.id] = int(own_id.rpartition("@")[2])
-        self._documents.setdefault(own_id, document.model_copy(update={"id": own_id}))
+        if self._contents.setdefault(own_id, content) == content and own_id not in self._documents:
+            self._documents.add(document if own_id == document.id else document.model_copy(update={"id": own_id}))
 
     def _refuse_second(self, where: str, pair: Pair) -> None:
         self.refuse(where, f"a second pair has the id {pair.id!r}", "give every pair its own id")
@@ -164,6 +174,17 @@ class CorpusBuilder:
                 reason = f"pair {pair.id!r}: link {source!r} to {target!r}: sentence {absent} is not there"
                 refused.append(Refusal(where=where, reason=reason, hint="correct the sentence id or remove the link"))
         return kept
+
+
+def _digest(document: Document) -> bytes:
+    """Return what tells the content of a document, without its id, from any other."""
+    digest = hashlib.blake2b(digest_size=16)
+    for sentence in document.sentences:
+        digest.update(
+            f"{len(sentence.id)} {len(sentence.text)} {sentence.id}{sentence.text}".encode(errors="surrogatepass")
+        )
+    digest.update(repr(sorted(document.meta.items())).encode(errors="surrogatepass"))
+    return digest.digest()
 
 
 def first_problem(error: ValidationError) -> str:

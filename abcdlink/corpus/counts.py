@@ -71,7 +71,7 @@ class CorpusCounts(Record):
             "share of target sentences with a link": self.linked_target_share,
             "source sentences with several targets": self.sources_with_several_targets,
             "share of links in clusters": self.clusters.percent / 100 if self.links else None,
-            "links of a cluster": self.clusters.mean if self.clusters.mean else None,
+            "links of a cluster": self.clusters.mean or None,
             "links of the largest cluster": self.clusters.largest,
         }
 

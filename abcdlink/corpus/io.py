@@ -7,11 +7,14 @@ importing. ``pairs.jsonl`` is written last, so that a folder which holds it is c
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.records import Corpus, Document, Pair, Refusal
+from abcdlink.corpus.shelf import Shelf
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
+from abcdlink.layout import ORIGIN
 from abcdlink.store import Store
 
 DOCUMENTS = "documents.jsonl"
@@ -29,9 +32,32 @@ def read_corpus(folder: str | Path) -> Corpus:
     return _read(_store_of(folder), "", _name_of(folder))
 
 
-def write_corpus(corpus: Corpus, folder: str | Path) -> None:
-    """Write a corpus to a local folder or an ``s3://`` prefix, each file whole or not at all."""
-    write_corpus_to(_store_of(folder), "", corpus)
+def write_corpus(corpus: Corpus, folder: str | Path, origin: dict[str, Any] | None = None) -> None:
+    """Write a corpus to a local folder or an ``s3://`` prefix, each file whole or not at all.
+
+    ``origin``: what it was made from and how, which runs note in their manifest.
+    """
+    store = _store_of(folder)
+    if origin is not None:
+        store.write_json(ORIGIN, origin)
+    write_corpus_to(store, "", corpus)
+
+
+def read_origin(folder: str | Path) -> dict[str, Any]:
+    """Return what the corpus in a folder was made from; empty where that is not known."""
+    store = _store_of(folder)
+    return dict(store.read_json(ORIGIN)) if store.exists(ORIGIN) else {}
+
+
+def with_step(origin: dict[str, Any], step: str, **about: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the origin of a corpus that was made from another one.
+
+    Args:
+        origin: of the other one.
+        step: what was done, for people; the manifest and the data card list all steps (``history``).
+        about: the same in numbers.
+    """
+    return {**origin, **about, "history": [*origin.get("history", []), step]}
 
 
 def read_corpus_from(store: Store, prefix: str) -> Corpus:
@@ -42,7 +68,11 @@ def read_corpus_from(store: Store, prefix: str) -> Corpus:
 def write_corpus_to(store: Store, prefix: str, corpus: Corpus) -> None:
     """Write a corpus into a run under ``prefix``; an empty prefix is the run's folder itself."""
     start = f"{prefix}/" if prefix else ""
-    store.write_records(start + DOCUMENTS, corpus.documents.values())
+    documents = corpus.documents
+    if isinstance(documents, Shelf):
+        store.folder.write(start + DOCUMENTS, documents.lines())
+    else:
+        store.write_records(start + DOCUMENTS, documents.values())
     store.write_records(start + REFUSED, corpus.refused)
     store.write_records(start + PAIRS, corpus.pairs)
 
@@ -56,9 +86,9 @@ def _read(store: Store, start: str, name: str) -> Corpus:
     if store.exists(start + REFUSED):
         for refusal in store.read_records(start + REFUSED, Refusal):
             builder.refuse(refusal.where, refusal.reason, refusal.hint)
-    for document in store.read_records(start + DOCUMENTS, Document):
+    for document in store.each_record(start + DOCUMENTS, Document):
         builder.add_document(store.where(start + DOCUMENTS), document)
-    for pair in store.read_records(start + PAIRS, Pair):
+    for pair in store.each_record(start + PAIRS, Pair):
         builder.add_pair(store.where(start + PAIRS), pair)
     return builder.build()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from abcdlink.errors import InputError
 
@@ -139,11 +139,16 @@ class Note(Record):
         return f"{self.what}: {self.count} ({shown}{', ...' if self.count > SHOWN else ''})"
 
 
+def _not_copied(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - whatever is validated
+    """Leave documents that are not in memory where they are; anything else is validated into a dictionary."""
+    return value if isinstance(value, Mapping) and not isinstance(value, dict) else handler(value)
+
+
 class Corpus(BaseModel):
     """Documents and the pairs over them, with what was refused while reading and what is worth a note."""
 
     name: str
-    documents: dict[str, Document]
+    documents: Annotated[Mapping[str, Document], WrapValidator(_not_copied)]
     pairs: list[Pair]
     refused: list[Refusal] = Field(default_factory=list)
     notes: list[Note] = Field(default_factory=list)

@@ -8,23 +8,32 @@ from typing import TypeVar
 
 from pydantic import Field
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Record
+from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.errors import InputError
 
 T = TypeVar("T")
 
 
 class Sampling(Record):
-    """What is drawn. The steps are taken in the order of the fields; without any of them, all is taken."""
+    """What is drawn. The steps are taken in the order of the fields; without any of them, everything is taken."""
 
     only: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="field of the documents' metadata -> the values that are taken"
     )
-    one_source: bool = Field(default=False, description="pairs: of each target document, only the shortest source")
-    shortest: int | None = Field(None, ge=1, description="only the N shortest target documents (sentences, then characters)")
-    size: int | None = Field(None, ge=1, description="how many are drawn at random")
+    shortest: int | None = Field(
+        None, ge=1, description="only the N shortest target documents, by sentences, then characters; empty: all"
+    )
+    size: int | None = Field(None, ge=1, description="how many are drawn at random; empty: all")
     by: str = Field("", description="field by whose values the draw is stratified: each keeps its share")
     seed: int = Field(13, ge=0, description="seed of the draw")
+
+
+class PairSampling(Sampling):
+    """What is drawn of pairs; ``one_source`` comes before ``shortest``."""
+
+    one_source: bool = Field(
+        default=False, description="of each target document, only the pair with the shortest source"
+    )
 
 
 class Sampled(Record):
@@ -35,7 +44,7 @@ class Sampled(Record):
     """
 
     what: str
-    how: Sampling
+    how: PairSampling
     there: int
     eligible: int
     drawn: int
@@ -67,7 +76,7 @@ def sample_targets(corpus: Corpus, how: Sampling) -> tuple[Corpus, Sampled]:
     return corpus.model_copy(update={"documents": documents_drawn, "pairs": []}), sampled
 
 
-def sample_pairs(corpus: Corpus, how: Sampling) -> tuple[Corpus, Sampled]:
+def sample_pairs(corpus: Corpus, how: PairSampling) -> tuple[Corpus, Sampled]:
     """Draw pairs; the result has them in file order, with their documents and no others.
 
     A pair has the metadata of its target and, where that says nothing, of its source.
@@ -91,7 +100,9 @@ def sample_pairs(corpus: Corpus, how: Sampling) -> tuple[Corpus, Sampled]:
         wanted = [pair for pair in wanted if pair.id in kept]
     if how.shortest:
         targets = {pair.target: corpus.target_of(pair) for pair in wanted}
-        near = {one.id for one in _shortest(list(targets.values()), how.shortest, lambda one: one.size, "target documents")}
+        near = {
+            one.id for one in _shortest(list(targets.values()), how.shortest, lambda one: one.size, "target documents")
+        }
         wanted = [pair for pair in wanted if pair.target in near]
     drawn, sampled = _draw(wanted, how, len(corpus.pairs), "pairs", meta)
     smaller = corpus.model_copy(update={"pairs": drawn})
@@ -128,7 +139,7 @@ def _draw(
     drawn = sorted(index for value, share in shares.items() for index in generator.sample(strata[value], share))
     sampled = Sampled(
         what=what,
-        how=how,
+        how=PairSampling.model_validate(how.model_dump(include=set(PairSampling.model_fields))),
         there=there,
         eligible=len(items),
         drawn=len(drawn),

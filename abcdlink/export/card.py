@@ -53,6 +53,7 @@ def card(dataset: Dataset) -> str:
         guidelines=_demoted(newest_guidelines(dataset.store, domain.guidelines)),
         dataset=dataset,
         statistics=_statistics(dataset),
+        history=dataset.store.manifest.get("corpus", {}).get("history", []),
         agreement=agreement(dataset.judgments, dataset.needed),
         methods=_methods(dataset),
         provenance=Counter((c.provenance.value, _said(c.link)) for c in dataset.candidates),

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from abcdlink.corpus.records import Corpus, Document, Sentence
+from abcdlink.corpus.shelf import Shelf
 from abcdlink.domain import Domain
+from abcdlink.folders import open_folder
 from abcdlink.languages import language_name, word_count
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
+T = TypeVar("T")
+
 PREVIEW = "preview.html"
 """Name of the file beside the corpus."""
 
 MOST_PAIRS, MOST_LINES = 60, 6000
-"""So many pairs, and about so many sentences, are shown side by side; the counts are of all."""
+"""At most so many pairs or documents, and about so many sentences, are shown."""
+
+MOST_LOOKED_AT = 5000
+"""So many documents, and the source documents of so many pairs, are read through; of a larger corpus, some from all
+over it."""
 
 MOST_LISTED = 20
 """So many refusals are listed, and so many examples of each remark."""
@@ -65,23 +74,40 @@ class PairView:
 
 
 @dataclass
+class Doubt:
+    """How many sentences there is one doubt about, and the first of them."""
+
+    example: str
+    count: int = 0
+
+
+@dataclass
 class Preview:
     """What is shown of a corpus.
 
-    ``left_out``: reason -> number of source sentences that annotators would not be asked about;
-    ``doubts``: reason -> examples of sentences whose boundaries look wrong, of all documents;
-    ``tasks``: source sentences that annotators could be asked about; fewer where no approach proposes anything.
+    ``pairs``, ``documents``: the first pairs, or the first documents where there are no pairs; ``left_out``: reason ->
+    number of source sentences that annotators would not be asked about; ``tasks``: source sentences that annotators
+    could be asked about, fewer where no approach proposes anything; both are estimated from ``counted_pairs`` where
+    these are not all. ``doubts``: reason -> sentences whose boundaries look wrong, among ``looked_at`` documents.
     """
 
     corpus: Corpus
     domain: Domain
     language: str
     segmentation: str
-    pairs: list[PairView]
     sentences: int = 0
+    pairs: list[PairView] = field(default_factory=list)
+    documents: dict[str, list[Line]] = field(default_factory=dict)
     tasks: int = 0
+    counted_pairs: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
-    doubts: dict[str, list[str]] = field(default_factory=dict)
+    looked_at: int = 0
+    doubts: dict[str, Doubt] = field(default_factory=dict)
+
+    @property
+    def doubtful(self) -> int:
+        """Sentences whose boundaries look wrong."""
+        return sum(doubt.count for doubt in self.doubts.values())
 
     @property
     def language_name(self) -> str:
@@ -110,22 +136,64 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
         language: ISO code of the texts.
         segmentation: name of the segmenter that cut plain text.
     """
-    repeated = _repeated(corpus)
-    lines = {name: list(_lines(document, domain, repeated)) for name, document in corpus.documents.items()}
-    view = Preview(corpus, domain, language, segmentation, [], sentences=sum(map(len, lines.values())))
-    for document in lines.values():
-        for line in document:
+    documents = corpus.documents
+    sentences = (
+        documents.sentences if isinstance(documents, Shelf) else sum(len(d.sentences) for d in documents.values())
+    )
+    view = Preview(corpus, domain, language, segmentation, sentences=sentences)
+    looked_at = _some(list(documents))
+    repeated = _repeated(documents[name] for name in looked_at)
+    for name in looked_at:
+        for line in _lines(documents[name], domain, repeated):
             if line.doubt:
-                view.doubts.setdefault(line.doubt, []).append(line.sentence.text)
-    shown = 0
-    for pair in corpus.pairs:
-        sources = lines[pair.source]
-        view.left_out.update(line.left_out for line in sources if line.left_out)
-        view.tasks += sum(not line.left_out for line in sources)
-        if len(view.pairs) < MOST_PAIRS and shown < MOST_LINES:
-            shown += len(sources) + len(lines[pair.target])
-            view.pairs.append(PairView(pair.id, pair.source, pair.target, sources, lines[pair.target]))
+                view.doubts.setdefault(line.doubt, Doubt(line.sentence.text)).count += 1
+    view.looked_at = len(looked_at)
+    _count_tasks(view)
+    _show(view, repeated)
     return view
+
+
+def _some(items: list[T]) -> list[T]:
+    """Return all items, or ``MOST_LOOKED_AT`` from all over the list."""
+    step = len(items) / MOST_LOOKED_AT
+    return items if step <= 1 else [items[int(number * step)] for number in range(MOST_LOOKED_AT)]
+
+
+def _count_tasks(view: Preview) -> None:
+    pairs = _some(view.corpus.pairs)
+    left_out: Counter[str] = Counter()
+    tasks = 0
+    for pair in pairs:
+        reasons = [view.domain.settings.sources.reason_to_leave_out(text) for text in view.corpus.source_of(pair).texts]
+        left_out.update(filter(None, reasons))
+        tasks += reasons.count("")
+    factor = len(view.corpus.pairs) / max(len(pairs), 1)
+    view.counted_pairs, view.tasks = len(pairs), round(tasks * factor)
+    view.left_out = Counter({reason: round(count * factor) for reason, count in left_out.items()})
+
+
+def _show(view: Preview, repeated: Counter[int]) -> None:
+    """Fill in the first pairs, or the first documents where there are none."""
+    corpus, shown = view.corpus, 0
+    for pair in corpus.pairs[:MOST_PAIRS]:
+        source, target = (
+            list(_lines(document, view.domain, repeated))
+            for document in (corpus.source_of(pair), corpus.target_of(pair))
+        )
+        view.pairs.append(PairView(pair.id, pair.source, pair.target, source, target))
+        shown += len(source) + len(target)
+        if shown >= MOST_LINES:
+            return
+    for name in islice(corpus.documents, 0 if corpus.pairs else MOST_PAIRS):
+        view.documents[name] = list(_lines(corpus.documents[name], view.domain, repeated))
+        shown += len(view.documents[name])
+        if shown >= MOST_LINES:
+            return
+
+
+def write_preview(view: Preview, folder: str) -> None:
+    """Write the preview beside its corpus, in a local folder or below an ``s3://`` prefix."""
+    open_folder(folder).write(PREVIEW, render(view).encode())
 
 
 def render(view: Preview) -> str:
@@ -169,7 +237,7 @@ def doubt_about(text: str, following: str = "") -> str:
     return f"has more than {LONGEST} words" if word_count(bare) > LONGEST else ""
 
 
-def _lines(document: Document, domain: Domain, repeated: Counter[str]) -> Iterator[Line]:
+def _lines(document: Document, domain: Domain, repeated: Counter[int]) -> Iterator[Line]:
     for index, sentence in enumerate(document.sentences):
         following = document.sentences[index + 1].text if index + 1 < len(document.sentences) else ""
         left_out = domain.settings.sources.reason_to_leave_out(sentence.text)
@@ -179,13 +247,13 @@ def _lines(document: Document, domain: Domain, repeated: Counter[str]) -> Iterat
         yield Line(sentence, left_out, doubt)
 
 
-def _repeated(corpus: Corpus) -> Counter[str]:
+def _repeated(documents: Iterable[Document]) -> Counter[int]:
     """Return sentence -> number of documents that have it."""
-    counts: Counter[str] = Counter()
-    for document in corpus.documents.values():
+    counts: Counter[int] = Counter()
+    for document in documents:
         counts.update({_key(text) for text in document.texts})
     return counts
 
 
-def _key(text: str) -> str:
-    return " ".join(text.split()).casefold()
+def _key(text: str) -> int:
+    return hash(" ".join(text.split()).casefold())

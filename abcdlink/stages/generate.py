@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
+from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import Domain, Shape, domain_of
 from abcdlink.errors import AbcdlinkError
@@ -21,12 +21,13 @@ from abcdlink.generation import (
     sizes_of,
     usable,
 )
-from abcdlink.layout import GENERATION, NATURAL, SYNTHETIC, generation_part
+from abcdlink.layout import GENERATION, SYNTHETIC, generation_part
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.execution import HERE, Execution
+from abcdlink.stages.intake import read_targets
 from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import alone, is_done, parts_of
 from abcdlink.store import Store
@@ -84,7 +85,7 @@ class Generation(Record):
 def plan_generation(
     store: Store, strategy: Strategy, seed: int, first_documents: int | None, like: str = ""
 ) -> GenerationPlan:
-    """Choose the target documents, in file order: those of the natural pairs, and those that no pair uses.
+    """Choose the target documents, in file order: those taken by themselves, else those of the natural corpus.
 
     A document that is only the source of a pair is of the other kind (a review, say) and is left out.
 
@@ -99,9 +100,8 @@ def plan_generation(
         InputError: when the corpus ``like`` is not there or has no links.
     """
     domain = domain_of(store)
-    corpus = read_corpus_from(store, NATURAL)
-    only_sources = {pair.source for pair in corpus.pairs} - {pair.target for pair in corpus.pairs}
-    targets = tuple(document for document in corpus.documents if document not in only_sources)[:first_documents]
+    corpus = read_targets(store)
+    targets = tuple(corpus.target_documents)[:first_documents]
     shape = learn_shape(read_corpus(like)) if like else domain.settings.generation.shape
     sizes = sizes_of(shape, {name: len(usable(corpus.documents[name], domain)) for name in targets}, seed)
     return GenerationPlan(strategy=strategy, seed=seed, targets=targets, shape=shape, sizes=sizes, like=like)
@@ -126,11 +126,7 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     name = generation_part(part)
     if store.exists(name):
         return
-    corpus, llm, language = (
-        read_corpus_from(store, NATURAL),
-        LLM(profile("generator"), account=store.key),
-        store.language,
-    )
+    corpus, llm, language = read_targets(store), LLM(profile("generator"), account=store.key), store.language
     llm.check()
     label = f"Generate by {plan.strategy}, part {part + 1} of {len(plan.parts)}"
     pairs = tuple(
@@ -142,14 +138,14 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
 
 def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
     """Put the parts together into the synthetic corpus and count what came of it."""
-    natural = read_corpus_from(store, NATURAL)
+    targets = read_targets(store)
     parts = [store.read_record(generation_part(number), GenerationPart) for number in range(len(plan.parts))]
     generated = [pair for part in parts for pair in part.pairs]
     good = [(g.source, g.pair) for g in generated if g.source is not None and g.pair is not None]
     refused = [g.refusal for g in generated if g.refusal is not None]
     dropped = [refusal for g in generated for refusal in g.dropped]
     documents = {document.id: document for document, _ in good}
-    documents |= {pair.target: natural.documents[pair.target] for _, pair in good}
+    documents |= {pair.target: targets.documents[pair.target] for _, pair in good}
     corpus = Corpus(name=f"{store.key}-synthetic", documents=documents, pairs=[p for _, p in good])
     corpus.refused = [*refused, *dropped]
     write_corpus_to(store, SYNTHETIC, corpus)

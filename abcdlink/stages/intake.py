@@ -1,17 +1,15 @@
-"""Take a corpus of natural pairs into a run."""
+"""Take corpora into a run: natural pairs to annotate, and documents to generate for."""
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
-from typing import Any
 
-from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
+from abcdlink.corpus.io import read_corpus, read_corpus_from, read_origin, with_step, write_corpus_to
 from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.sampling import Sampling, sample_targets
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.folders import open_folder
-from abcdlink.layout import NATURAL, ORIGIN
+from abcdlink.layout import GENERATION, NATURAL, TARGETS
 from abcdlink.stages.once import is_done
 from abcdlink.store import Store
 
@@ -41,19 +39,64 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
     Raises:
         InputError: when the folder is missing or broken, or holds no pair.
     """
-    where = str(domain.sample_folder) if corpus_folder == "sample" else corpus_folder
+    where = _folder(corpus_folder, domain)
     inputs = {"corpus": corpus_folder, "domain": domain.label, "pairs": first_pairs}
     if is_done(store, "intake", f"{NATURAL}/pairs.jsonl", inputs):
         return read_corpus_from(store, NATURAL)
     corpus = read_corpus(where).first_pairs(first_pairs)
     if not corpus.pairs:
-        msg = f"{where} holds no pair of documents"
-        raise InputError(msg, "import documents with `abcdlink import`")
+        msg = f"{where} holds no pair of documents, and pairs are what people annotate"
+        hint = "name the pairs when you import, or make some with `abcdlink pair`; to generate for documents alone, "
+        raise InputError(msg, f"{hint}use --targets")
     describe_run(store, domain)
     counts = {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "refused": len(corpus.refused)}
-    store.note("corpus", {**counts, "language": domain.settings.language, **_origin(where)})
+    store.note("corpus", {**counts, "language": domain.settings.language, **read_origin(where)})
     write_corpus_to(store, NATURAL, corpus)
     return corpus
+
+
+def take_targets(store: Store, folder: str, domain: Domain, sampling: Sampling) -> Corpus:
+    """Draw the documents for which source documents are generated, and copy them into the run.
+
+    Args:
+        store: the run.
+        folder: a corpus folder, whose pairs are not used; ``sample`` stands for the domain's shipped sample.
+        domain: what a link means.
+        sampling: which of the documents that can be targets are taken.
+
+    Raises:
+        InputError: when the folder is missing or broken, holds fewer documents than asked for, or the run has already
+            generated for other documents.
+    """
+    where, made = _folder(folder, domain), f"{TARGETS}/pairs.jsonl"
+    inputs = {"targets": folder, "domain": domain.label, **sampling.model_dump(mode="json", include=_HOW)}
+    if is_done(store, TARGETS, made, inputs):
+        return read_corpus_from(store, TARGETS)
+    if store.exists(GENERATION):
+        msg = f"run {store.key!r} has already generated, for the documents of its natural pairs"
+        raise InputError(msg, "use another run key")
+    corpus, sampled = sample_targets(read_corpus(where), sampling)
+    describe_run(store, domain)
+    about = with_step(
+        {"language": domain.settings.language, **read_origin(where), "documents": len(corpus.documents)},
+        f"Drawn: {sampled}",
+        sampled=sampled.model_dump(mode="json"),
+    )
+    store.note(TARGETS, about)
+    write_corpus_to(store, TARGETS, corpus)
+    return corpus
+
+
+_HOW = set(Sampling.model_fields)
+
+
+def read_targets(store: Store) -> Corpus:
+    """Return the documents that a run generates for: those taken by themselves, else those of its natural pairs."""
+    return read_corpus_from(store, TARGETS if store.exists(f"{TARGETS}/pairs.jsonl") else NATURAL)
+
+
+def _folder(corpus: str, domain: Domain) -> str:
+    return str(domain.sample_folder) if corpus == "sample" else corpus
 
 
 def describe_run(store: Store, domain: Domain) -> None:
@@ -62,9 +105,3 @@ def describe_run(store: Store, domain: Domain) -> None:
     store.note("domain", about)
     store.note("prompts", domain.prompt_hashes)
     store.note("versions", {name: version(name) for name in VERSIONS})
-
-
-def _origin(corpus_folder: str) -> dict[str, Any]:
-    """Return what ``abcdlink import`` noted beside the corpus; a corpus from elsewhere has no such note."""
-    folder = open_folder(corpus_folder)
-    return dict(json.loads(folder.read(ORIGIN))) if folder.exists(ORIGIN) else {}

@@ -12,12 +12,18 @@ import typer
 
 from abcdlink.candidates import PoolMode
 from abcdlink.cli.output import (
+    ByOption,
     CorpusOption,
     DomainOption,
     JsonOption,
+    OnlyOption,
     RunArgument,
     RunDomainOption,
     SettingOption,
+    ShortestOption,
+    SizeOption,
+    TargetsOption,
+    conditions,
     listed,
 )
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
@@ -65,6 +71,12 @@ def run_bootstrap(
     domain: DomainOption = "news",
     setting: SettingOption = None,
     corpus: CorpusOption = "sample",
+    targets: TargetsOption = "",
+    sample: SizeOption = None,
+    shortest: ShortestOption = None,
+    by: ByOption = "",
+    only: OnlyOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn at random.")] = 13,
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
     pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
@@ -95,7 +107,15 @@ def run_bootstrap(
         "corpus": corpus,
         "pairs": pairs,
         "quick": quick,
-        "generation": {"strategy": strategy.value, "documents": documents},
+        "targets": {
+            "folder": targets,
+            "only": conditions(only),
+            "shortest": shortest,
+            "size": sample,
+            "by": by,
+            "seed": seed,
+        },
+        "generation": {"strategy": strategy.value, "documents": documents, "seed": seed},
         "shortlist": {"approaches": listed(approaches), "kinds": kinds_of(kinds)},
         "annotation": {
             "batches": batches,

@@ -38,7 +38,7 @@ def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
     from abcdlink.stages.benchmark import run_benchmark
     from abcdlink.stages.candidates import run_candidates
     from abcdlink.stages.generate import plan_generation, run_generation
-    from abcdlink.stages.intake import take_corpus
+    from abcdlink.stages.intake import take_corpus, take_targets
     from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
     from abcdlink.stages.validate import run_validation
     from abcdlink.store import open_run
@@ -47,6 +47,7 @@ def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
         BenchmarkParameters,
         GenerationParameters,
         ShortlistParameters,
+        TargetParameters,
         annotation_of_one,
     )
 
@@ -57,6 +58,9 @@ def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
     else:
         refuse_quick(store)
     take_corpus(store, parameters["corpus"], domain, parameters["pairs"])
+    targets = TargetParameters.model_validate(parameters["targets"])
+    if targets.folder:
+        take_targets(store, targets.folder, domain, targets)
     if parameters["quick"]:
         quick_shortlist(store, domain)
     else:

@@ -41,6 +41,7 @@ def import_corpus(
     lines: Lines = Lines.AUTO,
     entities: bool = True,
     as_released: bool = False,
+    targets: bool = False,
 ) -> Corpus:
     """Read outside data; what does not fit is in ``refused`` of the corpus, what was changed in ``notes``.
 
@@ -51,6 +52,7 @@ def import_corpus(
         lines: what the end of a line in plain text means.
         entities: whether HTML entities in plain text are decoded.
         as_released: make the variant that the authors of a data set released.
+        targets: take only the documents that can be targets, and no pairs.
 
     Raises:
         InputError: when the format is unknown or has no released variant, the source cannot be read as a
@@ -66,8 +68,10 @@ def import_corpus(
         msg = f"{source} is not there"
         raise InputError(msg, "check the path")
     texts = PlainText(segmenter, lines, entities=entities)
-    given = ImportSource(source, texts, as_released=as_released)
+    given = ImportSource(source, texts, as_released=as_released, targets=targets)
     corpus = FORMATS[format_name](given)
+    if targets:
+        corpus = _targets_of(corpus)
     if not corpus.documents:
         first = f", the first because {corpus.refused[0].reason}" if corpus.refused else ""
         msg = f"{source} holds no document that can be used ({len(corpus.refused)} items refused{first})"
@@ -76,3 +80,10 @@ def import_corpus(
     if unread := given.not_read():
         corpus.notes.append(Note.of(NOT_READ, unread))
     return corpus
+
+
+def _targets_of(corpus: Corpus) -> Corpus:
+    documents = {name: corpus.documents[name] for name in corpus.target_documents}
+    left_out = [name for name in corpus.documents if name not in documents]
+    notes = [Note.of("Source documents, which were left out", left_out)] if left_out else []
+    return corpus.model_copy(update={"documents": documents, "pairs": [], "notes": [*corpus.notes, *notes]})

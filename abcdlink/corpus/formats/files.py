@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.errors import InputError
@@ -22,10 +22,11 @@ class ImportSource:
         path: a folder or file.
         texts: turns plain text into documents.
         as_released: make the variant of a data set that its authors released, where a format has one.
+        targets: only the documents that can be targets are wanted, and no pairs.
     """
 
-    def __init__(self, path: Path, texts: PlainText, *, as_released: bool = False) -> None:
-        self.path, self.texts, self.as_released = path, texts, as_released
+    def __init__(self, path: Path, texts: PlainText, *, as_released: bool = False, targets: bool = False) -> None:
+        self.path, self.texts, self.as_released, self.targets = path, texts, as_released, targets
         self._read: set[Path] = set()
 
     @property
@@ -51,21 +52,31 @@ class ImportSource:
         return found
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a file; ``InputError`` when it cannot be read."""
+def open_file(path: Path) -> IO[bytes]:
+    """Open a file; ``InputError`` when it cannot be read."""
     try:
-        return path.read_bytes()
+        return path.open("rb")
     except OSError as error:
         msg = f"cannot read {path}: {error.strerror}"
         raise InputError(msg, "check the path and its permissions") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file; ``InputError`` when it cannot be read."""
+    with open_file(path) as file:
+        return file.read()
+
+
+def holds_nul(path: Path) -> InputError:
+    """Return the error for a file with NUL bytes."""
+    return InputError(f"{path} holds NUL bytes: it is in UTF-16, or it is not text", "save the file as UTF-8")
 
 
 def read_text(path: Path) -> str:
     """Read a UTF-8 text file; ``InputError`` when it cannot be read, is not UTF-8 or holds NUL bytes."""
     data = read_bytes(path)
     if b"\0" in data:
-        msg = f"{path} holds NUL bytes: it is in UTF-16, or it is not text"
-        raise InputError(msg, "save the file as UTF-8")
+        raise holds_nul(path)
     return decode(data, str(path))
 
 

@@ -1,4 +1,4 @@
-"""Reads JSON Lines: a folder with ``documents.jsonl`` and ``pairs.jsonl``, or one file of whole pairs.
+"""Reads JSON Lines: a folder with ``documents.jsonl`` and ``pairs.jsonl``, or one file of whole pairs or documents.
 
 Documents are whole texts, which are cut into sentences, or lists of sentences. Our own corpus layout is a
 special case of the folder. Lines that do not fit are refused one by one. Data drops hold whole pairs too.
@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, read_text
+from abcdlink.corpus.formats.files import ImportSource, holds_nul, open_file
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Record, Sentence, pair_name
 from abcdlink.errors import InputError
+from abcdlink.store import decoded_lines
 
 Id = Annotated[str, Field(min_length=1)]
 
@@ -40,6 +41,7 @@ class DocumentLine(Line):
     id: Id
     text: str | None = None
     sentences: tuple[str | SentenceLine, ...] | None = None
+    meta: dict[str, str] = Field(default_factory=dict, exclude_if=lambda meta: not meta)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -51,12 +53,13 @@ class DocumentLine(Line):
     def document(self, texts: PlainText, *, is_linked: bool) -> Document:
         """Return the document, cut into sentences where it came as text; bare sentences get the ids 0, 1, 2 ..."""
         if self.sentences is None:
-            return texts.document(self.id, self.text or "", is_linked=is_linked)
+            cut = texts.document(self.id, self.text or "", is_linked=is_linked)
+            return cut.model_copy(update={"meta": self.meta}) if self.meta else cut
         sentences = (
             Sentence(id=str(index), text=line) if isinstance(line, str) else Sentence(id=line.id, text=line.text)
             for index, line in enumerate(self.sentences)
         )
-        return Document(id=self.id, sentences=tuple(sentences))
+        return Document(id=self.id, sentences=tuple(sentences), meta=self.meta)
 
 
 class PairLine(Line):
@@ -91,7 +94,7 @@ class DropLine(Line):
 
 
 def read_jsonl(given: ImportSource) -> Corpus:
-    """Read a folder (``pairs.jsonl`` may be missing) or one ``.jsonl`` file of whole pairs.
+    """Read a folder (``pairs.jsonl`` may be missing) or one ``.jsonl`` file whose lines are whole pairs or documents.
 
     Raises:
         InputError: when the folder has no ``documents.jsonl``, or a file is not UTF-8.
@@ -107,7 +110,22 @@ def read_jsonl(given: ImportSource) -> Corpus:
 def _read_whole_pairs(builder: CorpusBuilder, given: ImportSource) -> None:
     for where, line in _lines(given, given.path):
         with builder.refusing(where):
-            builder.add_whole_pair(where, *DropLine.model_validate_json(line).records(given.texts))
+            found = _pair_or_document(line)
+            if isinstance(found, DropLine):
+                builder.add_whole_pair(where, *found.records(given.texts))
+            else:
+                builder.add_document(where, found.document(given.texts, is_linked=False))
+
+
+def _pair_or_document(line: str) -> DropLine | DocumentLine:
+    """Read a line as a whole pair; as a document where it has nothing of a pair."""
+    try:
+        return DropLine.model_validate_json(line)
+    except ValidationError as error:
+        missing = {problem["loc"][0] for problem in error.errors() if problem["type"] == "missing"}
+        if not missing >= {"pair", "source", "target"}:
+            raise
+    return DocumentLine.model_validate_json(line)
 
 
 def _read_folder(builder: CorpusBuilder, given: ImportSource) -> None:
@@ -130,6 +148,8 @@ def _read_folder(builder: CorpusBuilder, given: ImportSource) -> None:
 
 def _lines(given: ImportSource, path: Path) -> Iterator[tuple[str, str]]:
     """Yield where a line is and its content; blank lines are skipped."""
-    for number, line in enumerate(read_text(given.file(path)).split("\n"), start=1):
-        if line.strip():
+    with open_file(given.file(path)) as file:
+        for number, line in decoded_lines(file, str(path)):
+            if "\0" in line:
+                raise holds_nul(path)
             yield f"{path}, line {number}", line

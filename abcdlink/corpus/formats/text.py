@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.formats.files import ImportSource, read_table, read_text
-from abcdlink.corpus.records import Corpus, Pair, pair_name
+from abcdlink.corpus.records import Corpus, Note, Pair, pair_name
 from abcdlink.errors import InputError
 
 PAIRS_FILE = "pairs.csv"
@@ -36,6 +36,10 @@ def read_text_folder(given: ImportSource) -> Corpus:
         msg = f"{folder} is not a folder with {SUFFIX} files"
         raise InputError(msg, f"put one {SUFFIX} file per document into a folder and give that folder")
     builder = CorpusBuilder(given.name)
+    if given.targets and (sources := [path for path in paths if _ends_with(path.name, SOURCE + SUFFIX)]):
+        left_out = [given.file(path).name for path in sources]
+        builder.note(Note.of(f"Files named *{SOURCE}{SUFFIX}, which were left out", left_out))
+        paths = [path for path in paths if path not in sources]
     names = [path.relative_to(folder).as_posix()[: -len(SUFFIX)] for path in paths]
     for name, path in zip(names, paths, strict=True):
         with builder.refusing(str(path)):
@@ -43,7 +47,7 @@ def read_text_folder(given: ImportSource) -> Corpus:
     tables = [path for path in sorted(folder.iterdir()) if path.name.casefold() == PAIRS_FILE]
     if tables:
         _pairs_from_table(builder, given, tables[0], _Names(names))
-    else:
+    elif not given.targets:
         _pairs_from_names(builder, names)
     return builder.build()
 

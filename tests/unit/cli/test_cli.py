@@ -152,6 +152,33 @@ def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run
     assert 'It was a long"' in (tmp_path / "kept" / "documents.jsonl").read_text(encoding="utf-8")
 
 
+def test_documents_alone_are_imported_sampled_counted_and_generated_for(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for n in range(4):
+        (texts / f"d{n}.txt").write_text("The bridge opened on Monday. " * (n + 1), encoding="utf-8")
+    (texts / "p.source.txt").write_text("A review.", encoding="utf-8")
+    (texts / "p.target.txt").write_text("A paper about bridges. It is short.", encoding="utf-8")
+    code, out, err = run("import", "text", texts, "--targets", "--out", "alone", "--json")
+    counts = json.loads(out)
+    assert (code, counts["documents"], counts["pairs"], counts["refused"]) == (0, 5, 0, 0), err
+    assert any("*.source.txt, which were left out: 1 (p.source.txt)" in note for note in counts["notes"])
+    assert "The bridge opened on Monday." in (tmp_path / "alone" / "preview.html").read_text(encoding="utf-8")
+    code, _, err = run("sample", "alone", "--out", "two", "--shortest", 3, "--sample", 2, "--seed", 1)
+    assert (code, "2 of 5 documents, the 3 with the shortest target, drawn at random with seed 1" in err) == (0, True)
+    origin = json.loads((tmp_path / "two" / "origin.json").read_text(encoding="utf-8"))
+    assert (origin["format"], origin["sampled"]["drawn"]) == ("text", 2)
+    counts = json.loads(run("stats", "alone", "two", "--json")[1])
+    assert (counts["alone"]["documents"], counts["two"]["documents"]) == (5, 2)
+    assert "sentences of a target document" in run("stats", "alone", "two")[1]
+    code, _, err = run("generate", "r", "--sample", 2)
+    assert (code, "--targets, which is not given" in err) == (2, True)
+    code, _, err = run("generate", "r", "--targets", "alone", "--sample", 6)
+    assert (code, "6 documents are asked for, and only 5 are there" in err) == (2, True)
+    code, _, err = run("sample", "alone", "--out", "x", "--only", "topic")
+    assert (code, "'topic' is not a condition" in err) == (2, True)
+
+
 def test_import_needs_to_know_whether_to_write(run: Run, tmp_path: Path) -> None:
     for options in ((), ("--check", "--out", "made")):
         code, _, err = run("import", "text", tmp_path, *options)

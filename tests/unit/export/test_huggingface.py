@@ -71,6 +71,14 @@ def test_the_card_counts_what_was_judged(store: Store):
     assert "| retriever | hybrid@3 |" in text
 
 
+def test_the_card_says_how_the_documents_were_chosen(store: Store):
+    assert "Selection of documents" not in card_of(store)[1]
+    corpus = store.manifest.get("corpus", {})
+    store.note("corpus", {**corpus, "history": ["Drawn: 2 of 9 pairs | with seed 1"]})
+    text = card_of(store)[1]
+    assert "## Selection of documents\n\n- Drawn: 2 of 9 pairs" in text
+
+
 def test_the_card_shows_the_guidelines_below_its_own_headings(store: Store):
     _, text = card_of(store)
     guidelines = text.partition("## Guidelines\n")[2].partition("\n## Annotators")[0]

@@ -73,7 +73,7 @@ def test_a_sentence_that_many_documents_have_is_marked(news):
     line = "Subscribe to our newsletter for more stories."
     documents = [document(name, line, f"Document {name} tells something else entirely.") for name in "abcd"]
     view = preview(corpus_of(*documents), news, "en", "rules")
-    assert [texts for why, texts in view.doubts.items() if "documents" in why] == [[line] * 4]
+    assert [(doubt.example, doubt.count) for why, doubt in view.doubts.items() if "documents" in why] == [(line, 4)]
 
 
 def test_the_page_shows_everything_that_was_refused_done_and_left_out(news):
@@ -100,6 +100,24 @@ def test_a_large_corpus_is_shown_in_part_and_counted_in_full(news):
     view = preview(corpus, news, "en", "rules")
     assert (len(view.pairs), view.tasks) == (MOST_PAIRS, MOST_PAIRS + 5)
     assert f"The first {MOST_PAIRS} of {MOST_PAIRS + 5} pairs" in render(view)
+
+
+def test_documents_without_pairs_are_shown(news):
+    corpus = corpus_of(document("a", "The only sentence."), document("b", "Another one."), pairs=0)
+    page = render(preview(corpus, news, "en", "rules"))
+    assert "The only sentence." in page
+    assert "--targets" in page
+
+
+def test_of_a_very_large_corpus_some_documents_from_all_over_it_are_read(news, monkeypatch):
+    monkeypatch.setattr("abcdlink.preview.MOST_LOOKED_AT", 10)
+    documents = [document(f"d{n}", f"A long enough sentence, number {n}.", f"and {n}.") for n in range(100)]
+    corpus = corpus_of(*documents)
+    pairs = [Pair(id=f"p{n}", source=f"d{n}", target="d0") for n in range(100)]
+    view = preview(corpus.model_copy(update={"pairs": pairs}), news, "en", "rules")
+    assert (view.looked_at, view.doubtful, view.counted_pairs, view.tasks) == (10, 10, 10, 100)
+    assert view.left_out.total() == 100
+    assert "estimated from 10 pairs" in render(view)
 
 
 hostile = st.text(st.sampled_from("<>&\"'`{}%# \u202e\u0627\u200b/ax=\n"), min_size=1, max_size=30)

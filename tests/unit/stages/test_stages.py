@@ -16,6 +16,7 @@ from abcdlink.candidates import PoolMode
 from abcdlink.cli.app import make_app
 from abcdlink.corpus.io import read_corpus_from, write_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import Domain, domain_of, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.evaluation.shortlist import ShortlistRule
@@ -29,7 +30,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
 from abcdlink.stages.generate import generate_part, plan_generation, run_generation
-from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
 from abcdlink.stages.validate import run_validation
@@ -183,6 +184,47 @@ def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
         domain_of(store, "reviews")
     with pytest.raises(InputError, match="there is no run"):
         domain_of(open_run("never"))
+
+
+def documents_alone(folder: Path, number: int) -> Path:
+    texts = [f"The council of town {n} met on Monday and closed its bridge." for n in range(number)]
+    documents = {f"d{n}": Document(id=f"d{n}", sentences=(Sentence(id="0", text=t),)) for n, t in enumerate(texts)}
+    write_corpus(Corpus(name="alone", documents=documents, pairs=[]), folder, {"language": "en", "format": "text"})
+    return folder
+
+
+def test_documents_without_pairs_are_generated_for(tmp_path: Path, domain: Domain, llm: FakeLLM) -> None:
+    targets, run = documents_alone(tmp_path / "alone", 9), open_run("alone")
+    how = Sampling(size=3, seed=1)
+    drawn = take_targets(run, str(targets), domain, how)
+    made = run_generation(run, domain, plan_generation(run, Strategy.SENTENCE, 13, None))
+    assert (made.documents, made.pairs) == (3, 3)
+    synthetic = read_corpus_from(run, "synthetic")
+    assert {pair.target for pair in synthetic.pairs} == set(drawn.documents)
+    about = run.manifest["targets"]
+    assert about["history"] == ["Drawn: 3 of 9 documents, drawn at random with seed 1"]
+    assert (about["sampled"]["there"], about["format"], run.language) == (9, "text", "en")
+    assert run_validation(run, domain).natural.documents == 3
+    asked = len(llm.questions)
+    assert list(take_targets(run, str(targets), domain, how).documents) == list(drawn.documents)
+    assert len(llm.questions) == asked
+    with pytest.raises(InputError, match="other settings: seed=1"):
+        take_targets(run, str(targets), domain, Sampling(size=3, seed=2))
+
+
+def test_natural_pairs_come_from_another_corpus(tmp_path: Path, domain: Domain, llm: FakeLLM) -> None:
+    run = open_run("both")
+    natural = take_corpus(run, "sample", domain, first_pairs=2)
+    take_targets(run, str(documents_alone(tmp_path / "alone", 2)), domain, Sampling())
+    run_all(run, domain)
+    assert {pair.target for pair in read_corpus_from(run, "synthetic").pairs} == {"d0", "d1"}
+    assert {pool.pair for pool in run.read_records(POOLS, Pool)} <= {pair.id for pair in natural.pairs}
+
+
+def test_a_run_that_has_generated_takes_no_other_targets(tmp_path: Path, store: Store, domain: Domain) -> None:
+    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 2))
+    with pytest.raises(InputError, match="already generated"):
+        take_targets(store, str(documents_alone(tmp_path / "alone", 2)), domain, Sampling())
 
 
 def test_documents_that_no_pair_uses_are_generated_for_too(store: Store) -> None:

@@ -1,0 +1,110 @@
+"""Commands on corpora that are there: ``sample`` and ``stats``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from abcdlink.cli.output import (
+    ByOption,
+    DomainOption,
+    JsonOption,
+    OnlyOption,
+    ShortestOption,
+    SizeOption,
+    conditions,
+    print_json,
+    print_table,
+    say,
+)
+
+if TYPE_CHECKING:
+    from abcdlink.corpus.records import Corpus
+    from abcdlink.domain import Domain
+
+CorpusArgument = Annotated[
+    str, typer.Argument(help="Corpus folder as `abcdlink import` writes it, or an s3:// prefix.")
+]
+OutOption = Annotated[str, typer.Option("--out", help="Corpus folder to write, or an s3:// prefix.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("sample")(sample)
+    app.command("stats")(stats)
+
+
+def sample(
+    corpus: CorpusArgument,
+    out: OutOption,
+    size: SizeOption = None,
+    shortest: ShortestOption = None,
+    by: ByOption = "",
+    only: OnlyOption = None,
+    one_source: Annotated[
+        bool, typer.Option("--one-source", help="Of each target document, only the pair with the shortest source.")
+    ] = False,
+    targets: Annotated[bool, typer.Option("--targets", help="Draw target documents instead of pairs.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 13,
+    domain: DomainOption = "news",
+    json: JsonOption = False,
+) -> None:
+    """Draw pairs (or target documents) from a corpus into a corpus of its own; what was drawn how is kept with it.
+
+    Example: `abcdlink sample arr22 --out twenty --one-source --shortest 100 --sample 20 --seed 1`
+    """
+    from abcdlink.corpus.io import read_corpus, read_origin, with_step
+    from abcdlink.corpus.sampling import PairSampling, sample_pairs, sample_targets
+    from abcdlink.domain import find_domain
+
+    how = PairSampling(only=conditions(only), one_source=one_source, shortest=shortest, size=size, by=by, seed=seed)
+    whole = read_corpus(corpus)
+    drawn, sampled = sample_targets(whole, how) if targets or not whole.pairs else sample_pairs(whole, how)
+    origin = with_step(read_origin(corpus), f"Drawn: {sampled}", sampled=sampled.model_dump(mode="json"))
+    write_derived(drawn, out, origin, find_domain(domain))
+    if json:
+        print_json({"corpus": out, **sampled.model_dump(mode="json")})
+        return
+    say(f"Wrote {out}: {sampled}.")
+    for value, (eligible, taken) in sampled.strata.items():
+        say(f"  {value or '(no value)'}: {taken} of {eligible}")
+
+
+def write_derived(corpus: Corpus, out: str, origin: dict[str, object], domain: Domain) -> None:
+    """Write a corpus that was made of another one, with what it was made of and a preview."""
+    from abcdlink.corpus.io import write_corpus
+    from abcdlink.preview import preview, write_preview
+
+    language, segmentation = (str(origin.get(name, "")) for name in ("language", "segmentation"))
+    write_preview(preview(corpus, domain, language or domain.settings.language, segmentation), out)
+    write_corpus(corpus, out, origin)
+
+
+def stats(
+    corpora: Annotated[list[str], typer.Argument(help="Corpus folders or s3:// prefixes.")],
+    json: JsonOption = False,
+) -> None:
+    """Count sentences, links and clusters of links of corpora, side by side (Table 1 of the paper and more).
+
+    Example: `abcdlink stats corpus .abcdlink/runs/spring/synthetic`
+    """
+    from abcdlink.corpus.counts import count
+    from abcdlink.corpus.io import read_corpus
+
+    counts = {name: count(read_corpus(name)) for name in dict.fromkeys(corpora)}
+    if json:
+        print_json({name: one.model_dump(mode="json") for name, one in counts.items()})
+        return
+    rows = [one.rows for one in counts.values()]
+    table = [(name, *(shown(name, row[name]) for row in rows)) for name in rows[0]]
+    print_table("Counts", ("", *counts), table)
+
+
+def shown(name: str, value: float | None) -> str:
+    """Return a number as a table shows it."""
+    if value is None:
+        return "-"
+    if name.startswith("share"):
+        return f"{value:.1%}"
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
