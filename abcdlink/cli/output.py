@@ -56,7 +56,7 @@ OptionalCorpusOption = Annotated[
     typer.Option(
         "--corpus",
         help="Corpus folder of natural pairs; `sample`: the domain's shipped sample, the default without --targets.",
-        callback=lambda folder: _corpus_folder(folder) if folder else "",
+        callback=lambda folder: corpus_folder(folder) if folder else "",
     ),
 ]
 TargetsOption = Annotated[
@@ -64,7 +64,7 @@ TargetsOption = Annotated[
     typer.Option(
         "--targets",
         help="Corpus folder of documents to generate for; --corpus is then for annotation alone.",
-        callback=lambda folder: _corpus_folder(folder) if folder else "",
+        callback=lambda folder: corpus_folder(folder) if folder else "",
     ),
 ]
 SizeOption = Annotated[int | None, typer.Option("--sample", min=1, help="Draw N at random.")]

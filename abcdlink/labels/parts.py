@@ -150,7 +150,7 @@ class Labeller:
         # exactly those of the corpus where it has no more pairs than the background.
         whole = corpus.model_copy(
             update={
-                "documents": self._background.documents | corpus.documents,
+                "documents": {**self._background.documents, **corpus.documents},
                 "pairs": [*self._background.pairs, *pairs],
             }
         )

@@ -127,7 +127,9 @@ def test_labels_are_bound_to_their_corpus_linker_and_settings(store: Store, fold
 
 def test_what_cannot_be_labelled_is_refused_with_its_reason(store: Store, tmp_path: Path) -> None:
     new, known = made("new", 6, seed=2), made("fitted", 12, seed=1)
-    documents = new.documents | {name: one for name, one in known.documents.items() if name.startswith("fitted-3")}
+    documents = dict(new.documents) | {
+        name: one for name, one in known.documents.items() if name.startswith("fitted-3")
+    }
     pairs = [
         *new.pairs[:3],
         Pair(id="known", source="fitted-3-a", target="fitted-3-b"),
