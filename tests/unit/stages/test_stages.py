@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -261,12 +262,22 @@ def test_an_llm_that_gives_out_in_the_middle_leaves_no_part_behind_and_is_paid_o
     assert max(Counter(answered).values()) == 1
 
 
-def test_two_processes_of_one_run_ask_each_question_once(store: Store, domain: Domain, llm: FakeLLM) -> None:
-    """Two threads stand for them: their locks exclude each other as those of processes do."""
-    plan = plan_generation(store, Strategy.SENTENCE, 13, 4)
-    with ThreadPoolExecutor(2) as pool:
-        results = [pool.submit(run_generation, store, domain, plan) for _ in range(2)]
-        assert results[0].result() == results[1].result()
+GENERATE = """
+from abcdlink.domain import find_domain
+from abcdlink.generation import Strategy
+from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.store import open_run
+
+store = open_run("r")
+print(run_generation(store, find_domain("news"), plan_generation(store, Strategy.SENTENCE, 13, 4)).pairs)
+"""
+
+
+def test_two_processes_of_one_run_ask_each_question_once(store: Store, llm: FakeLLM) -> None:
+    command = [sys.executable, "-c", GENERATE]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate()[0] for process in both]
+    assert said[0] == said[1] != ""
     assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
 
 
