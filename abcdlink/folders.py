@@ -6,7 +6,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -47,15 +47,23 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None
     """Write a local file under a temporary name and rename it, so that it is never half there.
 
     ``data``: the content or its pieces. ``mode``: permission bits of the file; ``None`` leaves the usual ones.
+
+    Raises:
+        InputError: when it cannot be written (disk full, read-only, no permission); what was there stays.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         # The kernel applies the umask here; reading it would mean to change it for all threads.
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         with os.fdopen(handle, "wb") as file:
             file.writelines([data] if isinstance(data, bytes) else data)
         temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):  # on a read-only disk it was never there
+            temporary.unlink(missing_ok=True)
+        msg = f"cannot write {path}: {error.strerror or error}"
+        raise InputError(msg, "check the path, its permissions and the free space, then run the same again") from None
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -87,11 +95,7 @@ class LocalFolder:
 
     def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
         """Write to a temporary name, then rename; ``InputError`` when the folder cannot be written to."""
-        try:
-            write_atomically(self.root / name, data)
-        except OSError as error:
-            msg = f"cannot write {self.where(name)}: {error.strerror}"
-            raise InputError(msg, "check the path, its permissions and the free space") from None
+        write_atomically((self.root / name).resolve(), data)
 
     def remove(self, name: str) -> None:
         """Remove the file; ``InputError`` when the folder does not allow it."""

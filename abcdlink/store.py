@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=BaseModel)
 
 MANIFEST = "manifest.json"
+DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{device}{n}" for device in ("COM", "LPT") for n in range(1, 10))}
+"""Names that Windows keeps for devices, with and without an ending."""
 RUN_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
@@ -114,12 +116,21 @@ class Store:
         """Read a Parquet table."""
         import pandas as pd
 
-        return pd.read_parquet(io.BytesIO(self.folder.read(name)))
+        data = self.folder.read(name)
+        try:
+            return pd.read_parquet(io.BytesIO(data))
+        except (OSError, ValueError) as error:  # what pyarrow raises are subclasses
+            msg = f"{self.where(name)} is not a whole Parquet file: {str(error).splitlines()[0]}"
+            raise InputError(msg, "remove it and run the stage that makes it") from None
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What the run is made of: settings, versions, prompt hashes, counts, costs, by section."""
-        return self.read_json(MANIFEST) if self.exists(MANIFEST) else {}
+        manifest = self.read_json(MANIFEST) if self.exists(MANIFEST) else {}
+        if not isinstance(manifest, dict):
+            msg = f"{self.where(MANIFEST)} is no manifest: it holds a {type(manifest).__name__}"
+            raise InputError(msg, "restore the file from a copy, or use another run key")
+        return manifest
 
     @property
     def language(self) -> str:
@@ -198,6 +209,9 @@ def open_run(key: str, root: str | None = None) -> Store:
     if not RUN_KEY.fullmatch(key):
         msg = f"{key!r} cannot be a run key"
         raise InputError(msg, "use up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit")
+    if key.partition(".")[0].upper() in DEVICES or key.endswith("."):
+        msg = f"{key!r} cannot be a run key: Windows cannot have a folder of this name"
+        raise InputError(msg, "use another one, so that the run's folder can be copied to any computer")
     return Store(open_folder(f"{(root or get_settings().runs_root).rstrip('/')}/{key}"), key)
 
 

@@ -26,6 +26,9 @@ from abcdlink.cli import (
 from abcdlink.cli.output import complain, say
 from abcdlink.errors import AbcdlinkError
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+STOPPED = "Stopped. Completed work is saved: run the same command again to continue."
 COMMANDS_GROUP = "abcdlink.commands"
 """Entry points that add commands which need Label Studio or Prefect; the library itself needs neither."""
 
@@ -69,9 +72,13 @@ def main() -> None:
     sys.path.append(str(Path.cwd()))
     try:
         make_app()()
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            say(STOPPED)
+        raise
     except AbcdlinkError as error:
         complain(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        say("Stopped. Completed work is saved: run the same command again to continue.")
-        sys.exit(130)
+        say(STOPPED)
+        sys.exit(INTERRUPTED)

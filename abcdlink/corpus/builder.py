@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -70,6 +71,7 @@ class CorpusBuilder:
     def add_document(self, where: str, document: Document) -> None:
         """Add a document that pairs name by its id; one without usable text or a second one of its id is refused."""
         with self.refusing(where):
+            _check_ids(document)
             _check_text(document)
             content = _digest(document)
             if self._contents.setdefault(document.id, content) != content:
@@ -81,14 +83,18 @@ class CorpusBuilder:
 
     def add_pair(self, where: str, pair: Pair) -> None:
         """Add a pair of documents that are added by themselves, before or after it."""
-        if self._pairs.setdefault(pair.id, (where, pair))[1] != pair or pair.id in self._whole:
-            self._refuse_second(where, pair)
+        with self.refusing(where):
+            _check_id("pair", pair.id)
+            if self._pairs.setdefault(pair.id, (where, pair))[1] != pair or pair.id in self._whole:
+                self._refuse_second(where, pair)
 
     def add_whole_pair(self, where: str, source: Document, target: Document, pair: Pair) -> None:
         """Add a pair with both of its documents, or refuse all three."""
         with self.refusing(where):
-            _check_text(source)
-            _check_text(target)
+            _check_id("pair", pair.id)
+            for document in (source, target):
+                _check_ids(document)
+                _check_text(document)
             pair = pair.model_copy(update={"source": self._id_for(source), "target": self._id_for(target, source)})
             if pair.id in self._pairs:
                 if pair.id not in self._whole or self._pairs[pair.id][1] != pair:
@@ -192,6 +198,19 @@ def first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
     return f"{field}: {first['msg']}" if field else str(first["msg"])
+
+
+def _check_ids(document: Document) -> None:
+    _check_id("document", document.id)
+    for sentence in document.sentences:
+        _check_id("sentence", sentence.id)
+
+
+def _check_id(what: str, given: str) -> None:
+    """Refuse an id that nobody can read, or that a table or an XML file cannot hold."""
+    if not given.strip() or any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in given):
+        msg = f"{given!r} cannot be the id of a {what}"
+        raise InputError(msg, "use any readable text without line ends and control characters")
 
 
 def _check_text(document: Document) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import uuid
@@ -10,13 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from abcdlink.errors import BudgetError
+from abcdlink.errors import BudgetError, InputError
 from abcdlink.llm.errors import ProfileError
 from abcdlink.settings import Settings
 
 SEPARATOR = "\n"
 """Between the name of a run and that of a profile, in the accounts of profiles."""
 RUN_LIMITS = ("ABCDLINK_LLM_BUDGET_TOKENS", "ABCDLINK_LLM_BUDGET")
+LOG = logging.getLogger(__name__)
+
 WAIT = 60.0
 """Seconds to wait for another process that writes to the file."""
 TABLES = """
@@ -85,13 +88,18 @@ class Budget:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         # A connection of its own each time: one must not be carried into a forked process.
-        connection = self._memory or self._connect(self._path or ":memory:")
+        connection = None
         try:
+            connection = self._memory or self._connect(self._path or ":memory:")
             connection.execute("BEGIN IMMEDIATE")
             with connection:
                 yield connection
+        except sqlite3.Error as error:
+            msg = f"what was spent cannot be booked in {self._path}: {error}"
+            hint = "check the free space and the permissions of the folder, then run this again"
+            raise InputError(msg, hint) from None
         finally:
-            if connection is not self._memory:
+            if connection is not None and connection is not self._memory:
                 connection.close()
 
     @contextmanager
@@ -114,7 +122,11 @@ class Budget:
             yield hold
         finally:
             with self._changed:
-                self.settle(name, hold.used or Sum(0, 0.0))
+                try:
+                    self.settle(name, hold.used or Sum(0, 0.0))
+                except InputError as error:
+                    # The answer was paid for and must be kept; the amount stays held back, as after a kill.
+                    LOG.warning("%s", error)
                 self._under_way -= 1
                 self._changed.notify_all()
 

@@ -115,7 +115,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_rubbish(tmp_path, monk
 
     with monkeypatch.context() as patch:
         patch.setattr(type(tmp_path), "replace", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(InputError, match="No space left on device"):
             write_atomically(tmp_path / "a", b"new")
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir() if p.is_file()] == [("a", b"old")]
 
@@ -145,7 +145,9 @@ def test_readers_see_only_whole_files(tmp_path):
     assert folder.names() == ["a"]
 
 
-@pytest.mark.parametrize("key", ["", ".", "..", "a/b", "-x", "a" * 81, "a b", "a\n"])
+@pytest.mark.parametrize(
+    "key", ["", ".", "..", "a/b", "-x", "a" * 81, "a b", "a\n", "a\0", "CON", "con.1", "Lpt9", "a."]
+)
 def test_a_run_key_that_is_no_folder_name_is_refused(key):
     with pytest.raises(InputError, match=r"cannot be a run key"):
         open_run(key)
@@ -165,3 +167,21 @@ def test_addresses_without_a_bucket_are_refused(monkeypatch):
     assert isinstance(open_folder("s3://bucket/runs/"), S3Folder)
     assert open_folder("s3://bucket/runs/").where("a") == "s3://bucket/runs/a"
     assert open_folder("s3://bucket").where("a") == "s3://bucket/a"
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 0.99])
+def test_a_table_that_was_cut_off_is_named(isolated_home, share):
+    store = open_run("r")
+    store.write_table("scores.parquet", pd.DataFrame({"a": range(1000)}))
+    whole = store.folder.read("scores.parquet")
+    store.folder.write("scores.parquet", whole[: int(share * len(whole))])
+    with pytest.raises(InputError, match=r"scores\.parquet is not a whole Parquet file"):
+        store.read_table("scores.parquet")
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "3", '"a"'])
+def test_a_manifest_that_is_none_is_named(isolated_home, text):
+    store = open_run("r")
+    store.write_text("manifest.json", text)
+    with pytest.raises(InputError, match=r"manifest\.json is no manifest"):
+        store.note("a", 1)

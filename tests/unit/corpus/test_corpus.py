@@ -51,7 +51,7 @@ def test_documents_need_sentences_with_unique_ids():
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
-names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+names = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20).filter(str.strip)
 sentence_lists = st.dictionaries(names, texts, min_size=1, max_size=4)
 
 
@@ -60,7 +60,7 @@ def corpora(draw) -> Corpus:
     drawn = draw(st.dictionaries(names, sentence_lists, min_size=1, max_size=4))
     documents = {
         name: Document(
-            id=name, sentences=(Sentence(id="\n", text="x"), *(Sentence(id=f"{i}.", text=t) for i, t in s.items()))
+            id=name, sentences=(Sentence(id="\u2028.", text="x"), *(Sentence(id=f"{i}.", text=t) for i, t in s.items()))
         )
         for name, s in drawn.items()
     }
@@ -258,3 +258,35 @@ def test_line_separators_inside_sentences_do_not_end_a_line(tmp_path):
 def test_refusals_that_earlier_versions_wrote_are_read() -> None:
     old = '{"where": "a.txt", "reason": "it is empty", "mend": "remove it"}'
     assert Refusal.model_validate_json(old) == Refusal(where="a.txt", reason="it is empty", hint="remove it")
+
+
+@pytest.mark.parametrize("bad", ["", "  ", "a\0b", "a\nb", "\ud800", "\x7f"])
+def test_an_id_that_nothing_can_hold_is_refused_with_its_document(bad):
+    builder = CorpusBuilder("c")
+    good = Document(id="good", sentences=(Sentence(id="0", text="One."),))
+    for number, made in enumerate(
+        (
+            lambda: Document(id=bad, sentences=(Sentence(id="0", text="One."),)),
+            lambda: Document(id="d", sentences=(Sentence(id=bad, text="One."),)),
+        )
+    ):
+        with builder.refusing("here"):
+            document = made()
+            builder.add_document("here", document)
+            builder.add_whole_pair("here", good, document, Pair(id=f"p{number}", source="good", target=document.id))
+    with builder.refusing("here"):
+        builder.add_whole_pair("here", good, good, Pair(id=bad, source="good", target="good"))
+    corpus = builder.build()
+    assert not corpus.pairs
+    assert not corpus.documents
+    assert len(corpus.refused) >= 3
+
+
+@pytest.mark.parametrize(
+    "strange", ["../../etc", "a/b", "..", "CON", "-rf", "x" * 300, "\u00e9" * 200, '<b>"', "\u202e"]
+)
+def test_a_strange_id_is_an_id(strange):
+    builder = CorpusBuilder("c")
+    one, two = (Document(id=f"{strange}{n}", sentences=(Sentence(id=strange, text="One."),)) for n in (1, 2))
+    builder.add_whole_pair("here", one, two, Pair(id=strange, source=one.id, target=two.id))
+    assert [pair.id for pair in builder.build().pairs] == [strange]

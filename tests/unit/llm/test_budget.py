@@ -179,3 +179,28 @@ def test_a_call_waits_for_those_under_way_rather_than_giving_up(isolated_home):
         order.append("second")
     thread.join(10)
     assert order == ["first", "second"]
+
+
+def test_an_answer_that_cannot_be_booked_is_kept_and_its_amount_stays_held_back(isolated_home, monkeypatch, caplog):
+    with FakeLLM(says(YES_NO)) as server:
+        llm = LLM(server.settings(isolated_home, llm_budget_tokens=10_000), account="run")
+        llm.know()
+        with monkeypatch.context() as patch:
+
+            def full(*_: object) -> None:
+                msg = "what was spent cannot be booked: database or disk is full"
+                raise InputError(msg, "")
+
+            patch.setattr(Budget, "settle", full)
+            assert not llm.ask(question("one", max_tokens=20)).from_cache
+        assert llm.ask(question("one", max_tokens=20)).from_cache
+        assert len(server.questions) == 1
+    assert "disk is full" in caplog.text
+    assert budget(isolated_home, llm_budget_tokens=10_000).sums()[1].tokens > 0
+
+
+def test_a_spending_file_that_cannot_be_used_is_one_clear_error(isolated_home):
+    isolated_home.mkdir(exist_ok=True)
+    (isolated_home / "spending.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(InputError, match=r"cannot be booked in .*spending\.sqlite: file is not a database"):
+        budget(isolated_home, llm_budget_tokens=10).sums()
