@@ -7,7 +7,7 @@ from contextlib import suppress
 from prefect import flow
 
 from abcdlink.domain import domain_of
-from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.evaluation.shortlist import Shortlist, ShortlistRule
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import Benchmark, run_benchmark
 from abcdlink.stages.execution import AnswersPendingError
@@ -15,7 +15,7 @@ from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import open_run
 from flows.execution import AS_TASKS
 from flows.llm_batch import wait_for_answers
-from flows.parameters import BenchmarkParameters, RunKey, ShortlistParameters
+from flows.parameters import BenchmarkParameters, RunKey
 from flows.ui.artifacts import show_benchmark, show_shortlist
 
 
@@ -45,13 +45,13 @@ def benchmark(
 
 
 @flow(name="shortlist", flow_run_name="shortlist {run}")
-def shortlist(run: RunKey, shortlist: ShortlistParameters = ShortlistParameters()) -> Shortlist:
+def shortlist(run: RunKey, shortlist: ShortlistRule = ShortlistRule()) -> Shortlist:
     """Choose the approaches that propose candidates to the annotators.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         shortlist: how they are chosen.
     """
-    result = AS_TASKS.step("shortlist", run_shortlist, open_run(run), shortlist.rule())
+    result = AS_TASKS.step("shortlist", run_shortlist, open_run(run), shortlist)
     show_shortlist(run, result)
     return result

@@ -7,6 +7,7 @@ from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 
 from abcdlink.domain import Setting, find_domain, in_setting
+from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick
@@ -23,7 +24,6 @@ from flows.parameters import (
     FirstPairs,
     GenerationParameters,
     RunKey,
-    ShortlistParameters,
     TargetParameters,
     annotation_of_one,
 )
@@ -43,7 +43,7 @@ def bootstrap(
     targets: TargetParameters = TargetParameters(),
     generation: GenerationParameters = GenerationParameters(),
     benchmark: BenchmarkParameters = BenchmarkParameters(),
-    shortlist: ShortlistParameters = ShortlistParameters(),
+    shortlist: ShortlistRule = ShortlistRule(),
     annotation: AnnotationParameters = AnnotationParameters(),
     quick: bool = False,
 ) -> None:

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from abcdlink.candidates import PoolMode
 from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
-from abcdlink.evaluation.comparisons import Unit
-from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
-from abcdlink.linking.records import ApproachKind
 from abcdlink.llm.profiles import names
 from abcdlink.plugins import installed
 from abcdlink.qualify.pair import WANTED_LINKS
@@ -105,52 +102,6 @@ class BenchmarkParameters(BenchmarkPlan):
         same = self.model_dump(exclude={"retrievers", "more_retrievers", "llm"})
         names = dict.fromkeys([*self.retrievers, *self.more_retrievers])
         return BenchmarkPlan.model_validate({**same, "retrievers": tuple(names), "llm": self.llm.plan()})
-
-
-class ShortlistParameters(Parameters):
-    """How the two approaches that propose candidates are chosen, or one where nothing is compared."""
-
-    approaches: list[Name] = Field(
-        [],
-        max_length=2,
-        description="Take these, named as in the benchmark's table, such as bm25@3 and hybrid@7+llm-listwise-4; "
-        "empty: the best of each kind.",
-    )
-    kinds: list[ApproachKind] = Field(
-        [],
-        max_length=2,
-        description="Kinds of the first and the second approach, which may be the same kind twice; empty: a retriever "
-        "and an LLM, or a retriever and a learned linker when no LLM was asked.",
-    )
-    by: Unit = Field(
-        "source",
-        title="Resampled",
-        description="What is resampled to tell approaches apart: source sentences or pairs.",
-    )
-    recall_target: float = Field(
-        0.0, ge=0, le=1, description="Recall that the cutoffs should reach; 0: as benchmarked."
-    )
-    fitted_cutoffs: bool = Field(
-        False, description="Allow cutoffs by rule. Fitted on synthetic pairs, they may not suit natural ones."
-    )
-
-    @model_validator(mode="after")
-    def _make_a_rule(self) -> ShortlistParameters:
-        try:
-            self.rule()
-        except InputError as error:
-            raise ValueError(str(error)) from None
-        return self
-
-    def rule(self) -> ShortlistRule:
-        """Return the same choice as the library's record; ``InputError`` when the fields do not fit together."""
-        return ShortlistRule(
-            approaches=tuple(self.approaches) or None,
-            kinds=tuple(self.kinds) or None,
-            by=self.by,
-            recall_target=self.recall_target,
-            fitted_cutoffs=self.fitted_cutoffs,
-        )
 
 
 class PeopleParameters(Parameters):

@@ -84,8 +84,8 @@ def shortlist(
         raise InputError(msg, f"use one of {', '.join(get_args(Unit))}")
     rule = ShortlistRule.model_validate(
         {
-            "approaches": tuple(listed(approaches)) or None,
-            "kinds": tuple(kinds_of(kinds)) or None,
+            "approaches": tuple(listed(approaches)),
+            "kinds": tuple(kinds_of(kinds)),
             "by": by,
             "recall_target": recall_target,
             "fitted_cutoffs": fitted_cutoffs,

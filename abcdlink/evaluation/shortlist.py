@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 from math import ceil, inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit, compare_one_with_many
-from abcdlink.evaluation.errors import cost_of, said_of_alike, said_of_named, scores_of
+from abcdlink.evaluation.reasons import WORDS, said_of_choice, said_of_cutoff, said_of_named, what_a_cutoff_is_for
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule
@@ -62,7 +62,7 @@ def choose_cutoff(
     if not isinstance(approach.cutoff, int):
         return approach, [f"{approach.name} has no fixed cutoff, so that a recall target does not apply."]
     if not recall_target:
-        return approach, [f"Cutoff {approach.cutoff}, as benchmarked: {_meaning(approach)}."]
+        return approach, [f"Cutoff {approach.cutoff}, as benchmarked: {what_a_cutoff_is_for(approach)}."]
     recalls = {
         result.approach.k: result.recall
         for result in results
@@ -76,24 +76,13 @@ def choose_cutoff(
     reaching = [k for k, recall in recalls.items() if recall >= recall_target]
     by_recall = min(reaching, default=max(recalls))
     k = min(max(by_recall, ceil(by_recall * lengths.annotated / lengths.benchmark)), MOST_SCALING * by_recall)
-    found = f"recall of {approach.retriever} at {by_recall} is {recalls[by_recall]:.1%}"
-    reached = f"is the smallest benchmarked one that reaches the recall target of {recall_target:.1%}"
-    missed = f"is the largest benchmarked one; none reaches the recall target of {recall_target:.1%}"
-    why_recall = f"Cutoff {by_recall} {reached if reaching else missed}: {found}."
-    why_length = (
-        f"The documents to be annotated have {lengths.annotated:.1f} target sentences on average, those of the "
-        f"benchmark {lengths.benchmark:.1f}, so that the cutoff {f'becomes {k}' if k > by_recall else 'stays'}: "
-        f"{_meaning(approach)}."
+    chosen = approach.model_copy(update={"cutoff": k})
+    reasons = said_of_cutoff(
+        chosen, by_recall, recalls[by_recall], recall_target, (lengths.benchmark, lengths.annotated)
     )
-    return approach.model_copy(update={"cutoff": k}), [why_recall, why_length]
+    return chosen, reasons
 
 
-def _meaning(approach: Approach) -> str:
-    """Say what a cutoff is for."""
-    return "the LLM decides on as many" if approach.kind is ApproachKind.LLM else "as many top-ranked targets are links"
-
-
-WORDS = {ApproachKind.RETRIEVER: "retriever", ApproachKind.LEARNED: "learned linker", ApproachKind.LLM: "LLM"}
 SAME_COST = 1.1
 """Costs up to this many times the lowest count as equal: measured seconds vary by as much."""
 
@@ -102,33 +91,53 @@ MOST_SUGGESTED = 3
 """So many approaches are suggested in the place of one that the benchmark does not hold."""
 
 
-class ShortlistRule(Record):
-    """How the shortlist is chosen.
+Named = Annotated[str, Field(pattern=r"^\S+$")]
 
-    ``approaches``: names of the first and the second, as the benchmark lists them: these are taken as
-    they are. ``kinds``: of the first and the second approach, which may be one kind twice; none: a
-    retriever and an LLM, or a retriever and a learned linker when no LLM was benchmarked. One name or
-    one kind makes a shortlist of one approach, for candidates without a comparison.
-    ``fitted_cutoffs``: whether approaches whose cutoff is a fitted rule may be chosen. What was fitted
-    on synthetic pairs transfers badly to documents with another density of links.
+
+class ShortlistRule(Record):
+    """How the approaches that propose candidates are chosen: two, or one where nothing is compared.
 
     Raises:
         InputError: when the fields do not fit together.
     """
 
-    approaches: tuple[str, ...] | None = None
-    kinds: tuple[ApproachKind, ...] | None = None
-    by: Unit = Field("source", description="unit of the bootstrap")
-    recall_target: float = Field(0.0, ge=0, le=1, description="recall that the cutoffs are to reach; 0: none")
-    fitted_cutoffs: bool = False
+    approaches: tuple[Named, ...] = Field(
+        (),
+        json_schema_extra={"maxItems": 2},
+        description="Take these, named as in the benchmark's table, such as bm25@3 and hybrid@7+llm-listwise-4; "
+        "empty: the best of each kind.",
+    )
+    kinds: tuple[ApproachKind, ...] = Field(
+        (),
+        json_schema_extra={"maxItems": 2},
+        description="Kinds of the first and the second approach, which may be the same kind twice; empty: a retriever "
+        "and an LLM, or a retriever and a learned linker when no LLM was asked.",
+    )
+    by: Unit = Field(
+        "source",
+        title="Resampled",
+        description="What is resampled to tell approaches apart: source sentences or pairs.",
+    )
+    recall_target: float = Field(
+        0.0, ge=0, le=1, description="Recall that the cutoffs should reach; 0: as benchmarked."
+    )
+    fitted_cutoffs: bool = Field(
+        default=False,
+        description="Allow cutoffs by rule. Fitted on synthetic pairs, they may not suit natural ones.",
+    )
+
+    @field_validator("approaches", "kinds", mode="before")
+    @classmethod
+    def _none_is_empty(cls, value: Any) -> Any:  # noqa: ANN401 - stored rules may have null
+        return () if value is None else value
 
     @model_validator(mode="after")
     def _fields_fit_together(self) -> ShortlistRule:
         for what, named in (("approaches", self.approaches), ("kinds", self.kinds)):
-            if named is not None and len(named) not in (1, 2):
+            if len(named) > 2:  # noqa: PLR2004 - two can be compared
                 msg = f"{len(named)} {what} are named for the shortlist"
                 raise InputError(msg, "name two, or one for candidates without a comparison")
-        if self.approaches and len(set(self.approaches)) < len(self.approaches):
+        if len(set(self.approaches)) < len(self.approaches):
             msg = f"the shortlist names {self.approaches[0]} twice"
             raise InputError(msg, "name two different approaches, or one")
         if self.approaches and (self.kinds or self.recall_target):
@@ -225,20 +234,7 @@ def _best_of_kind(
     lowest = min(result.seconds_per_1000_pairs for result in close)
     taken = next(result for result in close if result.seconds_per_1000_pairs <= SAME_COST * lowest)
 
-    count = f"{len(order)} {WORDS[kind]} approach{'es' if len(order) > 1 else ''}"
-    reasons = [f"{best.approach.name} has the highest mean F1 of {count}: {scores_of(best)}."]
-    if len(order) > 1:
-        reasons.append(said_of_alike(best, comparisons, alike, rule.by))
-    if taken is not best:
-        reasons.append(
-            f"{taken.approach.name} is taken instead, as it costs less: {cost_of(taken)} per 1,000 pairs, "
-            f"{best.approach.name} {cost_of(best)}. Its scores: {scores_of(taken)}."
-        )
-    elif alike:
-        reasons.append(f"None of these costs clearly less than {best.approach.name}: {cost_of(best)} per 1,000 pairs.")
-    missing = taken.sources - taken.answered
-    if missing:
-        reasons.append(f"{taken.approach.name} did not answer {missing} source(s); they count as 0 here.")
+    reasons = said_of_choice(best, taken, comparisons, rule.by, len(order))
     if uncut and taken_before:
         reasons.append(
             f"{uncut} approach(es) that only cut otherwise what {taken_before.name} cuts were left out beside it."

@@ -35,6 +35,7 @@ def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
 
 def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
     from abcdlink.domain import find_domain
+    from abcdlink.evaluation.shortlist import ShortlistRule
     from abcdlink.stages.benchmark import run_benchmark
     from abcdlink.stages.candidates import run_candidates
     from abcdlink.stages.generate import plan_generation, run_generation
@@ -46,7 +47,6 @@ def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
         AnnotationParameters,
         BenchmarkParameters,
         GenerationParameters,
-        ShortlistParameters,
         TargetParameters,
         annotation_of_one,
     )
@@ -69,7 +69,7 @@ def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
         run_generation(store, domain, plan, execution)
         run_validation(store, domain)
         run_benchmark(store, domain, BenchmarkParameters().plan(), execution)
-        run_shortlist(store, ShortlistParameters.model_validate(parameters["shortlist"]).rule())
+        run_shortlist(store, ShortlistRule.model_validate(parameters["shortlist"]))
     return run_candidates(store, domain, annotation.pools(), execution)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from abcdlink.candidates import PoolMode
 from abcdlink.cli.app import main
@@ -35,7 +34,7 @@ from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import Store, open_run
-from flows.parameters import AnnotationParameters, ShortlistParameters
+from flows.parameters import AnnotationParameters
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
 
 LLM = "bm25@3+llm-listwise-4"
@@ -243,18 +242,7 @@ def test_what_the_benchmark_does_not_hold_is_one_clear_error(run: Run, options: 
     assert problem in " ".join(run("shortlist", "r", *options, fails=True).split())
 
 
-def test_the_form_makes_the_records_of_the_library() -> None:
-    assert ShortlistParameters().rule() == ShortlistRule()
-    named = ShortlistParameters.model_validate({"approaches": ["bm25@3", "hybrid@7+llm-listwise-4"]})
-    assert named.rule() == ShortlistRule(approaches=("bm25@3", "hybrid@7+llm-listwise-4"))
+def test_the_form_of_annotation_makes_the_records_of_the_library() -> None:
     assert AnnotationParameters().pools() == PoolPlan()
     changed = AnnotationParameters.model_validate({"mode": "single", "distractors": 0, "batches": 3, "seed": 5})
     assert changed.pools() == PoolPlan(mode=PoolMode.SINGLE, distractors=0, batches=3, seed=5)
-
-
-@pytest.mark.parametrize(
-    "fields", [{"approaches": ["a", "a"]}, {"approaches": ["a"], "kinds": ["llm"]}, {"kinds": ["llm"] * 3}]
-)
-def test_the_form_refuses_what_the_library_would_refuse(fields: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        ShortlistParameters.model_validate(fields)

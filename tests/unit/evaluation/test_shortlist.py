@@ -202,7 +202,7 @@ def test_two_names_that_cut_one_ranking_are_refused():
     [
         ({"approaches": ("bm25@3", "bm25@3")}, "names bm25@3 twice"),
         ({"approaches": ("a", "b", "c")}, "3 approaches are named"),
-        ({"kinds": ()}, "0 kinds are named"),
+        ({"kinds": (ApproachKind.LLM,) * 3}, "3 kinds are named"),
         ({"approaches": ("bm25@3",), "kinds": (ApproachKind.LLM,)}, "kinds or a recall target as well"),
         ({"approaches": ("bm25@3",), "recall_target": 0.9}, "kinds or a recall target as well"),
     ],
@@ -210,6 +210,10 @@ def test_two_names_that_cut_one_ranking_are_refused():
 def test_rules_that_contradict_themselves_are_refused(fields, problem):
     with pytest.raises(InputError, match=problem):
         ShortlistRule(**fields)
+
+
+def test_a_rule_that_was_stored_with_nulls_is_read():
+    assert ShortlistRule.model_validate({"approaches": None, "kinds": None}) == ShortlistRule()
 
 
 @pytest.mark.parametrize("kind", ["retriever", "llm"])
