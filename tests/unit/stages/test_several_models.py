@@ -1,0 +1,300 @@
+"""Several LLMs in one run: one is exact, one is at chance, one refuses a tenth; and what happens when one gives out."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from collections import Counter
+from contextlib import ExitStack
+
+import pytest
+
+from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.io import write_corpus_to
+from abcdlink.errors import BudgetError, InputError, ServiceError
+from abcdlink.layout import GENERATION, NATURAL, SHORTLIST, SYNTHETIC
+from abcdlink.linking.records import Setup
+from abcdlink.llm.records import Outcome
+from abcdlink.stages.benchmark import Benchmark, run_benchmark
+from abcdlink.stages.decide import read_decisions
+from abcdlink.stages.estimate import estimate_benchmark
+from abcdlink.stages.execution import HERE
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+from abcdlink.stages.rank import rank
+from abcdlink.store import open_run
+from tests.helpers.fake_llm import FakeLLM, error, says
+from tests.helpers.linking import DOMAIN
+
+PAIRS, SOURCES, TARGETS = 5, 4, 6
+MODELS = ("exact", "chance", "shy")
+PLAN = BenchmarkPlan(
+    retrievers=("bm25",), learned=(), rules=(), cutoffs=(1,), llm=LLMPlan(setups=(Setup.LLM_ONLY,), models=MODELS)
+)
+
+BENCHMARK = """
+import sys
+from abcdlink.domain import find_domain
+from abcdlink.stages.benchmark import run_benchmark
+from abcdlink.stages.execution import HERE
+from abcdlink.store import open_run
+from tests.unit.stages.test_several_models import PLAN, decide_natural
+run_benchmark(open_run("r"), find_domain("news"), PLAN)
+decide_natural(open_run("r"))
+"""
+
+
+def gold(source: str) -> set[str]:
+    """The source sentence ``p-s2`` has links to the target sentences ``p-t2`` and ``p-t3``; the last one has none."""
+    pair, number = source.split("-s")
+    return set() if int(number) == SOURCES - 1 else {f"{pair}-t{number}", f"{pair}-t{int(number) + 1}"}
+
+
+def asked(request) -> tuple[str, list[str]]:
+    """Return the source sentence and the target sentences of a question."""
+    return re.search(r"Source sentence: \[(\S+)\]", request.prompt)[1], list(request.schema["properties"])
+
+
+def tossed(source: str, target: str) -> bool:
+    return zlib.crc32(f"{source} {target}".encode()) % 2 == 1
+
+
+def refused(source: str) -> bool:
+    return zlib.crc32(source.encode()) % 10 == 0
+
+
+def exact(request):
+    source, targets = asked(request)
+    return says(json.dumps({target: target in gold(source) for target in targets}))
+
+
+def chance(request):
+    source, targets = asked(request)
+    return says(json.dumps({target: tossed(source, target) for target in targets}))
+
+
+def shy(request):
+    source, _ = asked(request)
+    return error(400, "filtered", code="content_filter") if refused(source) else exact(request)
+
+
+def pair_of(name: str) -> tuple[Pair, list[Document]]:
+    documents = [
+        Document(
+            id=f"{name}-{end}s",
+            sentences=tuple(Sentence(id=f"{name}-{end}{n}", text=f"{name} {end} says {n}.") for n in range(count)),
+        )
+        for end, count in (("s", SOURCES), ("t", TARGETS))
+    ]
+    links = {f"{name}-s{n}": tuple(sorted(gold(f"{name}-s{n}"))) for n in range(SOURCES - 1)}
+    return Pair(id=name, source=documents[0].id, target=documents[1].id, links=links), documents
+
+
+def write(store, corpus_name, names):
+    pairs, documents = zip(*map(pair_of, names), strict=True)
+    corpus = Corpus(name=corpus_name, documents={d.id: d for some in documents for d in some}, pairs=list(pairs))
+    write_corpus_to(store, corpus_name, corpus)
+
+
+@pytest.fixture
+def store(isolated_home):
+    """A run with two corpora."""
+    run = open_run("r")
+    write(run, SYNTHETIC, [f"p{n}" for n in range(PAIRS)])
+    write(run, NATURAL, [f"q{n}" for n in range(PAIRS)])
+    return run
+
+
+class Servers(dict[str, FakeLLM]):
+    """Three servers under three profiles of the settings file."""
+
+    def __init__(self, home, stack):
+        scripts = {"exact": exact, "chance": chance, "shy": shy}
+        super().__init__({name: stack.enter_context(FakeLLM(do, models=(name,))) for name, do in scripts.items()})
+        self.home = home
+
+    def settle(self, **more):
+        """Write the settings file; ``more`` are further lines for some models."""
+        tables = [
+            f'[llm.{name}]\nbase_url = "{server.base_url}"\nmodel = "{name}"\ntimeout = 30\n{more.get(name, "")}\n'
+            for name, server in self.items()
+        ]
+        self.home.mkdir(exist_ok=True)
+        (self.home / "abcdlink.toml").write_text("".join(tables))
+
+
+@pytest.fixture
+def servers(isolated_home):
+    with ExitStack() as stack:
+        started = Servers(isolated_home, stack)
+        started.settle()
+        yield started
+
+
+def decide_natural(store):
+    """Let the same approaches decide the other corpus of the run, as the stage candidates does."""
+    rank(store, NATURAL, "bm25")
+    approaches = PLAN.llm.approaches((), ())
+    HERE.decide(store, NATURAL, DOMAIN, approaches)
+    return {one.model: read_decisions(store, NATURAL, one).decisions for one in approaches}
+
+
+def questions(servers) -> Counter:
+    return Counter(json.dumps(request.body) for name in MODELS for request in servers[name].questions)
+
+
+def by_hand(decided: dict[str, set[str]]) -> tuple[float, float, float]:
+    """Return macro precision, recall and F1 over sources with links, from the definitions."""
+    cells = []
+    for source, links in decided.items():
+        hits = len(links & gold(source))
+        precision, recall = hits / len(links) if links else 0.0, hits / len(gold(source))
+        cells.append((precision, recall, 2 * precision * recall / (precision + recall) if hits else 0.0))
+    return tuple(sum(column) / len(cells) for column in zip(*cells, strict=True))
+
+
+def test_three_models_in_one_run_on_two_corpora(store, servers):
+    result = run_benchmark(store, DOMAIN, PLAN)
+    told = {one.approach.name: one for one in result.approaches}
+    assert list(told)[-3:] == ["exact-only-4", "chance-only-4", "shy-only-4"]
+    with_links = [f"p{pair}-s{n}" for pair in range(PAIRS) for n in range(SOURCES - 1)]
+    targets = {source: [f"{source.split('-')[0]}-t{n}" for n in range(TARGETS)] for source in with_links}
+    heads = {source: {target for target in targets[source] if tossed(source, target)} for source in with_links}
+    answered = [source for source in with_links if not refused(source)]
+    assert 0 < len(answered) < len(with_links)
+    expected = {
+        "exact-only-4": by_hand({source: gold(source) for source in with_links}),
+        "chance-only-4": by_hand(heads),
+        "shy-only-4": by_hand({source: gold(source) for source in answered}),
+    }
+    for name, cells in expected.items():
+        assert (told[name].precision, told[name].recall, told[name].f1) == pytest.approx(cells)
+    assert told["shy-only-4"].f1_of_all == pytest.approx(len(answered) / len(with_links))
+    sources = [f"p{pair}-s{n}" for pair in range(PAIRS) for n in range(SOURCES)]
+    assert told["shy-only-4"].outcomes[Outcome.REFUSED] == sum(map(refused, sources))
+    assert told["exact-only-4"].outcomes == {Outcome.OK: PAIRS * SOURCES}
+    natural = decide_natural(store)
+    assert all(set(one.targets) == gold(one.source) for one in natural["exact"])
+    assert {one.source for one in natural["shy"] if one.outcome is Outcome.REFUSED} == {
+        one.source for one in natural["exact"] if refused(one.source)
+    }
+    assert set(questions(servers).values()) == {1}
+    assert [len(servers[name].questions) for name in MODELS] == [2 * PAIRS * SOURCES] * 3
+    noted = store.manifest["llm"]
+    assert noted["decide synthetic by exact"]["model"] == noted["decide natural by exact"]["model"] == "exact"
+    assert result.usage["chance-only-4"].calls == PAIRS * SOURCES
+
+
+def test_killed_in_the_middle_nothing_is_asked_twice_and_the_result_is_the_same(store, servers, tmp_path, monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", BENCHMARK])
+    deadline = time.monotonic() + 300
+    while sum(questions(servers).values()) < 2.2 * PAIRS * SOURCES:  # in the middle of the last model's questions
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = questions(servers)
+    assert sum(before.values()) < 6 * PAIRS * SOURCES, "killed too late"
+    result = run_benchmark(store, DOMAIN, PLAN)
+    decide_natural(store)
+    under_way = 4 * len(MODELS)
+    twice = [question for question, times in questions(servers).items() if times > 1]
+    # What a server was answering at the moment of the kill never reached the disk.
+    assert len(twice) <= under_way
+    assert all(before[question] for question in twice)
+    assert len(questions(servers)) == 6 * PAIRS * SOURCES
+    again = run_benchmark(store, DOMAIN, PLAN)
+    assert again == result == store.read_record("benchmark.json", Benchmark)
+
+
+def test_a_missing_key_concerns_its_own_model_alone_and_is_made_good_later(store, servers, monkeypatch):
+    servers.settle(chance='api_key_env = "CHANCE_KEY"')
+    result = run_benchmark(store, DOMAIN, PLAN)
+    assert [one.approach.name for one in result.approaches][-2:] == ["exact-only-4", "shy-only-4"]
+    (open_one,) = result.undecided
+    assert open_one.where == "chance-only-4"
+    assert "'chance' has no key: the environment variable CHANCE_KEY" in open_one.reason
+    assert not servers["chance"].questions
+    before = [len(servers[name].questions) for name in ("exact", "shy")]
+    monkeypatch.setenv("CHANCE_KEY", "a-key-for-chance")
+    result = run_benchmark(store, DOMAIN, PLAN)
+    assert not result.undecided
+    assert len([one for one in result.approaches if one.approach.model]) == 3
+    assert [len(servers[name].questions) for name in ("exact", "shy")] == before
+
+
+def test_what_was_left_open_is_not_tried_again_once_approaches_are_chosen(store, servers, monkeypatch):
+    servers.settle(chance='api_key_env = "CHANCE_KEY"')
+    result = run_benchmark(store, DOMAIN, PLAN)
+    store.write_text(SHORTLIST, "{}")
+    monkeypatch.setenv("CHANCE_KEY", "a-key-for-chance")
+    assert run_benchmark(store, DOMAIN, PLAN) == result
+    assert not servers["chance"].questions
+
+
+def test_a_server_that_dies_in_the_middle_leaves_its_own_approaches_open_and_what_it_said_is_kept(
+    store, servers, monkeypatch
+):
+    def dies(request):
+        return chance(request) if len(servers["chance"].questions) <= 5 else error(401, "gone")
+
+    servers["chance"].answer_by(dies)
+    result = run_benchmark(store, DOMAIN, PLAN)
+    told = {one.approach.name: one for one in result.approaches}
+    kept = [one for one in told.values() if one.approach.model == "chance"]
+    assert told["exact-only-4"].f1 == 1
+    assert [one.where for one in result.undecided] == ["chance-only-4"]
+    assert not kept
+    servers["chance"].answer_by(chance)
+    result = run_benchmark(store, DOMAIN, PLAN)
+    assert not result.undecided
+    answered = Counter(asked(request)[0] for request in servers["chance"].questions[:5])
+    assert not set(answered) & {asked(request)[0] for request in servers["chance"].questions[5:][-PAIRS * SOURCES :]}
+
+
+def test_where_all_models_give_out_the_stage_fails_and_says_why(store, servers):
+    servers.settle(**{name: f'api_key_env = "KEY_OF_{name.upper()}"' for name in MODELS})
+    with pytest.raises(ServiceError, match="'exact' has no key"):
+        run_benchmark(store, DOMAIN, PLAN)
+
+
+def test_a_limit_in_money_without_prices_and_a_budget_that_is_used_up_concern_their_own_models(store, servers):
+    servers.settle(chance="budget = 5", shy="budget_tokens = 4000")
+    result = run_benchmark(store, DOMAIN, PLAN)
+    reasons = {one.where: one.reason + one.hint for one in result.undecided}
+    assert set(reasons) == {"chance-only-4", "shy-only-4"}
+    assert "set price_prompt in [llm.chance]" in reasons["chance-only-4"]
+    assert "budget_tokens in [llm.shy]" in reasons["shy-only-4"]
+    servers.settle(exact="budget_tokens = 10", chance="budget_tokens = 10", shy="budget_tokens = 10")
+    other = open_run("other")
+    write(other, SYNTHETIC, ["z0"])
+    with pytest.raises(BudgetError):
+        run_benchmark(other, DOMAIN, PLAN)
+
+
+def test_an_unknown_profile_is_refused_before_anything_is_ranked(store, servers):
+    plan = PLAN.model_copy(update={"llm": LLMPlan(models=("exact", "nobody"))})
+    with pytest.raises(InputError, match="'nobody': there is no such LLM profile"):
+        run_benchmark(store, DOMAIN, plan)
+    assert not store.exists("rankings/synthetic/bm25/plan.json")
+
+
+def test_the_estimate_is_by_model_and_says_whose_prices_are_not_known(store, servers):
+    servers.settle(exact="price_prompt = 10\nprice_completion = 100", chance="price_prompt = 1")
+    found = estimate_benchmark(store, DOMAIN, PLAN)
+    assert {name: one.calls for name, one in found.models.items()} == dict.fromkeys(MODELS, PAIRS * SOURCES)
+    assert found.total.calls == 3 * PAIRS * SOURCES
+    assert found.models["exact"].cost > found.models["chance"].cost > 0 == found.models["shy"].cost
+    assert found.total.cost == pytest.approx(found.models["exact"].cost + found.models["chance"].cost)
+    assert found.priceless == ("shy",)
+    assert not any(servers[name].questions for name in MODELS)
+
+
+def test_a_model_that_wrote_the_pairs_it_links_is_marked(store, servers):
+    store.write_text(GENERATION, json.dumps({"model": "organisation/Chance"}))
+    assert run_benchmark(store, DOMAIN, PLAN).own_pairs == ("chance-only-4",)
