@@ -10,9 +10,9 @@ import heapq
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.io import DOCUMENTS, PAIRS
@@ -92,6 +92,13 @@ class CorpusIndex:
         with closing(self._open()) as connection:
             rows = connection.execute("SELECT number, id FROM pairs")
             return tuple(sorted(row[0] for row in heapq.nsmallest(count, rows, key=lambda row: drawn(row[1]))))
+
+    def numbers_of(self, pairs: Collection[str]) -> list[int]:
+        """Return the numbers of some pairs, in file order."""
+        with closing(self._open()) as connection:
+            return sorted(
+                number for number, _ in _where_in(connection, "SELECT number, id FROM pairs WHERE id", [*pairs])
+            )
 
     def read(self, numbers: Iterable[int], name: str = "") -> Corpus:
         """Return some pairs with their documents, without gold links.
@@ -175,7 +182,7 @@ def _digest(folder: Folder) -> str:
     return digest.hexdigest()
 
 
-def _where_in(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> Iterator[tuple[int, bytes]]:
+def _where_in(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> Iterator[tuple[int, Any]]:
     """Yield the rows of a query whose last column name is one of the values, some values at a time."""
     for start in range(0, len(values), LOOKUP):
         some = values[start : start + LOOKUP]

@@ -31,7 +31,7 @@ class WordOverlap(Linker):
 
     def score(self, fitted: JsonValue, example: Example) -> NDArray[np.float64]:
         assert isinstance(fitted, float)
-        return np.clip(0.9 * example.scores["jaccard"] / fitted, 0, 1)
+        return np.clip(0.9 * example.scores["jaccard"] / fitted, 0, 0.95)
 
 
 def made(name: str, count: int, seed: int) -> Corpus:

@@ -1,0 +1,169 @@
+"""Stage audit: a sample of labels becomes a run of its own, whose judgments say how good the labels are."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from pydantic import Field
+
+from abcdlink.candidates import PoolMode, task_key
+from abcdlink.corpus.io import write_corpus_to
+from abcdlink.corpus.records import Record
+from abcdlink.domain import domain_of
+from abcdlink.errors import InputError
+from abcdlink.export.dataset import gather
+from abcdlink.judgments import MEANINGS, Candidate, LabelRule, Pool
+from abcdlink.labels.audit import Audit, AuditedCandidate, draw, estimate
+from abcdlink.layout import JUDGMENTS, NATURAL, POOL_COUNTS, POOLS, labels_file
+from abcdlink.stages.candidates import PoolCounts
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.label import LabelRun, Labels
+from abcdlink.stages.once import is_done
+from abcdlink.store import MANIFEST, Store, open_run
+
+METHOD = "audit"
+AUDIT, CANDIDATES, CARD = "audit.json", "audit.jsonl", "README.md"
+
+
+class AuditPlan(Record):
+    """Which candidates of labels people judge.
+
+    ``run``: key of the run in which they are judged; ``precision``: wanted of the links, which set the ``threshold``;
+    ``links``: how many candidates reach it; ``expected_below``: sum of the probabilities of the others.
+    """
+
+    run: str
+    labels_of: str = Field(description="key of the run that holds the labels")
+    name: str
+    wanted: int
+    seed: int
+    precision: float
+    threshold: float
+    links: int
+    expected_below: float
+
+
+def make_audit(
+    store: Store, name: str, precision: float = 0.95, wanted: int = 400, key: str = "", seed: int = 13
+) -> AuditPlan:
+    """Draw candidates for an audit and make a run of one batch in which people judge them.
+
+    Args:
+        store: the run that holds the labels.
+        name: of the labels; all of their parts must be finished.
+        precision: wanted of the links; sets the threshold.
+        wanted: about how many candidates people judge, half of them links by the threshold.
+        key: of the new run; empty: made of the run's and the labels' names.
+        seed: of the choice.
+
+    Raises:
+        InputError: when parts are unfinished, no threshold reaches the precision, the labels have another audit, or
+            the new run's key is taken.
+    """
+    labels = LabelRun(store, name)
+    summary = labels.summary(precision)
+    if not summary.complete:
+        msg = f"{summary.parts[1] - summary.parts[0]} parts of the labels {name!r} are unfinished"
+        raise InputError(msg, f"finish them first: `abcdlink label {store.key} {summary.corpus} --name {name}`")
+    if summary.threshold is None:
+        msg = f"no probability of the labels {name!r} promises a precision of {precision:g}"
+        raise InputError(msg, "audit them for a lower precision with --precision")
+    plan = AuditPlan(
+        run=key or f"{store.key}-{name}-audit",
+        labels_of=store.key,
+        name=name,
+        wanted=wanted,
+        seed=seed,
+        precision=precision,
+        threshold=summary.threshold,
+        links=summary.links,
+        expected_below=summary.expected_links - summary.links * (summary.expected_precision or 0.0),
+    )
+    judged = open_run(plan.run)
+    if judged.exists(MANIFEST) and METHOD not in judged.manifest.get("inputs", {}):
+        msg = f"there is a run {plan.run!r} already"
+        raise InputError(msg, "name another run with --as")
+    if is_done(judged, METHOD, POOL_COUNTS, plan) and is_done(store, f"audit {name}", labels_file(name, AUDIT), plan):
+        return plan
+    drawn = draw(labels.tables, plan.threshold, plan.links, wanted, seed)
+    # The run's own files are written last: with the counts there, it can be annotated.
+    store.write_records(labels_file(name, CANDIDATES), drawn)
+    store.write_record(labels_file(name, AUDIT), plan)
+    _fill(judged, store, labels, drawn)
+    return plan
+
+
+def _fill(judged: Store, store: Store, labels: LabelRun, drawn: list[AuditedCandidate]) -> None:
+    """Give the new run its corpus and pools: one batch, one task for each source sentence."""
+    index = labels.corpus()
+    corpus = index.read(index.numbers_of({one.pair for one in drawn}))
+    describe_run(judged, domain_of(store))
+    judged.note("corpus", {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "language": store.language})
+    write_corpus_to(judged, NATURAL, corpus)
+    targets: dict[tuple[str, str], set[str]] = {}
+    for one in drawn:
+        targets.setdefault((one.pair, one.source), set()).add(one.target)
+    pools = [
+        Pool(
+            key=task_key(judged.key, pair.id, source.id),
+            batch=1,
+            pair=pair.id,
+            source=source.id,
+            candidates=tuple(
+                Candidate(target=target.id, method=METHOD)
+                for target in corpus.target_of(pair).sentences
+                if target.id in targets[pair.id, source.id]
+            ),
+        )
+        for pair in corpus.pairs
+        for source in corpus.source_of(pair).sentences
+        if (pair.id, source.id) in targets
+    ]
+    counts = PoolCounts(
+        mode=PoolMode.SINGLE,
+        pools=len(pools),
+        candidates=len(drawn),
+        batches={1: len(pools)},
+        methods={METHOD: len(drawn)},
+        filtered={},
+        refused=0,
+    )
+    judged.write_records(POOLS, pools)
+    judged.write_record(POOL_COUNTS, counts)
+
+
+def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tuple[AuditPlan, Audit] | None:
+    """Return what the judgments of the audit say of labels; ``None`` while there are none.
+
+    Raises:
+        InputError: when too few candidates have been judged, or the rule needs an adjudication that is not there.
+    """
+    plan = store.find_record(labels_file(name, AUDIT), AuditPlan)
+    if plan is None or not open_run(plan.run).exists(JUDGMENTS):
+        return None
+    dataset = gather(open_run(plan.run), rule, "")
+    said = {(one.pair, one.source, one.target): one.link for one in dataset.candidates if one.link is not None}
+    drawn = store.read_records(labels_file(name, CANDIDATES), AuditedCandidate)
+    return plan, estimate(drawn, said, plan.threshold, plan.links, plan.expected_below)
+
+
+def write_card(store: Store, labels: Labels, rule: LabelRule = LabelRule.BOTH) -> str:
+    """Write the data card of labels and return its text; errors as ``read_audit``."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = read_audit(store, labels.name, rule)
+    simulated = found is not None and bool(gather(open_run(found[0].run), rule, "").simulated)
+    environment = Environment(  # noqa: S701 - Markdown, in which all that is not a number is a name of this run
+        loader=PackageLoader("abcdlink.labels"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    text = environment.get_template("card.md.j2").render(
+        run=store.key,
+        labels=labels,
+        plan=found[0] if found else None,
+        audit=found[1] if found else None,
+        simulated=simulated,
+        meaning=MEANINGS[rule],
+        version=version("abcdlink"),
+    )
+    store.write_text(labels_file(labels.name, CARD), text)
+    return text

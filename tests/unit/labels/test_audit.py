@@ -1,0 +1,180 @@
+"""The audit of labels: known chances, intervals that cover the truth, a run for people, a data card."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from abcdlink.cli.app import main
+from abcdlink.corpus.io import write_corpus
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.judgments import Annotator, Judgment, Label, Pool
+from abcdlink.labels.audit import draw, estimate
+from abcdlink.labels.parts import Sampling
+from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS
+from abcdlink.stages.audit import make_audit, read_audit, write_card
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.label import LabelRun, plan_labels, run_labels
+from abcdlink.store import Store, open_run
+from tests.helpers.labels import made, run_with_linker
+
+THRESHOLD = 0.8
+
+
+def population(
+    seed: int, shift: float, size: int = 20_000
+) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the kept table, all probabilities, and all answers; ``shift``: how far true log-odds are from these."""
+    random = np.random.default_rng(seed)
+    p = random.beta(0.08, 1.2, size).clip(1e-9, 1 - 1e-9)
+    links = random.random(size) < 1 / (1 + (1 / p - 1) * np.exp(-shift))
+    kept = (p >= 0.05) | (random.random(size) < 0.05)
+    places = np.flatnonzero(kept)
+    names = [str(place) for place in places]
+    table = pd.DataFrame({"pair": names, "source": "s", "target": "t", "probability": p[places]})
+    table["chance"] = np.where(table["probability"] >= 0.05, 1.0, 0.05)
+    return table, p, links
+
+
+@pytest.mark.parametrize("shift", [-1.0, 0.0, 1.0])
+def test_intervals_cover_the_truth_whether_or_not_probabilities_are_right(shift: float) -> None:
+    covered, sizes = [], []
+    for seed in range(100):
+        table, p, links = population(seed, shift)
+        above = p >= THRESHOLD
+        drawn = draw(partial(iter, [table]), THRESHOLD, int(above.sum()), 200, seed)
+        said = {one.at: bool(links[int(one.pair)]) for one in drawn}
+        found = estimate(drawn, said, THRESHOLD, int(above.sum()), float(p[~above].sum()))
+        truth = (links[above].mean(), links[above].sum() / links.sum(), links.sum())
+        estimates = (found.precision, found.recall, found.all_links)
+        covered.append([one.low <= value <= one.high for one, value in zip(estimates, truth, strict=True)])
+        sizes.append(len(drawn))
+    assert np.mean(sizes) == pytest.approx(200, rel=0.05)
+    assert (np.mean(covered, axis=0) >= 0.9).all()
+    assert np.mean(covered, axis=0)[1] <= 0.995
+
+
+def test_chances_are_those_with_which_candidates_are_drawn() -> None:
+    table, p, _ = population(1, 0.0, 4000)
+
+    above = int((p >= THRESHOLD).sum())
+    drawn = [one for seed in range(60) for one in draw(partial(iter, [table]), THRESHOLD, above, 200, seed)]
+    # Weighted by chance, draws stand for the kept rows, which by theirs stand for all.
+    low = sum(1 / one.chance for one in drawn if one.probability < THRESHOLD) / 60
+    kept = table[table["probability"] < THRESHOLD]
+    assert low == pytest.approx((1 / kept["chance"]).sum(), rel=0.1)
+    high = sum(1 / one.chance for one in drawn if one.probability >= THRESHOLD) / 60
+    assert high == pytest.approx(above, rel=0.05)
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Store:
+    """A run with labels ``many``; word overlap promises too much for targets that link to nothing."""
+    store = run_with_linker()
+    describe_run(store, find_domain("news"))
+    write_corpus(made("many", 120, seed=3), tmp_path / "many")
+    sampling = Sampling(floor=0.2, share=0.5)
+    run_labels(plan_labels(store, str(tmp_path / "many"), "many", sampling=sampling, cells=600), 0.8)
+    return store
+
+
+def judge(run: str, *, but: int = 0, simulated: bool = False) -> dict[tuple[str, str, str], bool]:
+    """Let two annotators judge the audit by the gold links; the last ``but`` tasks stay without a second judgment."""
+    judged = open_run(run)
+    gold = {pair.id: pair.links or {} for pair in made("many", 120, seed=3).pairs}
+    pools, said, judgments = judged.read_records(POOLS, Pool), {}, []
+    for place, pool in enumerate(pools):
+        for candidate in pool.candidates:
+            at = {"pair": pool.pair, "source": pool.source, "target": candidate.target}
+            link = candidate.target in gold[pool.pair].get(pool.source, ())
+            label = Label.LINK if link else Label.NO_LINK
+            who = ("annotator-1", "annotator-2") if place < len(pools) - but else ("annotator-1",)
+            judgments += [Judgment(batch=1, **at, method=candidate.method, annotator=a, label=label) for a in who]
+            if len(who) > 1:
+                said[pool.pair, pool.source, candidate.target] = link
+    judged.write_records(JUDGMENTS, judgments)
+    people = [Annotator(annotator=f"annotator-{n}", account=f"{n}@x.org", simulated=simulated) for n in (1, 2)]
+    judged.write_records(ANNOTATORS, people)
+    judged.note("annotation", {"overlap": 2})
+    return said
+
+
+def test_an_audit_is_a_run_that_people_judge_and_a_card_states_what_they_said(labelled: Store) -> None:
+    plan = make_audit(labelled, "many", precision=0.8, wanted=150)
+    judged = open_run("run-many-audit")
+    pools = judged.read_records(POOLS, Pool)
+    assert {candidate.method for pool in pools for candidate in pool.candidates} == {"audit"}
+    assert {pool.batch for pool in pools} == {1}
+    before = judged.folder.read(POOLS)
+    assert make_audit(labelled, "many", precision=0.8, wanted=150) == plan
+    assert judged.folder.read(POOLS) == before
+    assert read_audit(labelled, "many") is None
+    summary = LabelRun(labelled, "many").summary(0.8)
+    assert "Not audited" in write_card(labelled, summary)
+
+    said = judge(plan.run, but=3)
+    found = read_audit(labelled, "many")
+    assert found is not None
+    audit = found[1]
+    assert sum(audit.judged) == len(said)
+    assert audit.missing >= 3
+    links = [link for at, link in said.items() if probability(labelled, at) >= plan.threshold]
+    assert audit.precision.value == pytest.approx(np.mean(links))
+    gold = sum(len(targets) for pair in made("many", 120, seed=3).pairs for targets in (pair.links or {}).values())
+    assert audit.all_links.low <= gold <= audit.all_links.high
+    card = write_card(labelled, summary)
+    assert f"precision {audit.precision}" in card
+    assert f"recall {audit.recall}" in card
+    assert "programs" not in card
+    judge(plan.run, simulated=True)
+    assert "**These figures say nothing about the quality of the labels**, because programs judged." in write_card(
+        labelled, summary
+    )
+
+
+def probability(store: Store, at: tuple[str, str, str]) -> float:
+    table = pd.concat(
+        [one.astype({"pair": str, "source": str, "target": str}) for one in LabelRun(store, "many").tables()]
+    )
+    return float(table.set_index(["pair", "source", "target"])["probability"][at])
+
+
+def test_audits_that_cannot_be_are_refused(labelled: Store, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"promises a precision of 0\.999"):
+        make_audit(labelled, "many", precision=0.999)
+    make_audit(labelled, "many", precision=0.8, wanted=60)
+    with pytest.raises(InputError, match="began its stage 'audit' with other settings: wanted"):
+        make_audit(labelled, "many", precision=0.8, wanted=61)
+    with pytest.raises(InputError, match="there is a run 'run' already"):
+        make_audit(labelled, "many", precision=0.8, key="run")
+    write_corpus(made("two", 60, seed=4), tmp_path / "two")
+    run_labels(plan_labels(labelled, str(tmp_path / "two"), "two", cells=600), 0.8, most_parts=1)
+    with pytest.raises(InputError, match="1 parts of the labels 'two' are unfinished"):
+        make_audit(labelled, "two", precision=0.8)
+    with pytest.raises(InputError, match="do not cover"):
+        estimate([], {}, 0.8, 10, 3.0)
+
+
+def test_the_commands(labelled: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*words: str) -> str:
+        monkeypatch.setattr("sys.argv", ["abcdlink", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        return capsys.readouterr().out
+
+    options = ("--precision", "0.8", "--json")
+    told = json.loads(run("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", *options))
+    assert told["run"] == "check"
+    assert json.loads(run("labels", "show", "run", "many", *options))["audit"] is None
+    judge("check")
+    shown = json.loads(run("labels", "show", "run", "many", *options))
+    assert shown["audit"]["links"] == shown["labels"]["links"] == told["links"]
+    assert "## Audit" in run("labels", "show", "run", "many")
