@@ -18,7 +18,7 @@ from abcdlink.labels.parts import CELLS_PER_PART, Histogram, Labeller, PartCount
 from abcdlink.layout import SYNTHETIC, labels_file, model_file
 from abcdlink.linking.learned import FittedLinker, LearnedLinker, from_bytes, gives_probabilities
 from abcdlink.progress import Progress, silent
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import alone, is_done
 from abcdlink.stages.rank import holds_rankings, read_rankings
 from abcdlink.store import Store
 
@@ -377,6 +377,7 @@ def run_labels(
         most_parts: stop after so many parts; ``None``: do all.
         progress: told of parts.
     """
-    for part in progress(labels.open_parts[:most_parts], f"label {labels.name}"):
-        labels.label(part)
+    with alone(labels.store, f"label {labels.name}", progress):
+        for part in progress(labels.open_parts[:most_parts], f"label {labels.name}"):
+            labels.label(part)
     return labels.summary(precision)
