@@ -39,6 +39,9 @@ class Folder(Protocol):
     def names(self, prefix: str = "") -> list[str]:
         """Return all names that start with ``prefix``, sorted."""
 
+    def folders(self) -> list[str]:
+        """Return the names of the folders directly below this one, sorted."""
+
     def where(self, name: str = "") -> str:
         """Return a path or address that a person can open."""
 
@@ -115,6 +118,10 @@ class LocalFolder:
             return []
         found = (p.relative_to(self.root).as_posix() for p in self.root.rglob("*") if p.is_file())
         return sorted(name for name in found if name.startswith(prefix) and not Path(name).name.startswith("."))
+
+    def folders(self) -> list[str]:
+        """Return the names of the folders directly below this one, sorted."""
+        return sorted(path.name for path in self.root.iterdir() if path.is_dir()) if self.root.is_dir() else []
 
     def where(self, name: str = "") -> str:
         """Return the absolute path."""
@@ -194,6 +201,15 @@ class S3Folder:
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.key(prefix))
             found = [(item["Key"][start:], item) for page in pages for item in page.get("Contents", [])]
         return sorted(((name, item) for name, item in found if name and not name.endswith("/")), key=itemgetter(0))
+
+    def folders(self) -> list[str]:
+        """Return what the names below the prefix begin with, up to their first slash, sorted."""
+        start = len(self.key(""))
+        with s3_errors(self.where()):
+            paginator = self.client.get_paginator("list_objects_v2")
+            pages = paginator.paginate(Bucket=self.bucket, Prefix=self.key(""), Delimiter="/")
+            found = [one["Prefix"][start:].strip("/") for page in pages for one in page.get("CommonPrefixes", [])]
+        return sorted(filter(None, found))
 
     def where(self, name: str = "") -> str:
         """Return the ``s3://`` address."""

@@ -126,6 +126,10 @@ def project_file(slug: str, name: str) -> str:
     return f"label-studio/{slug}/{name}"
 
 
+WAITING = "waiting"
+"""Folder of what each flow waits for."""
+
+
 def waiting_file(flow: str) -> str:
     """Return the file that says what the run of a flow waits for."""
-    return f"waiting/{flow}.json"
+    return f"{WAITING}/{flow}.json"

@@ -200,19 +200,34 @@ def _first_of(error: ValidationError) -> str:
     return f"{field or 'record'}: {first['msg']}"
 
 
+def require_run_key(key: str) -> None:
+    """Raise ``InputError`` when a key cannot name a run; says how it may look."""
+    if not RUN_KEY.fullmatch(key):
+        msg = f"{key!r} cannot be a run key"
+        fits = re.sub(r"[^A-Za-z0-9._-]+", "-", key).strip("-._")[:80]
+        example = f", such as {fits}" if RUN_KEY.fullmatch(fits) else ""
+        hint = "use up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit"
+        raise InputError(msg, f"{hint}{example}")
+    if key.partition(".")[0].upper() in DEVICES or key.endswith("."):
+        msg = f"{key!r} cannot be a run key: Windows cannot have a folder of this name"
+        raise InputError(msg, "use another one, so that the run's folder can be copied to any computer")
+
+
 def open_run(key: str, root: str | None = None) -> Store:
     """Open the folder of a run below ``root`` (default: where the settings say).
 
     Raises:
         InputError: when the run key cannot be a folder name.
     """
-    if not RUN_KEY.fullmatch(key):
-        msg = f"{key!r} cannot be a run key"
-        raise InputError(msg, "use up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit")
-    if key.partition(".")[0].upper() in DEVICES or key.endswith("."):
-        msg = f"{key!r} cannot be a run key: Windows cannot have a folder of this name"
-        raise InputError(msg, "use another one, so that the run's folder can be copied to any computer")
+    require_run_key(key)
     return Store(open_folder(f"{(root or get_settings().runs_root).rstrip('/')}/{key}"), key)
+
+
+def all_runs(root: str | None = None) -> list[Store]:
+    """Return every run that was begun below ``root`` (default: where the settings say), by key."""
+    folder = open_folder((root or get_settings().runs_root).rstrip("/"))
+    stores = (open_run(name, root) for name in folder.folders() if RUN_KEY.fullmatch(name))
+    return [store for store in stores if store.exists(MANIFEST)]
 
 
 def existing_run(key: str, root: str | None = None) -> Store:

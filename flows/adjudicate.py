@@ -17,7 +17,8 @@ from abcdlink.stages.adjudicate import summary_of
 from abcdlink.store import open_run
 from flows.parameters import RunKey, run_domain
 from flows.ui.artifacts import key, table
-from flows.waiting import wait_for_annotators, wait_for_nobody
+from flows.ui.what_now import NOTED
+from flows.waiting import wait_for_annotators
 from labelstudio_config.pages.adjudicate import AdjudicationPage
 from tasks.people import report
 from tasks.projects import pull, push
@@ -26,7 +27,7 @@ NAME = "adjudicate"
 Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
 
 
-@flow(name=NAME, flow_run_name="adjudicate {run}")
+@flow(name=NAME, flow_run_name="adjudicate {run}", **NOTED)
 def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  # noqa: B006 - pydantic copies it
     """Have a third person, or the annotators together, decide where annotators differ.
 
@@ -44,7 +45,6 @@ def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  #
         wait_for_annotators(store, NAME, page.slug)
     pull(run, page)
     show_adjudication(run, summary_of(store), f"report: {report(run)}")
-    wait_for_nobody(store, NAME, ADJUDICATE_SLUG)
 
 
 def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None:

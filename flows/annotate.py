@@ -6,13 +6,14 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from abcdlink.judgments import Annotator
-from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
+from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.store import Store, open_run
 from flows.feedback import feedback_round
 from flows.parameters import PeopleParameters, RunKey, run_domain
 from flows.ui.artifacts import show_agreement, show_results
-from flows.waiting import wait_for_annotators, wait_for_nobody
+from flows.ui.what_now import NOTED
+from flows.waiting import wait_for_annotators
 from labelstudio_config.attendance import set_schedule
 from labelstudio_config.pages.annotate import LinkingPage
 from tasks.people import conclude, measure
@@ -25,7 +26,7 @@ SIMULATED_TAG = "simulated-annotators"
 """Tag of a run in which programs judged."""
 
 
-@flow(name=NAME, flow_run_name="annotate {run}")
+@flow(name=NAME, flow_run_name="annotate {run}", **NOTED)
 def annotate(
     run: RunKey,
     domain: str = "",
@@ -47,7 +48,6 @@ def annotate(
         if batch < annotation.batches:
             feedback_round(store, NAME, domain, batch, annotation.auto_feedback)
     show_results(store, conclude(run, annotation.batches, overlap))
-    wait_for_nobody(store, NAME, batch_slug(annotation.batches))
 
 
 def annotate_batch(store: Store, domain: str, batch: int, annotation: PeopleParameters) -> None:

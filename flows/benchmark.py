@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from prefect import flow
 
 from abcdlink.domain import domain_of
 from abcdlink.evaluation.shortlist import Shortlist, ShortlistRule
-from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import Benchmark, run_benchmark
-from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import open_run
 from flows.execution import AS_TASKS
-from flows.llm_batch import wait_for_answers
+from flows.llm_batch import waiting_for_answers
 from flows.parameters import BenchmarkParameters, RunKey
 from flows.ui.artifacts import show_benchmark, show_shortlist
+from flows.ui.what_now import NOTED
 
 
-@flow(name="benchmark", flow_run_name="benchmark {run}")
+@flow(name="benchmark", flow_run_name="benchmark {run}", **NOTED)
 def benchmark(
     run: RunKey,
     domain: str = "",
     benchmark: BenchmarkParameters = BenchmarkParameters(),
-) -> Benchmark | None:
+) -> Benchmark:
     """Score retrievers, learned linkers and LLMs on the synthetic corpus of a run.
-
-    Returns nothing when it is a part of a run that has to wait for the LLM (see ``flows.llm_batch``).
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         domain: name or path of the domain; empty: the one that the run was begun with.
         benchmark: which approaches are compared.
     """
-    store, result = open_run(run), None
-    with suppress(AnswersPendingError):
+    store = open_run(run)
+    with waiting_for_answers():
         result = run_benchmark(store, domain_of(store, domain), benchmark.plan(), AS_TASKS)
-    if result is None:
-        wait_for_answers(SYNTHETIC)
-        return None
     show_benchmark(run, result)
     return result
 
 
-@flow(name="shortlist", flow_run_name="shortlist {run}")
+@flow(name="shortlist", flow_run_name="shortlist {run}", **NOTED)
 def shortlist(run: RunKey, shortlist: ShortlistRule = ShortlistRule()) -> Shortlist:
     """Choose the approaches that propose candidates to the annotators.
 

@@ -1,23 +1,26 @@
-"""Flow bootstrap: the whole job, from a natural corpus to batches in front of annotators."""
+"""Flows start and bootstrap: the whole job, from a natural corpus to batches in front of annotators."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
+from pydantic import Field
 
+from abcdlink.candidates import PoolMode
+from abcdlink.corpus.records import Record
 from abcdlink.domain import Setting, find_domain, in_setting
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.layout import NATURAL, SYNTHETIC
-from abcdlink.stages.intake import take_corpus
-from abcdlink.stages.shortlist import quick_shortlist, refuse_quick
+from abcdlink.settings import get_settings
+from abcdlink.stages.whole import WholeJob, up_to_candidates
 from abcdlink.store import open_run
-from flows.benchmark import benchmark as benchmark_flow
-from flows.benchmark import shortlist as shortlist_flow
-from flows.candidates import candidates
+from flows.commands.starting import Goal
 from flows.execution import AS_TASKS
-from flows.generate import generate, validate
-from flows.llm_batch import wait_for_answers
+from flows.llm_batch import waiting_for_answers
 from flows.parameters import (
     AnnotationParameters,
     BenchmarkParameters,
@@ -25,15 +28,56 @@ from flows.parameters import (
     GenerationParameters,
     RunKey,
     TargetParameters,
-    annotation_of_one,
+    whole_job,
 )
-from flows.ui.artifacts import key, show_shortlist
+from flows.ui import artifacts
+from flows.ui.what_now import NOTED
 from tasks.runs import start_once
 
 ANNOTATE = "annotate/annotate"
 
+SHOWS: dict[str, Callable[[str, Any], None]] = {
+    "generate": artifacts.show_generation,
+    "validate": artifacts.show_validation,
+    "benchmark": artifacts.show_benchmark,
+    "shortlist": artifacts.show_shortlist,
+    "candidates": artifacts.show_candidates,
+}
+"""Stage -> shows its result on the run page."""
 
-@flow(name="bootstrap", flow_run_name="bootstrap {run}")
+
+@flow(name="start", flow_run_name="start {run}", **NOTED)
+def start(
+    run: RunKey,
+    corpus: Annotated[str, Field(min_length=1)],
+    domain: str = "news",
+    annotators: Annotated[int, Field(ge=1, le=10)] = 2,
+    goal: Goal = Goal.COMPARE,
+    budget: Annotated[float | None, Field(gt=0)] = None,
+) -> None:
+    """Begin a job, or go on with it: from your documents to batches in front of annotators.
+
+    The same as `bootstrap`, with fewer questions.
+
+    Args:
+        run: name of this job: up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit.
+        corpus: folder of your documents as `abcdlink import` writes it; `sample`: the domain's invented documents.
+        domain: what a link means: news, reviews, or a domain that you made with `abcdlink init`.
+        annotators: how many people judge each candidate.
+        goal: compare methods: which of two approaches is better, with random candidates between them; find links:
+            all that either approach proposes; quick try: BM25 alone proposes, one batch, no LLM is asked.
+        budget: most that this run may spend on the LLM, in the currency of the prices that are set; empty: as set.
+    """
+    batches = 1 if goal is Goal.TRY else 2
+    mode = PoolMode.UNION if goal is Goal.FIND else PoolMode.COMPARISON
+    annotation = AnnotationParameters(batches=batches, overlap=annotators, mode=mode)
+    if budget is not None:
+        limit_spending(budget)
+    job = whole_job(corpus, None, annotation=annotation, quick=goal is Goal.TRY)
+    do_whole_job(run, domain, job, annotation)
+
+
+@flow(name="bootstrap", flow_run_name="bootstrap {run}", **NOTED)
 def bootstrap(
     run: RunKey,
     domain: str = "news",
@@ -47,13 +91,13 @@ def bootstrap(
     annotation: AnnotationParameters = AnnotationParameters(),
     quick: bool = False,
 ) -> None:
-    """Generate, validate, benchmark, shortlist, build pools; then start the flow annotate.
+    """For experts: the whole job with every setting. Generate, benchmark, shortlist, build pools, start annotate.
 
     Annotation is a run of its own: only a top-level run can be suspended while people work, and a
     suspended run goes through its steps from the top when it is resumed.
 
     Args:
-        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        run: run key, the name of this whole job; the same key goes on with what is there.
         domain: name or path of a domain, e.g. news or reviews.
         setting: paper: prompts and numbers as in the paper; empty: as the domain says.
         corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
@@ -65,34 +109,29 @@ def bootstrap(
         annotation: which candidates annotators see, and how they annotate them.
         quick: skip generation and benchmark and ask no LLM; BM25 alone proposes candidates, to try the page.
     """
-    domain = in_setting(domain, setting)
-    if quick:
-        annotation = choose_without_benchmark(run, domain, corpus, pairs, annotation)
-    else:
-        refuse_quick(open_run(run))
-        generate(run, domain, corpus, pairs, targets, generation)
-        validate(run, domain)
-        if benchmark_flow(run, domain, benchmark) is None:
-            wait_for_answers(SYNTHETIC)
-        shortlist_flow(run, shortlist)
-    if candidates(run, domain, annotation.pools()) is None:
-        wait_for_answers(NATURAL)
+    job = whole_job(corpus, pairs, targets, generation, benchmark, shortlist, annotation, quick)
+    do_whole_job(run, in_setting(domain, setting), job, annotation)
+
+
+def do_whole_job(run: str, domain: str, job: WholeJob, annotation: AnnotationParameters) -> None:
+    """Do all stages up to the candidates on this run's page, then start the flow annotate.
+
+    While an LLM is asked by batch the run is suspended; it goes through the stages from the top when it goes on.
+    """
+
+    def show(stage: str, result: Record) -> None:
+        SHOWS[stage](run, result)
+
+    store, chosen = open_run(run), find_domain(domain)
+    with waiting_for_answers():
+        up_to_candidates(store, chosen, job, AS_TASKS, show)
     start_annotation(run, domain, annotation)
 
 
-def choose_without_benchmark(
-    run: str, domain: str, corpus: str, pairs: int | None, annotation: AnnotationParameters
-) -> AnnotationParameters:
-    """Take a corpus into the run and let BM25 propose; returns the annotation of what one approach proposes.
-
-    Raises:
-        InputError: when the candidates are to come from two approaches.
-    """
-    annotation = annotation_of_one(annotation)
-    store, chosen = open_run(run), find_domain(domain)
-    AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, chosen, pairs)
-    show_shortlist(run, AS_TASKS.step("shortlist", quick_shortlist, store, chosen))
-    return annotation
+def limit_spending(budget: float) -> None:
+    """Let this process, which is this run's alone, and those that it starts spend no more on the LLM."""
+    os.environ["ABCDLINK_LLM_BUDGET"] = str(budget)
+    get_settings.cache_clear()
 
 
 def start_annotation(run: str, domain: str, annotation: AnnotationParameters) -> None:
@@ -100,5 +139,5 @@ def start_annotation(run: str, domain: str, annotation: AnnotationParameters) ->
     parameters = {"run": run, "domain": domain, "annotation": annotation.people()}
     started = start_once(ANNOTATE, parameters, f"annotate-{run}")
     link = f"{PREFECT_UI_URL.value()}/runs/flow-run/{started.id}"
-    create_link_artifact(key=key(run, "annotate"), link=link, link_text=f"Annotation of {run}")
+    create_link_artifact(key=artifacts.key(run, "annotate"), link=link, link_text=f"Annotation of {run}")
     get_run_logger().info("The annotation of %s goes on in its own run: %s", run, link)

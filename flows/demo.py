@@ -24,13 +24,13 @@ from abcdlink.layout import (
 )
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
+from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.watch import newest_run, page_of, reach_server
 from labelstudio_config.run import PUSHED, label_studio, read_pushed
 from labelstudio_config.simulate import MARK, simulate_batch
 from services.commands import start_servers
 from services.records import Stack
 from tasks.runs import ended_badly, resume, start_once
-from tasks.waiting import Waiting, WaitsFor, waiting_of
 
 BATCHES = 2
 OVERLAP = 2

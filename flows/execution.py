@@ -68,8 +68,7 @@ class AsTasks:
         tell_cost(store.key, corpus_name, folder, approaches)
         by_batch = to_ask_by_batch(approaches)
         if by_batch and not answers_are_there(store.key, corpus_name, folder, by_batch):
-            msg = f"the LLM was asked about the {corpus_name} pairs by batch, and its answers are not there yet"
-            raise AnswersPendingError(msg, "run this again later")
+            raise AnswersPendingError(corpus_name)
         parts: list[dict[str, Any]] = [
             {"run": store.key, "corpus": corpus_name, "domain": folder, "approach": approach, "part": part}
             for approach, part in steps(approaches, part_count(store, corpus_name))

@@ -11,7 +11,8 @@ from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG
 from abcdlink.store import open_run
 from flows.parameters import ExhaustiveParameters, RunKey, run_domain
 from flows.ui.artifacts import key, table
-from flows.waiting import wait_for_annotators, wait_for_nobody
+from flows.ui.what_now import NOTED
+from flows.waiting import wait_for_annotators
 from labelstudio_config.pages.exhaustive import ExhaustivePage
 from tasks.people import sample_sources, true_recall
 from tasks.projects import pull, push
@@ -19,7 +20,7 @@ from tasks.projects import pull, push
 NAME = "exhaustive"
 
 
-@flow(name=NAME, flow_run_name="exhaustive {run}")
+@flow(name=NAME, flow_run_name="exhaustive {run}", **NOTED)
 def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = ExhaustiveParameters()) -> None:
     """Have people judge every target sentence of a random sample of sources; ends with true recall.
 
@@ -36,7 +37,6 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
         wait_for_annotators(store, NAME, EXHAUSTIVE_SLUG)
         pull(run, ExhaustivePage())
     show_recall(run, true_recall(run, domain, judging.rule))
-    wait_for_nobody(store, NAME, EXHAUSTIVE_SLUG)
 
 
 def show_recall(run: str, result: Recall) -> None:

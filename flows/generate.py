@@ -13,9 +13,10 @@ from abcdlink.validation import Validation
 from flows.execution import AS_TASKS
 from flows.parameters import FirstPairs, GenerationParameters, RunKey, TargetParameters
 from flows.ui.artifacts import show_generation, show_validation
+from flows.ui.what_now import NOTED
 
 
-@flow(name="generate", flow_run_name="generate {run}")
+@flow(name="generate", flow_run_name="generate {run}", **NOTED)
 def generate(
     run: RunKey,
     domain: str = "news",
@@ -46,7 +47,7 @@ def generate(
     return result
 
 
-@flow(name="validate", flow_run_name="validate {run}")
+@flow(name="validate", flow_run_name="validate {run}", **NOTED)
 def validate(run: RunKey, domain: str = "") -> Validation:
     """Measure the synthetic corpus of a run against its natural one.
 

@@ -3,13 +3,13 @@
 While a batch is under way the run is suspended: no process waits. ``reconcile`` resumes it when the
 batch is over, whatever came of it; the run then goes through its steps from the top and finds the
 answers in the cache. What the batch left open is asked as usual, so that no batch is waited for twice.
-Only a top-level run of a deployment can be suspended: a flow that is a part of another one returns
-``None`` instead, and the other suspends itself.
+Only a top-level run of a deployment can be suspended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from uuid import uuid4
 
 from prefect import get_run_logger, suspend_flow_run
@@ -17,13 +17,16 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas import FlowRun
 from prefect.runtime import deployment, flow_run
 
-from abcdlink.errors import InputError
 from abcdlink.linking.records import Approach
 from abcdlink.llm.batch import BatchState
 from abcdlink.llm.profiles import profile
 from abcdlink.stages.batch import to_ask_by_batch
 from abcdlink.stages.estimate import CostEstimate
+from abcdlink.stages.execution import AnswersPendingError
+from abcdlink.store import open_run
+from abcdlink.waiting import WaitsFor, wait_for
 from flows.ui.artifacts import key
+from flows.ui.what_now import show_what_now
 from tasks.approaches import ask_by_batch, estimate_cost
 
 PAUSE = "llm-batch"
@@ -81,20 +84,24 @@ def batch_in_words(state: BatchState) -> str:
     return "; ".join(told)
 
 
-def wait_for_answers(corpus: str) -> None:
-    """Suspend this run until the batch about a corpus is over; return at once where it is a part of another run.
+@contextmanager
+def waiting_for_answers() -> Iterator[None]:
+    """Suspend this run where its stages have to wait for a batch: it goes on from the top when the batch is over.
 
     Raises:
-        InputError: when it cannot be suspended since no deployment started it.
+        AnswersPendingError: when it cannot be suspended since no deployment started it.
     """
-    if flow_run.parent_flow_run_id:
-        return
-    if not deployment.id:
-        msg = f"the LLM was asked about the {corpus} pairs by batch, and its answers are not there yet"
-        raise InputError(msg, "run this again later, or start the deployment of this flow, which waits by itself")
-    get_run_logger().info("This run waits for the LLM's batch about the %s pairs and goes on by itself.", corpus)
-    # A key of its own each time: being resumed is a hint, the batch decides.
-    suspend_flow_run(key=f"{PAUSE} {corpus} {uuid4()}", timeout=None)
+    try:
+        yield
+    except AnswersPendingError as pending:
+        if not deployment.id:
+            raise
+        store, corpus = open_run(str(flow_run.parameters["run"])), pending.corpus
+        wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.LLM, told=corpus)
+        show_what_now(store, str(flow_run.id))
+        get_run_logger().info("This run waits for the LLM's batch about the %s pairs and goes on by itself.", corpus)
+        # A key of its own each time: being resumed is a hint, the batch decides.
+        suspend_flow_run(key=f"{PAUSE} {corpus} {uuid4()}", timeout=None)
 
 
 def batch_waited_for(suspended: FlowRun) -> str:

@@ -13,6 +13,7 @@ from abcdlink.candidates import PoolMode
 from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
+from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
 from abcdlink.llm.profiles import names
@@ -21,6 +22,7 @@ from abcdlink.qualify.pair import WANTED_LINKS
 from abcdlink.retrieval.registry import GROUP, RETRIEVERS
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
+from abcdlink.stages.whole import Generating, WholeJob
 from abcdlink.store import RUN_KEY, Store
 from labelstudio_config.pages.qualify import MOST_APPLICANTS
 
@@ -151,6 +153,37 @@ def annotation_of_one(annotation: AnnotationParameters) -> AnnotationParameters:
         msg = f"a quick start has one approach, and the mode {annotation.mode.value!r} needs two"
         raise InputError(msg, "leave out the mode")
     return annotation.model_copy(update={"mode": PoolMode.SINGLE})
+
+
+def whole_job(
+    corpus: str,
+    pairs: int | None,
+    targets: TargetParameters | None = None,
+    generation: GenerationParameters | None = None,
+    benchmark: BenchmarkParameters | None = None,
+    shortlist: ShortlistRule | None = None,
+    annotation: AnnotationParameters | None = None,
+    quick: bool = False,
+) -> WholeJob:
+    """Return the library's record of all that is asked for up to the candidates; ``None``: the defaults.
+
+    Raises:
+        InputError: when a quick start, which has one approach, is to take candidates from two.
+    """
+    writing, annotation = generation or GenerationParameters(), annotation or AnnotationParameters()
+    if quick:
+        annotation = annotation_of_one(annotation)
+    return WholeJob(
+        corpus=corpus,
+        pairs=pairs,
+        targets=targets.folder if targets else "",
+        sampling=targets or TargetParameters(),
+        generating=Generating(writing.strategy, writing.seed, writing.documents, writing.like),
+        benchmark=(benchmark or BenchmarkParameters()).plan(),
+        shortlist=shortlist or ShortlistRule(),
+        pools=annotation.pools(),
+        quick=quick,
+    )
 
 
 class QualificationParameters(Parameters):

@@ -11,13 +11,13 @@ from typing import Any
 from abcdlink.layout import batch_file, project_file
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.store import Store
+from abcdlink.waiting import Waiting
 from flows.ui.artifacts import key, table
 from flows.ui.live_artifacts import show_rows
 from labelstudio_config.attendance import SCHEDULE, Attendance, attendance, reminder_due, schedule_of, send_reminder
 from labelstudio_config.batches import batches_pushed, check
 from labelstudio_config.run import known_so_far, read_pushed
 from tasks.notifying import notify_by
-from tasks.waiting import Waiting
 
 Loggers = Logger | LoggerAdapter[Logger]
 

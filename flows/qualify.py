@@ -21,7 +21,8 @@ from abcdlink.qualify.table import coordinator_rows
 from abcdlink.store import Store, open_run
 from flows.parameters import QualificationParameters, RunKey
 from flows.ui.artifacts import key, table
-from flows.waiting import wait_for_annotators, wait_for_coordinator, wait_for_nobody
+from flows.ui.what_now import NOTED
+from flows.waiting import wait_for_annotators, wait_for_coordinator
 from labelstudio_config.pages.qualify import QualificationPage
 from tasks.people import take_gold_pair
 from tasks.projects import pull, push
@@ -35,7 +36,7 @@ class Decision(RunInput):
     qualified: list[str]
 
 
-@flow(name=NAME, flow_run_name="qualify {run}")
+@flow(name=NAME, flow_run_name="qualify {run}", **NOTED)
 def qualify(run: RunKey, domain: str = "", qualification: QualificationParameters = QualificationParameters()) -> None:
     """Have applicants judge a pair whose links are known, and let the coordinator take the best.
 
@@ -56,7 +57,6 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     show_applicants(store, applicants, best)
     decision = qualified_of(store) or decide(store, best)
     get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
-    wait_for_nobody(store, NAME, QUALIFY_SLUG)
 
 
 def take_applications(store: Store, domain: str, applicants: int) -> None:

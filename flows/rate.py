@@ -10,7 +10,8 @@ from abcdlink.rate.summary import rows_of
 from abcdlink.store import Store, open_run
 from flows.parameters import RatingParameters, RunKey, run_domain
 from flows.ui.artifacts import key, table
-from flows.waiting import wait_for_annotators, wait_for_nobody
+from flows.ui.what_now import NOTED
+from flows.waiting import wait_for_annotators
 from labelstudio_config.pages.rate import RatingPage
 from tasks.people import sample_documents
 from tasks.projects import pull, push
@@ -18,7 +19,7 @@ from tasks.projects import pull, push
 NAME = "rate"
 
 
-@flow(name=NAME, flow_run_name="rate {run}")
+@flow(name=NAME, flow_run_name="rate {run}", **NOTED)
 def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParameters()) -> None:
     """Have people rate documents of a run whose synthetic corpus is there.
 
@@ -34,7 +35,6 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
     ratings = ratings_of(store)
     raters = len({one.annotator for one in ratings})
     table(key(run, "ratings"), map(dict, rows_of(summarise(ratings))), f"{len(ratings)} ratings by {raters} raters")
-    wait_for_nobody(store, NAME, RATE_SLUG)
 
 
 def collect(store: Store, domain: str, overlap: int) -> None:

@@ -20,19 +20,21 @@ from pydantic import Field
 
 from abcdlink.stages.batch import look_at_batch
 from abcdlink.store import open_run
+from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.llm_batch import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
 from flows.ui.artifacts import key
 from flows.ui.live_artifacts import show_live, show_progress
+from flows.ui.what_now import show_what_now
 from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.run import look_now, not_said_yet, read_pushed
 from labelstudio_config.snapshot import progress_in
+from labelstudio_config.standing import note_standing
 from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
-from tasks.waiting import Waiting, WaitsFor, waiting_of
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate"]
 """Flows whose runs wait for people."""
-ASKING_FLOWS = ["bootstrap", "benchmark", "candidates"]
+ASKING_FLOWS = ["start", "bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM that is asked by batch."""
 LONG_FLOWS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
@@ -166,6 +168,8 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     percent = 100.0 * progress.done / max(progress.tasks, 1)
     show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {summary}")
     look_after(store, waiting, summary, logger)
+    note_standing(store, pushed, snapshot)
+    show_what_now(store, waiting.flow_run)
     check_earlier(store, logger)
     choice.looked(f"{run} {waiting.slug}")
     return progress.complete

@@ -12,12 +12,11 @@ from prefect import get_run_logger, suspend_flow_run
 from prefect.runtime import flow_run
 
 from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor, wait_for
 from flows.ui.artifacts import show_project
+from flows.ui.what_now import show_what_now
 from labelstudio_config.run import read_pushed
 from tasks.projects import look
-from tasks.waiting import WaitsFor, wait_for
-
-NO_ERROR = "A traceback below that ends in 'paused' is how Prefect reports a suspension, not an error."
 
 
 def wait_for_annotators(store: Store, flow: str, slug: str, or_resumed: str = "") -> None:
@@ -33,15 +32,15 @@ def wait_for_annotators(store: Store, flow: str, slug: str, or_resumed: str = ""
         pushed = read_pushed(store, slug)
         show_project(store.key, pushed)
         wait_for(store, str(flow_run.id), flow, WaitsFor.ANNOTATORS, slug)
+        show_what_now(store, str(flow_run.id))
         get_run_logger().info(
             "%s waits for people at %s (%d of %d tasks done). This run is suspended now and goes on by itself when "
-            "they are done%s. %s",
+            "they are done%s.",
             slug,
             pushed.url,
             progress.done,
             progress.tasks,
             f", or when it is resumed: {or_resumed}" if or_resumed else "",
-            NO_ERROR,
         )
         if or_resumed:
             # One fixed key: Prefect suspends once for it, so that whoever resumes the run ends the wait.
@@ -54,9 +53,5 @@ def wait_for_annotators(store: Store, flow: str, slug: str, or_resumed: str = ""
 def wait_for_coordinator(store: Store, flow: str, slug: str, told: str) -> None:
     """Note and say that this run is about to wait for the coordinator: the form itself is the flow's."""
     wait_for(store, str(flow_run.id), flow, WaitsFor.COORDINATOR, slug)
-    get_run_logger().info("%s This run is suspended now. %s", told, NO_ERROR)
-
-
-def wait_for_nobody(store: Store, flow: str, slug: str) -> None:
-    """Note that this run is at its end."""
-    wait_for(store, str(flow_run.id), flow, WaitsFor.NOTHING, slug)
+    show_what_now(store, str(flow_run.id))
+    get_run_logger().info("%s This run is suspended now.", told)

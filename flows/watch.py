@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+from uuid import UUID
+
 import httpx
 from prefect.client.orchestration import get_client
 from prefect.client.schemas import FlowRun
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
-from abcdlink.errors import ServiceError
+from abcdlink.errors import InputError, ServiceError
+from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor, all_waiting
+
+SECONDS_BETWEEN_LOOKS = 1.5
+AT_WORK = {WaitsFor.NOBODY, WaitsFor.LLM}
 
 
 def reach_server() -> None:
@@ -42,3 +51,35 @@ def newest_run(name: str) -> FlowRun | None:
             limit=1,
         )
     return found[0] if found else None
+
+
+def parameters_of(flow_run: str) -> dict[str, Any]:
+    """Return what a flow run was started with; ``InputError`` when Prefect has forgotten it."""
+    from prefect.exceptions import ObjectNotFound
+
+    with get_client(sync_client=True) as client:
+        try:
+            return client.read_flow_run(UUID(flow_run)).parameters
+        except ObjectNotFound:
+            msg = f"Prefect has no flow run {flow_run}"
+            raise InputError(msg, "start the flow again with the settings that it had") from None
+
+
+def wait_while_working(store: Store, flow_run: FlowRun | None = None) -> None:
+    """Return when no flow of a run is at work any more: people are needed, one failed, or all are over.
+
+    Args:
+        store: the run.
+        flow_run: was just started, and may have noted nothing yet.
+    """
+    with get_client(sync_client=True) as client:
+        while flow_run is not None:
+            state = client.read_flow_run(flow_run.id).state
+            if state is not None and (state.is_final() or state.name == "Suspended"):
+                break
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    begun = newest_run(f"annotate {store.key}") if flow_run and flow_run.name.startswith("bootstrap") else None
+    if begun is not None:
+        wait_while_working(store, begun)
+    while any(waiting.kind in AT_WORK for _, waiting in all_waiting(store)):
+        time.sleep(SECONDS_BETWEEN_LOOKS)

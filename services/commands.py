@@ -1,4 +1,4 @@
-"""Commands for the servers of this machine: ``up``, ``down``, ``status`` and ``doctor``."""
+"""Commands for the servers of this machine: ``up``, ``down`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import sys
 
 import typer
 
-from abcdlink.cli.output import JsonOption, print_json, print_table, say
+from abcdlink.cli.output import START, JsonOption, print_json, print_table, say
 from abcdlink.settings import get_settings
 from services.records import Result, Stack
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("up")(up)
-    app.command("down")(down)
-    app.command("status")(status)
-    app.command("doctor")(doctor)
+    app.command("up", rich_help_panel=START)(up)
+    app.command("down", rich_help_panel=START)(down)
+    app.command("doctor", rich_help_panel=START)(doctor)
 
 
 def start_servers() -> Stack:
@@ -48,11 +47,8 @@ def down(json: JsonOption = False) -> None:
     show(stop(get_settings()), json)
 
 
-def status(json: JsonOption = False) -> None:
-    """Show which servers are running, and where; exits with 1 if one is not.
-
-    Example: `abcdlink status`
-    """
+def show_servers(json: bool) -> None:
+    """Show which servers are running, and where; exit with 1 if one is not."""
     from services import status as look
 
     stack = look(get_settings())

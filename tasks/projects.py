@@ -25,6 +25,7 @@ from labelstudio_config.run import (
     read_pushed,
 )
 from labelstudio_config.snapshot import Progress, progress_in
+from labelstudio_config.standing import note_standing
 from tasks.retrying import SERVICE_RETRIES
 
 
@@ -49,6 +50,7 @@ def look(run: str, slug: str) -> Progress:
     pushed, snapshot = look_now(store, slug)
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
         get_run_logger().warning("Run %s, %s: %s.", run, slug, line)
+    note_standing(store, pushed, snapshot)
     return progress_in(snapshot, pushed.task_keys, pushed.overlap)
 
 

@@ -76,9 +76,22 @@ OnlyOption = Annotated[
     list[str] | None,
     typer.Option("--only", help="FIELD=VALUE or FIELD=VALUE,VALUE: only documents with such metadata; repeatable."),
 ]
-RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole bootstrap.")]
+
+
+def _run_key(key: str) -> str:
+    """Refuse a key that cannot name a run at once, with how it may look."""
+    from abcdlink.store import require_run_key
+
+    require_run_key(key)
+    return key
+
+
+RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole job.", callback=_run_key)]
 
 WIDEST = 10_000
+
+START, PEOPLE, RESULTS, EXPERT = "Start", "People", "Results", "Expert"
+"""Panels of ``abcdlink --help``."""
 
 out = Console()
 err = Console(stderr=True)
@@ -114,7 +127,7 @@ def complain(error: AbcdlinkError) -> None:
     """Say an error on stderr: the problem, then the hint."""
     err.print(f"[bold red]Error:[/] {escape(error.problem)}.", soft_wrap=True)
     if error.hint:
-        err.print(f"[bold]Mend:[/] {escape(error.hint)}.", soft_wrap=True)
+        err.print(f"[bold]Hint:[/] {escape(error.hint)}.", soft_wrap=True)
 
 
 def conditions(only: Iterable[str] | None) -> dict[str, tuple[str, ...]]:

@@ -47,6 +47,7 @@ from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
+from abcdlink.whatnow import WhatNow, what_now
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -71,6 +72,7 @@ class Content:
     """All that a report tells of one run. ``changes``: answers that are not any more what the figures are made of."""
 
     key: str
+    now: WhatNow
     manifest: dict[str, Any]
     natural: Corpus | None
     synthetic: Corpus | None
@@ -218,6 +220,7 @@ def gather(store: Store) -> Content:
     judgments = whole_or_parts(JUDGMENTS, Judgment)
     return Content(
         key=store.key,
+        now=what_now(store),
         manifest=store.manifest,
         natural=_corpus(store, NATURAL),
         synthetic=_corpus(store, SYNTHETIC),

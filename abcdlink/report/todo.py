@@ -1,4 +1,4 @@
-"""What is left to do in a run, in sentences for its coordinator."""
+"""What is left to do or to look at in a run beside *What now*, in sentences for its coordinator."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ def _of_people(content: Content) -> Iterator[Step]:
         finished = sum(one.finished for one in content.applicants)
         what = f"{finished} of {counted(len(content.applicants), 'applicant')} did every task; nobody is qualified yet"
         yield Step(what, "qualification", f"abcdlink qualify confirm {content.key} …")
-    if content.pools and not content.judgments:
-        yield Step("No candidate is judged yet", "candidates", f"abcdlink annotate start {content.key}")
     for one in content.rounds:
         if not one.is_over or one.outcome is None:
             continue

@@ -20,7 +20,12 @@ T = TypeVar("T")
 
 
 class AnswersPendingError(AbcdlinkError):
-    """The LLM was asked by batch, and its answers are not there yet."""
+    """The LLM was asked by batch about a corpus of the run, and its answers are not there yet."""
+
+    def __init__(self, corpus: str) -> None:
+        self.corpus = corpus
+        problem = f"the LLM was asked about the {corpus} pairs by batch, and its answers are not there yet"
+        super().__init__(problem, "run this again later")
 
 
 def each_model(approaches: Sequence[Approach], decide: Callable[[Sequence[Approach]], None]) -> tuple[Refusal, ...]:

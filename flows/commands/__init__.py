@@ -12,6 +12,7 @@ import typer
 
 from abcdlink.candidates import PoolMode
 from abcdlink.cli.output import (
+    START,
     ByOption,
     CorpusOption,
     DomainOption,
@@ -24,15 +25,18 @@ from abcdlink.cli.output import (
     SizeOption,
     TargetsOption,
     conditions,
+    corpus_folder,
     listed,
 )
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.generation import Strategy
-from flows.commands import adjudicate, annotate, feedback, here, qualify
+from flows.commands import adjudicate, annotate, feedback, here, qualify, status
 from flows.commands.starting import (
     AutoFeedbackOption,
     BatchesOption,
+    Goal,
     OverlapOption,
+    WaitOption,
     start_flow,
     use_local_server,
 )
@@ -57,13 +61,48 @@ def register(app: typer.Typer) -> None:
     run.command("exhaustive")(run_exhaustive)
     run.command("reconcile")(run_reconcile)
     run.command("drops")(run_drops)
+    app.command("start", rich_help_panel=START)(start)
     app.add_typer(run, name="run")
     app.command("demo")(demo)
+    status.register(app)
     adjudicate.register(app, run)
     annotate.register(app)
     here.register(run)
     feedback.register(app)
     qualify.register(app)
+
+
+def start(
+    run: RunArgument,
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus",
+            help="Folder of your documents, from `abcdlink import`; `sample`: invented ones.",
+            callback=corpus_folder,
+        ),
+    ],
+    domain: DomainOption = "news",
+    annotators: Annotated[int, typer.Option(min=1, max=10, help="How many people judge each candidate.")] = 2,
+    goal: Annotated[
+        Goal,
+        typer.Option(
+            help="compare methods: which approach is better; find links: all that either proposes; "
+            "quick try: BM25 alone, one batch, no LLM."
+        ),
+    ] = Goal.COMPARE,
+    budget: Annotated[float | None, typer.Option(min=0, help="Most that this run may spend on the LLM.")] = None,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Begin a job, or go on with it: from your documents to batches in front of annotators.
+
+    `abcdlink run bootstrap` does the same with every setting.
+
+    Example: `abcdlink start spring-news --corpus corpus --domain news`
+    """
+    asked = {"run": run, "corpus": corpus, "domain": domain, "annotators": annotators, "goal": goal.value}
+    start_flow("start/start", {**asked, "budget": budget}, json, wait)
 
 
 def run_bootstrap(

@@ -16,7 +16,7 @@ from flows.commands.starting import use_local_server
 
 if TYPE_CHECKING:
     from abcdlink.store import Store
-    from tasks.waiting import Waiting
+    from abcdlink.waiting import Waiting
 
 FLOW = "annotate"
 
@@ -79,7 +79,7 @@ def accept(
     """
     from abcdlink.layout import batch_of
     from abcdlink.store import existing_run
-    from tasks.waiting import WaitsFor
+    from abcdlink.waiting import WaitsFor
 
     store = existing_run(run)
     waiting = _waits_for_feedback(store)
@@ -103,7 +103,7 @@ def accept(
 def _waits_for_feedback(store: Store) -> Waiting:
     """Return what the run waits for; ``InputError`` when it is no feedback."""
     from abcdlink.layout import is_feedback
-    from tasks.waiting import WaitsFor, waiting_of
+    from abcdlink.waiting import WaitsFor, waiting_of
 
     waiting = waiting_of(store, FLOW)
     if waiting is not None and waiting.kind is not WaitsFor.NOTHING and is_feedback(waiting.slug):

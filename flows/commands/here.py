@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
 from abcdlink.progress import terminal
-
-if TYPE_CHECKING:
-    from abcdlink.stages.candidates import PoolCounts
-    from abcdlink.stages.execution import Execution
 
 
 def register(run: typer.Typer) -> None:
@@ -21,56 +17,36 @@ def register(run: typer.Typer) -> None:
 
 def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
     """Do what the flow ``bootstrap`` does up to the candidates, from the same parameters, and say what came of it."""
-    from abcdlink.stages.execution import Here
-
-    with terminal() as progress:
-        counts = _stages(parameters, Here(progress))
-    if json:
-        print_json(counts.model_dump(mode="json"))
-        return
-    run = parameters["run"]
-    say(f"{counts.pools} source sentences with {counts.candidates} candidates are ready for annotators.")
-    say(f"Put them in front of people with `abcdlink up` and `abcdlink annotate start {run}`.")
-
-
-def _stages(parameters: dict[str, Any], execution: Execution) -> PoolCounts:
     from abcdlink.domain import find_domain
     from abcdlink.evaluation.shortlist import ShortlistRule
-    from abcdlink.stages.benchmark import run_benchmark
-    from abcdlink.stages.candidates import run_candidates
-    from abcdlink.stages.generate import plan_generation, run_generation
-    from abcdlink.stages.intake import take_corpus, take_targets
-    from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
-    from abcdlink.stages.validate import run_validation
+    from abcdlink.stages.execution import Here
+    from abcdlink.stages.whole import up_to_candidates
     from abcdlink.store import open_run
     from flows.parameters import (
         AnnotationParameters,
-        BenchmarkParameters,
         GenerationParameters,
         TargetParameters,
-        annotation_of_one,
+        whole_job,
     )
 
+    job = whole_job(
+        parameters["corpus"],
+        parameters["pairs"],
+        TargetParameters.model_validate(parameters["targets"]),
+        GenerationParameters.model_validate(parameters["generation"]),
+        None,
+        ShortlistRule.model_validate(parameters["shortlist"]),
+        AnnotationParameters.model_validate(parameters["annotation"]),
+        parameters["quick"],
+    )
     store, domain = open_run(parameters["run"]), find_domain(parameters["domain"])
-    annotation = AnnotationParameters.model_validate(parameters["annotation"])
-    if parameters["quick"]:
-        annotation = annotation_of_one(annotation)
-    else:
-        refuse_quick(store)
-    take_corpus(store, parameters["corpus"], domain, parameters["pairs"])
-    targets = TargetParameters.model_validate(parameters["targets"])
-    if targets.folder:
-        take_targets(store, targets.folder, domain, targets)
-    if parameters["quick"]:
-        quick_shortlist(store, domain)
-    else:
-        generation = GenerationParameters.model_validate(parameters["generation"])
-        plan = plan_generation(store, generation.strategy, generation.seed, generation.documents, generation.like)
-        run_generation(store, domain, plan, execution)
-        run_validation(store, domain)
-        run_benchmark(store, domain, BenchmarkParameters().plan(), execution)
-        run_shortlist(store, ShortlistRule.model_validate(parameters["shortlist"]))
-    return run_candidates(store, domain, annotation.pools(), execution)
+    with terminal() as progress:
+        counts = up_to_candidates(store, domain, job, Here(progress), lambda _stage, _result: None)
+    if json:
+        print_json(counts.model_dump(mode="json"))
+        return
+    say(f"{counts.pools} source sentences with {counts.candidates} candidates are ready for annotators.")
+    say(f"Put them in front of people with `abcdlink up` and `abcdlink annotate start {store.key}`.")
 
 
 def run_benchmark(

@@ -135,7 +135,7 @@ def close(run: RunArgument) -> None:
     Example: `abcdlink qualify close spring-news`
     """
     from abcdlink.store import existing_run
-    from tasks.waiting import WaitsFor, waiting_of
+    from abcdlink.waiting import WaitsFor, waiting_of
 
     waiting = waiting_of(existing_run(run), "qualify")
     if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS:
@@ -158,7 +158,7 @@ def confirm(
     from abcdlink.qualify import applicants_of, proposal
     from abcdlink.qualify import confirm as decide
     from abcdlink.store import existing_run
-    from tasks.waiting import WaitsFor, waiting_of
+    from abcdlink.waiting import WaitsFor, waiting_of
 
     store = existing_run(run)
     best = [one.annotator for one in proposal(applicants_of(store), wanted, threshold)]

@@ -6,6 +6,7 @@ Prefect is imported inside the functions: it takes seconds, and ``--help`` must 
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +14,26 @@ import typer
 from abcdlink.cli.output import print_json, say
 from abcdlink.settings import get_settings
 
+
+class Goal(StrEnum):
+    """What the job is for."""
+
+    COMPARE = "compare methods"
+    FIND = "find links"
+    TRY = "quick try"
+
+
 BatchesOption = Annotated[int, typer.Option("--batches", min=1, max=20, help="Batches of annotation.")]
 OverlapOption = Annotated[
     int | None, typer.Option("--overlap", min=1, max=10, help="Annotators per task; default: as the domain says.")
 ]
 AutoFeedbackOption = Annotated[
     bool, typer.Option("--auto-feedback", help="Do not wait for the coordinator after a feedback round.")
+]
+
+
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Wait until people are needed, or it failed, or it is over; then say what now.")
 ]
 
 
@@ -35,15 +50,23 @@ def use_local_server() -> None:
         os.environ.setdefault(name, value)
 
 
-def start_flow(deployment: str, parameters: dict[str, Any], json: bool) -> None:
-    """Start a run of a deployment and say where it can be watched."""
+def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bool = False) -> None:
+    """Start a run of a deployment and say where it can be watched; with ``wait``, how it stands when it stands."""
     use_local_server()
-    from flows.watch import page_of, reach_server
+    from flows.watch import page_of, reach_server, wait_while_working
     from tasks.runs import start
 
     reach_server()
     flow_run = start(deployment, parameters)
-    if json:
-        print_json({"flow_run": str(flow_run.id), "name": flow_run.name, "url": page_of(flow_run)})
-    else:
-        say(f"Started {deployment.partition('/')[0]}: {page_of(flow_run)}")
+    if not (json and wait):
+        if json:
+            print_json({"flow_run": str(flow_run.id), "name": flow_run.name, "url": page_of(flow_run)})
+        else:
+            say(f"Started {deployment.partition('/')[0]}: {page_of(flow_run)}")
+    if wait:
+        from abcdlink.store import open_run
+        from flows.commands.status import show_now
+
+        store = open_run(str(parameters["run"]))
+        wait_while_working(store, flow_run)
+        show_now(store, json)

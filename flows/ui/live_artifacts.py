@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import Artifact as ArtifactResponse
 
 LIVE_ARTIFACTS = "live-artifacts.json"
-"""What the page of the waiting run shows of a project, by artifact key; beside the project in the run's folder."""
+"""What run pages show of a project, by artifact key and flow run; beside the project in the run's folder."""
 
 
 def show_progress(store: Store, flow_run: str, slug: str, percent: float, told: str) -> None:
@@ -44,13 +46,15 @@ def show_live(store: Store, slug: str, artifact: Artifact, content: object) -> N
     """
     name = project_file(slug, LIVE_ARTIFACTS)
     shown_now: dict[str, Any] = store.read_json(name) if store.exists(name) else {}
-    shown_as, run = str(artifact.key), str(artifact.flow_run_id)
+    # Each flow run has a page of its own, and several of them may show the same at one time.
+    shown_as = f"{artifact.key} {artifact.flow_run_id}"
     before = shown_now.get(shown_as, {})
-    here = before.get("flow_run") == run
-    if here and before["content"] == content:
+    # Kept as a digest: what a page shows may hold an invitation, and the run's folder is for others too.
+    digest = hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
+    if before and before["content"] == digest:
         return
-    shown = before["id"] if here and replace(UUID(before["id"]), artifact) else create(artifact)
-    store.write_json(name, {**shown_now, shown_as: {"id": shown, "flow_run": run, "content": content}})
+    shown = before["id"] if before and replace(UUID(before["id"]), artifact) else create(artifact)
+    store.write_json(name, {**shown_now, shown_as: {"id": shown, "content": digest}})
 
 
 def create(artifact: Artifact) -> str:

@@ -46,6 +46,9 @@ class FakeLabelStudio(Client):
     def show_instruction(self, project: int, instruction: str) -> None:
         self.projects[project]["expert_instruction"] = instruction
 
+    def invitation(self) -> str:
+        return f"{self.url}/user/signup/?token=invitation"
+
     def project(self, project: int) -> tuple[str, str] | None:
         found = self.projects.get(project)
         return None if found is None else (found["title"], f"made-{project}")

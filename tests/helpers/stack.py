@@ -15,9 +15,9 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
+from abcdlink.waiting import WaitsFor, waiting_of
 from flows.reconcile import Round, look_at_all
 from labelstudio_config.simulate import simulate_batch
-from tasks.waiting import WaitsFor, waiting_of
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import PrefectServer, prefect_server

@@ -17,12 +17,12 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor
 from labelstudio_config.batches import pull_again
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.adjudicate import adjudication_title
 from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.projects import require_project
-from tasks.waiting import WaitsFor
 from tests.helpers.annotation import SECRETS, Run, annotator, make_run, submit
 from tests.helpers.stack import Stack
 

@@ -129,7 +129,7 @@ def test_a_bootstrap_waits_for_each_batch_and_asks_what_an_expired_one_left_open
     prefect.wait(flow_run, "Completed")
     assert asked_live(llm) == generating + left_open
     assert not asked_by_batch(llm, on_natural) & asked_live(llm)
-    told = [text for run in prefect.runs("benchmark") for text in flows.shown(run["id"])]
+    told = flows.shown(flow_run)
     assert any("1 answered" in text and "batch_expired" in text and "one by one" in text for text in told)
 
 

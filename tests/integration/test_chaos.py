@@ -17,10 +17,10 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import ANNOTATORS, JUDGMENTS, NATURAL, POOLS, REPORT, batch_slug
 from abcdlink.stages.intake import describe_run
+from abcdlink.waiting import WaitsFor
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client, connect
 from labelstudio_config.run import read_pushed
-from tasks.waiting import WaitsFor
 from tests.helpers.annotation import Run, make_run, skip, submit
 from tests.helpers.stack import Stack
 

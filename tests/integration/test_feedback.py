@@ -14,10 +14,10 @@ from abcdlink.feedback import Accepted, Outcome, SecondAnswer
 from abcdlink.judgments import Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.feedback import UNDERSTOOD
 from labelstudio_config.run import is_pushed, read_pushed
-from tasks.waiting import WaitsFor
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.example_benchmark import benchmark
 from tests.helpers.example_run import generate, make_pools, take_in

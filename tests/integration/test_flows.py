@@ -13,10 +13,10 @@ import pytest
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
+from abcdlink.waiting import WaitsFor
 from labelstudio_config.client import connect
 from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.run import is_pushed, read_pushed
-from tasks.waiting import WaitsFor
 from tests.helpers.stack import SMALL, Stack
 from tests.helpers.waiting import until
 
@@ -27,6 +27,11 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
     prefect.wait(bootstrap, "Completed")
     (annotate,) = (run["id"] for run in prefect.runs("annotate") if run["parameters"]["run"] == key)
     stack.wait_until_waiting(annotate, key, WaitsFor.ANNOTATORS, batch_slug(1))
+
+    now = what_now_shown(stack, key)
+    assert "Annotators judge batch 1 of 2" in now
+    assert "Nobody has begun" in now
+    assert "/user/signup" in now
 
     # The worker dies while the annotators work, and comes back when they are done.
     people = threading.Thread(target=stack.simulate, args=(key, 1))
@@ -50,6 +55,7 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
     prefect.wait(annotate, "Completed")
 
     store = stack.run(key)
+    assert "Complete: data set and report are written" in what_now_shown(stack, key)
     assert read_pushed(store, batch_slug(1)) == pushed
     assert_every_step_was_done_once(stack, key, annotate, asked_before)
     judgments = store.read_records("judgments.jsonl", Judgment)
@@ -63,6 +69,11 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
     (run,) = (run for run in prefect.runs("annotate") if run["id"] == annotate)
     assert run["tags"].count("simulated-annotators") == 1
     assert all(annotator.simulated for annotator in store.read_records("annotators.jsonl", Annotator))
+
+
+def what_now_shown(stack: Stack, key: str) -> str:
+    """Return the text *What now* on the newest run page of a run."""
+    return str(stack.prefect.call("GET", f"/artifacts/{key}-what-now/latest").json()["data"])
 
 
 def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str, asked_before: int) -> None:
@@ -113,6 +124,10 @@ def test_other_settings_under_the_same_run_key_are_refused(stack: Stack) -> None
     message = next(run["state"]["message"] for run in prefect.runs("generate") if run["id"] == again)
     assert "documents=1 (now 2)" in message
     assert "another run key" in message
+    now = what_now_shown(stack, key)
+    for part in ("The flow generate failed", "documents=1 (now 2)", f"abcdlink continue {key}"):
+        assert part in now
+    assert "exception" not in now
 
 
 def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ from abcdlink.layout import (
     project_file,
 )
 from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor
 from labelstudio_config.pages.annotate import candidate_id, of_batch
 from labelstudio_config.run import PUSHED
 from labelstudio_config.simulate import simulate_annotators
 from services.ports import free_port
-from tasks.waiting import WaitsFor
 from tests import ROOT
 from tests.helpers.fake_llm import MODEL, FakeLLM
 from tests.helpers.stack import answer

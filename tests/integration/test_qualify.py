@@ -28,11 +28,11 @@ from abcdlink.qualify.pools import gold_set
 from abcdlink.qualify.records import GOLD
 from abcdlink.rate import ratings_of, sample_of, summarise
 from abcdlink.stages.intake import describe_run
+from abcdlink.waiting import WaitsFor
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.qualify import qualification_project, qualification_tasks, qualification_title
 from labelstudio_config.pages.rate import rating_title
 from labelstudio_config.projects import push_tasks, require_project
-from tasks.waiting import WaitsFor
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import BIN

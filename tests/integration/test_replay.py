@@ -48,12 +48,12 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import is_done
 from abcdlink.stages.rank import RankingEffort, keep_rankings
 from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor
 from labelstudio_config.accounts import sign_up, with_own_token
 from labelstudio_config.client import connect
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, DONE, LINKS
 from labelstudio_config.run import read_pushed
-from tasks.waiting import WaitsFor
 from tests.conftest import SharedData
 from tests.helpers.stack import Stack
 

@@ -10,10 +10,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from abcdlink.cli.app import make_app
+from abcdlink.errors import ServiceError
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
+from abcdlink.waiting import WaitsFor, wait_for
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import look_now, read_pushed
 from tasks.projects import pull
@@ -91,3 +93,30 @@ def test_work_is_handed_on_and_skips_are_offered_again(server: FakeLabelStudio, 
     assert len(called("requeue", RUN)["said"]) == 1
     assert "No task of this batch is skipped" in call("requeue", RUN).stdout
     assert server.task(keys[0])["annotations"] == []
+
+
+def test_what_now_looks_at_label_studio_and_gives_the_links(
+    server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_for(open_run(RUN), "f1", "annotate", WaitsFor.ANNOTATORS, "batch-1")
+    server.answer(keys[0], ADA)
+    shown = invoke("status", RUN).stdout
+    for part in ("1 of 8 answers", server.invitation(), read_pushed(open_run(RUN), "batch-1").url):
+        assert part in shown
+    monkeypatch.setattr(server, "tasks", away)
+    told = json.loads(invoke("status", RUN, "--json").stdout)
+    assert "does not answer" in told["problem"]
+    assert told["items"][0]["headline"] == "Annotators judge batch 1 of 1"
+    listed = json.loads(invoke("runs", "--json").stdout)["runs"]
+    assert [(one["run"], one["headline"]) for one in listed] == [(RUN, "Annotators judge batch 1 of 1")]
+
+
+def away(_project: int) -> list[dict[str, Any]]:
+    msg = "Label Studio does not answer"
+    raise ServiceError(msg)
+
+
+def invoke(*words: str) -> Result:
+    result = CliRunner().invoke(make_app(), list(words))
+    assert result.exception is None, result.output
+    return result

@@ -12,7 +12,7 @@ from abcdlink.cli.app import make_app
 from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.stages.feedback import end_feedback
 from abcdlink.store import Store, open_run
-from tasks.waiting import WaitsFor, wait_for
+from abcdlink.waiting import WaitsFor, wait_for
 from tests.helpers.example_run import example_run
 
 

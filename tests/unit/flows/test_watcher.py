@@ -16,10 +16,10 @@ import flows.watcher
 from abcdlink.errors import ServiceError
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
+from abcdlink.waiting import WaitsFor, wait_for
 from flows.reconcile import look_at_all
 from flows.watcher import Watcher, WorthALook
 from services.heartbeat import Heartbeat, read_heartbeat
-from tasks.waiting import WaitsFor, wait_for
 
 FLOW = Flow(id=uuid4(), name="annotate")
 STALE = timedelta(seconds=150)

@@ -122,11 +122,6 @@ def test_what_is_left_to_do(content: Content, html: str):
     assert {step.section for step in steps_of(content)} <= sections
 
 
-def test_candidates_without_judgments_are_to_be_annotated(content: Content):
-    steps = steps_of(replace(content, judgments=[], rounds=[], decisions=None))
-    assert ("No candidate is judged yet", "abcdlink annotate start harbour") in [(s.what, s.command) for s in steps]
-
-
 def test_a_run_without_rounds_has_no_such_section(complete: str):
     assert 'id="feedback"' not in complete
     assert 'href="#feedback"' not in complete

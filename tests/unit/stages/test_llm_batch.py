@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from prefect.client.schemas.objects import TaskRun
+from prefect.exceptions import Pause
 from prefect.states import Failed
 
 from abcdlink.corpus import Corpus, Document, Pair
@@ -17,7 +18,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.batch import ask_by_batch, look_at_batch
 from abcdlink.stages.decide import decide_part, part_count, read_decisions
 from abcdlink.store import open_run
-from tasks.quiet import without_traceback
+from tasks.quiet import worth_saying
 from tasks.retrying import service_failed
 from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import MODEL, fits
@@ -102,6 +103,15 @@ def test_what_the_stage_would_refuse_is_refused_before_it_is_paid_for(store, ser
         look_at_batch(store, CORPUS)
 
 
+def test_what_says_nothing_is_not_logged_and_a_suspension_is_no_fault():
+    noise = logging.LogRecord("prefect.flow_runs", logging.INFO, "", 1, "Hook %r finished running", ("began",), None)
+    assert not worth_saying(noise)
+    raised = (Pause, Pause(), None)
+    record = logging.LogRecord("prefect.engine", logging.INFO, "", 1, "it is paused", (), raised)
+    assert worth_saying(record)
+    assert "Traceback" not in logging.Formatter().format(record)
+
+
 CLEAR = [ServiceError("gone", "wait"), BudgetError("used up", "raise it"), InputError("wrong", "fix it")]
 
 
@@ -117,7 +127,7 @@ def test_only_what_nobody_can_act_on_is_logged_with_a_traceback(error):
         raise error
     except type(error):
         record = logging.LogRecord("prefect.task_runs", logging.ERROR, "", 1, "failed: %r", (error,), sys.exc_info())
-    assert without_traceback(record)
+    assert worth_saying(record)
     said = logging.Formatter().format(record)
     assert repr(error) in said
     assert ("Traceback" in said) is isinstance(error, ValueError)

@@ -1,0 +1,88 @@
+"""All stages up to the candidates, in their order: for the flows and the command line alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from abcdlink.corpus.records import Record
+from abcdlink.corpus.sampling import Sampling
+from abcdlink.domain import Domain
+from abcdlink.evaluation.shortlist import ShortlistRule
+from abcdlink.generation import Strategy
+from abcdlink.retrieval.registry import get_retriever
+from abcdlink.stages.benchmark import run_benchmark
+from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
+from abcdlink.stages.execution import Execution
+from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.intake import take_corpus, take_targets
+from abcdlink.stages.plan import BenchmarkPlan
+from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
+from abcdlink.stages.validate import run_validation
+from abcdlink.store import Store
+
+Show = Callable[[str, Record], None]
+"""Shows the result of a stage, by the stage's name."""
+
+
+class Generating(NamedTuple):
+    """How the synthetic corpus is written; see ``plan_generation``."""
+
+    strategy: Strategy
+    seed: int
+    documents: int | None
+    like: str
+
+
+class WholeJob(NamedTuple):
+    """What is asked for.
+
+    ``pairs``: the first so many. ``targets``: folder of documents to generate for, of which ``sampling`` takes some;
+    empty: those of the pairs. ``quick``: BM25 alone proposes; no LLM is asked.
+    """
+
+    corpus: str
+    pairs: int | None
+    targets: str
+    sampling: Sampling
+    generating: Generating
+    benchmark: BenchmarkPlan
+    shortlist: ShortlistRule
+    pools: PoolPlan
+    quick: bool = False
+
+
+def begin(store: Store, domain: Domain, job: WholeJob, execution: Execution) -> None:
+    """Take the corpus, and refuse at once what would otherwise fail hours later.
+
+    Raises:
+        InputError: when the corpus or a retriever is not there, or the run was begun as another kind of job.
+    """
+    if not job.quick:
+        refuse_quick(store)
+        for name in job.benchmark.retrievers:
+            get_retriever(name)
+    execution.step(f"take corpus {job.corpus}", take_corpus, store, job.corpus, domain, job.pairs)
+    if job.targets:
+        execution.step(f"take targets {job.targets}", take_targets, store, job.targets, domain, job.sampling)
+
+
+def up_to_candidates(store: Store, domain: Domain, job: WholeJob, execution: Execution, show: Show) -> PoolCounts:
+    """Do all stages; what the run holds is not done again.
+
+    Raises:
+        AnswersPendingError: the answers to a batch of questions are waited for.
+        InputError: when a stage was begun with other settings.
+    """
+    begin(store, domain, job, execution)
+    if job.quick:
+        show("shortlist", execution.step("shortlist", quick_shortlist, store, domain))
+    else:
+        plan = plan_generation(store, *job.generating)
+        show("generate", run_generation(store, domain, plan, execution))
+        show("validate", execution.step("validate", run_validation, store, domain))
+        show("benchmark", run_benchmark(store, domain, job.benchmark, execution))
+        show("shortlist", execution.step("shortlist", run_shortlist, store, job.shortlist))
+    counts = run_candidates(store, domain, job.pools, execution)
+    show("candidates", counts)
+    return counts

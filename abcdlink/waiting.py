@@ -1,0 +1,109 @@
+"""What the flow runs of a run are at or wait for, and how far people are; kept in the run's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from abcdlink.corpus.records import Record
+from abcdlink.layout import WAITING, project_file, waiting_file
+from abcdlink.store import Store
+
+STANDING = "standing.json"
+"""How far a project is; beside what else the run knows of it."""
+
+
+class WaitsFor(StrEnum):
+    """What a flow run waits for."""
+
+    ANNOTATORS = "annotators"
+    COORDINATOR = "coordinator"
+    LLM = "llm"
+    NOBODY = "nobody"
+    """It is at work."""
+    FIX = "fix"
+    """It failed, and goes on when the cause is removed and it is started again."""
+    NOTHING = "nothing"
+    """It is over."""
+
+
+class Waiting(Record):
+    """What a flow run waits for.
+
+    ``slug``: the project at which it waits, or waited last. ``at``: since when; ``None`` in runs of earlier versions.
+    ``told``: why it failed, or what an LLM is asked about.
+    """
+
+    flow_run: str
+    kind: WaitsFor
+    slug: str = ""
+    at: datetime | None = None
+    told: str = ""
+
+
+def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str = "", told: str = "") -> Waiting:
+    """Note what a flow run is at, or is about to wait for."""
+    waiting = Waiting(flow_run=flow_run, kind=kind, slug=slug, at=datetime.now(UTC), told=told)
+    store.write_record(waiting_file(flow), waiting)
+    return waiting
+
+
+def waiting_of(store: Store, flow: str) -> Waiting | None:
+    """Return what a flow run waits for, or last waited for; ``None``: this flow was never started."""
+    return store.find_record(waiting_file(flow), Waiting)
+
+
+def all_waiting(store: Store) -> Iterator[tuple[str, Waiting]]:
+    """Return every flow that was started for this run, and what it waits for."""
+    for name in store.folder.names(f"{WAITING}/"):
+        flow = name.removeprefix(f"{WAITING}/").removesuffix(".json")
+        yield flow, store.read_record(name, Waiting)
+
+
+class Person(Record):
+    """How far one annotator is. ``annotator``: pseudonym, empty until an answer of theirs was pulled."""
+
+    account: str
+    annotator: str
+    done: int
+    open: int
+
+
+class Standing(Record):
+    """How far the people of a project are.
+
+    ``needed``: answers that are waited for, ``answers``: those that are there. ``first``: when the first came.
+    """
+
+    title: str
+    url: str
+    tasks: int
+    done: int
+    needed: int
+    answers: int
+    people: tuple[Person, ...]
+    looked: datetime
+    first: datetime | None = None
+    deadline: datetime | None = None
+
+    @property
+    def expected_end(self) -> datetime | None:
+        """When the last answer comes if people go on at their pace so far; ``None``: too little to tell by."""
+        if self.first is None or self.done == self.tasks or self.answers < ENOUGH or self.looked <= self.first:
+            return None
+        return self.looked + (self.needed - self.answers) * (self.looked - self.first) / self.answers
+
+
+ENOUGH = 3
+"""Fewer answers than this say nothing of a pace."""
+
+
+def keep_standing(store: Store, slug: str, standing: Standing) -> None:
+    """Keep how far a project is."""
+    store.write_record(project_file(slug, STANDING), standing)
+
+
+def standing_of(store: Store, slug: str) -> Standing | None:
+    """Return how far a project was at the last look; ``None``: nobody looked."""
+    return store.find_record(project_file(slug, STANDING), Standing)

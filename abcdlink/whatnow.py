@@ -1,0 +1,296 @@
+"""What now: where a run is, whom it waits for, and the next command. The same words on every surface.
+
+Computed from the run's folder alone, so that the command line, a run page and the report say the same of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from abcdlink.corpus.records import Record
+from abcdlink.layout import (
+    AGREEMENT,
+    BENCHMARK,
+    GENERATION,
+    JUDGMENTS,
+    NATURAL,
+    POOL_COUNTS,
+    REPORT,
+    SHORTLIST,
+    SYNTHETIC,
+    VALIDATION,
+    batch_file,
+    batch_of,
+    is_feedback,
+)
+from abcdlink.stages.decide import PART_SIZE as PAIRS_PER_DECISION
+from abcdlink.stages.generate import PART_SIZE as DOCUMENTS_PER_PART
+from abcdlink.stages.rank import RankPlan
+from abcdlink.stages.shortlist import is_quick
+from abcdlink.store import Store
+from abcdlink.waiting import Standing, Waiting, WaitsFor, all_waiting, standing_of
+
+STAGES = {
+    "corpus": f"{NATURAL}/pairs.jsonl",
+    "generate": GENERATION,
+    "validate": VALIDATION,
+    "benchmark": BENCHMARK,
+    "shortlist": SHORTLIST,
+    "candidates": POOL_COUNTS,
+}
+"""Stage -> the file that it ends with."""
+
+OF_PEOPLE = {
+    "qualify": "Applicants judge the gold pair",
+    "rate": "Raters judge the synthetic documents",
+    "exhaustive": "Annotators judge every target sentence of the sample",
+    "adjudicate": "An adjudicator decides where annotators differ",
+}
+
+
+class Line(Record):
+    """One sentence without its full stop; ``link``: what to open or send; ``command``: what to type."""
+
+    text: str
+    link: str = ""
+    command: str = ""
+
+    def plain(self) -> str:
+        """Return it as text."""
+        return f"{self.text}: {self.link or self.command}" if self.link or self.command else f"{self.text}."
+
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        if self.link:
+            return f"{self.text}: <{self.link}>"
+        return f"{self.text}: `{self.command}`" if self.command else f"{self.text}."
+
+
+class Item(Record):
+    """One thing that goes on in a run: what, how far and for whom, and what to do next."""
+
+    flow: str
+    kind: WaitsFor
+    headline: str
+    lines: tuple[Line, ...] = ()
+
+
+class WhatNow(Record):
+    """Where a run is. ``since``: when that began."""
+
+    run: str
+    items: tuple[Item, ...]
+    since: datetime | None = None
+
+    @property
+    def headline(self) -> str:
+        """All that goes on, in one line."""
+        return "; ".join(item.headline for item in self.items)
+
+    def plain(self) -> list[str]:
+        """Return all lines as text; those of an item are indented."""
+        return [
+            line for item in self.items for line in (f"{item.headline}.", *(f"  {one.plain()}" for one in item.lines))
+        ]
+
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        parts = [f"# What now: {self.run}"]
+        for item in self.items:
+            parts += [f"**{item.headline}.**", "\n".join(f"- {line.markdown()}" for line in item.lines)]
+        return "\n\n".join(filter(None, parts))
+
+
+class Surroundings(Record):
+    """What only the servers know. ``invitation``: link by which people make accounts; ``pages``: of Prefect's UI."""
+
+    invitation: str = ""
+    pages: str = ""
+    accounts: bool = False
+    """Whether accounts may be shown: the report is for others, and has pseudonyms only."""
+
+
+def what_now(store: Store, around: Surroundings | None = None) -> WhatNow:
+    """Return where a run is.
+
+    Args:
+        store: the run.
+        around: what the servers know; ``None``: for a report that others read, without accounts and invitation.
+    """
+    around = around or Surroundings()
+    going_on = [(flow, waiting) for flow, waiting in all_waiting(store) if waiting.kind is not WaitsFor.NOTHING]
+    items = [item_of(store, flow, waiting, around) for flow, waiting in going_on]
+    since = [waiting.at for _, waiting in going_on if waiting.at]
+    return WhatNow(run=store.key, items=tuple(items) or (_at_rest(store),), since=min(since, default=None))
+
+
+def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> Item:
+    """Say what one flow is at."""
+    match waiting.kind:
+        case WaitsFor.ANNOTATORS:
+            headline, lines = _with_people(store, flow, waiting, around)
+        case WaitsFor.COORDINATOR:
+            headline, lines = _with_coordinator(store, flow, waiting)
+        case WaitsFor.LLM:
+            headline = f"The LLM answers a batch of questions on the {waiting.told} pairs"
+            lines = [Line(text="The run goes on by itself when the batch is over, within a day")]
+        case WaitsFor.FIX:
+            headline = f"The flow {flow} failed"
+            lines = [
+                Line(text=waiting.told.rstrip(".") or "its log says why"),
+                Line(
+                    text="When the cause is removed, go on where it stopped", command=f"abcdlink continue {store.key}"
+                ),
+            ]
+        case _:
+            headline, lines = _at_work(store, flow)
+    if around.pages and waiting.flow_run:
+        lines = [*lines, Line(text="Run page", link=f"{around.pages}{waiting.flow_run}")]
+    return Item(flow=flow, kind=waiting.kind, headline=headline, lines=tuple(lines))
+
+
+def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> tuple[str, list[Line]]:
+    slug, standing = waiting.slug, standing_of(store, waiting.slug)
+    if flow == "annotate":
+        batches = store.manifest.get("annotation", {}).get("batches", 1)
+        batch = f"batch {batch_of(slug)} of {batches}"
+        headline = f"Annotators answer after {batch}" if is_feedback(slug) else f"Annotators judge {batch}"
+    else:
+        headline = OF_PEOPLE.get(flow, f"People are at work on {flow}")
+    if standing is None:
+        return headline, [Line(text="Their tasks are being pushed to Label Studio")]
+    lines = [Line(text=_how_far(standing))]
+    behind = [one for one in standing.people if one.open and standing.done < standing.tasks]
+    names = [f"{one.account if around.accounts else one.annotator} ({one.open} open)" for one in behind]
+    named = [name for name in names if not name.startswith(" ")]
+    if named:
+        lines.append(Line(text=f"Waiting for {', '.join(named)}"))
+    elif not standing.answers:
+        lines.append(Line(text="Nobody has begun"))
+    if standing.done < standing.tasks:
+        lines.append(Line(text="Send this link to them", link=standing.url))
+        invite = "Whoever has no account makes one here first"
+        if around.invitation:
+            lines.append(Line(text=invite, link=around.invitation))
+        else:
+            lines.append(Line(text=f"{invite}; the link is shown by", command=f"abcdlink status {store.key}"))
+    lines.append(
+        Line(text="The run goes on by itself when they are done; to look again", command=f"abcdlink status {store.key}")
+    )
+    return headline, lines
+
+
+def _how_far(standing: Standing) -> str:
+    text = f"{standing.done} of {standing.tasks} tasks done, {standing.answers} of {standing.needed} answers"
+    if standing.deadline:
+        text += f"; deadline {_day(standing.deadline)}"
+    if end := standing.expected_end:
+        text += f"; at this pace they end on {_day(end)}"
+    return text
+
+
+def _with_coordinator(store: Store, flow: str, waiting: Waiting) -> tuple[str, list[Line]]:
+    key = store.key
+    if is_feedback(waiting.slug):
+        batch = batch_of(waiting.slug)
+        at = "" if batch == 1 else f" --batch {batch}"
+        return f"You decide what annotators are told after batch {batch}", [
+            Line(
+                text="Memos, borderline cases and the drafted clarifications",
+                command=f"abcdlink feedback show {key}{at}",
+            ),
+            Line(
+                text="Accept the draft, or your own text with --clarifications FILE",
+                command=f"abcdlink feedback accept {key}",
+            ),
+            Line(text="Or resume the run in the Prefect UI, where the draft is in a form"),
+        ]
+    if flow == "qualify":
+        return "You decide which applicants are taken", [
+            Line(text="How they judged", command=f"abcdlink qualify show {key}"),
+            Line(text="Take the proposed ones, or others with --accounts", command=f"abcdlink qualify confirm {key}"),
+        ]
+    return f"The flow {flow} waits for you", [Line(text="Resume it in the Prefect UI")]
+
+
+def _at_work(store: Store, flow: str) -> tuple[str, list[Line]]:
+    stages = stages_of(store)
+    stage = next((name for name in stages if not store.exists(STAGES[name])), None)
+    if stage is None or flow not in {"start", "bootstrap", *STAGES}:
+        return f"The flow {flow} is at work", [Line(text="It needs nobody now")]
+    place = f"step {stages.index(stage) + 1} of {len(stages)} before annotation"
+    lines = [Line(text=text) for text in progress_of(store, stage)] or [Line(text="It needs nobody now")]
+    return f"The stage {stage} is at work ({place})", lines
+
+
+def stages_of(store: Store) -> list[str]:
+    """Return the stages of a run before annotation, in their order."""
+    skipped = {"generate", "validate", "benchmark"} if is_quick(store.manifest) else set()
+    return [name for name in STAGES if name not in skipped]
+
+
+def progress_of(store: Store, stage: str) -> Iterator[str]:
+    """Say how far a stage is, in documents or pairs, as far as the run's folder tells."""
+    inputs: dict[str, Any] = store.manifest.get("inputs", {})
+    if stage == "generate":
+        total = inputs.get("generate", {}).get("documents", 0)
+        done = min(total, DOCUMENTS_PER_PART * len(store.folder.names("generated/part-")))
+        if total:
+            yield f"{done} of {total} documents generated"
+        return
+    corpus = {"benchmark": SYNTHETIC, "candidates": NATURAL}.get(stage)
+    if corpus is None:
+        return
+    names = store.folder.names(f"rankings/{corpus}/")
+    for plan_file in [name for name in names if name.endswith("/plan.json")]:
+        plan, folder = store.read_record(plan_file, RankPlan), plan_file.removesuffix("plan.json")
+        ranked = {
+            int(found[1])
+            for name in names
+            if (found := re.search(r"part-(\d+)\.parquet$", name)) and name.startswith(folder)
+        }
+        pairs = [len(part) for part in plan.parts]
+        done = sum(count for number, count in enumerate(pairs) if number in ranked)
+        if done < sum(pairs):
+            yield f"{plan_file.split('/')[2]} has ranked {done} of {sum(pairs)} pairs"
+    total = int(store.manifest.get("corpus", {}).get("pairs", 0)) if corpus == NATURAL else _generated(store)
+    decided: dict[str, int] = {}
+    for name in store.folder.names(f"decisions/{corpus}/"):
+        decided[name.split("/")[2]] = decided.get(name.split("/")[2], 0) + PAIRS_PER_DECISION
+    for approach, done in decided.items():
+        if done < total:
+            yield f"{approach} has decided {done} of {total} pairs"
+
+
+def _generated(store: Store) -> int:
+    return int(store.read_json(GENERATION)["pairs"]) if store.exists(GENERATION) else 0
+
+
+def _at_rest(store: Store) -> Item:
+    """Say what comes next in a run of which no flow is under way."""
+    key = store.key
+    if store.exists(JUDGMENTS) and store.exists(REPORT):
+        headline = "Complete: data set and report are written"
+        lines = [
+            Line(text="Report, with what is left to do", command=f"abcdlink report {key} --open"),
+            Line(text="Data set in another layout", command=f"abcdlink export {key} --format huggingface"),
+        ]
+    elif store.exists(batch_file(1, AGREEMENT)):
+        headline = "Annotation stands still"
+        lines = [Line(text="Go on with it", command=f"abcdlink annotate start {key}")]
+    elif store.exists(POOL_COUNTS):
+        headline = "Candidates are ready for annotators"
+        lines = [Line(text="Put them in front of people", command=f"abcdlink annotate start {key}")]
+    else:
+        done = [name for name in stages_of(store) if store.exists(STAGES[name])]
+        headline = f"Nothing is at work; done: {', '.join(done)}" if done else "Nothing has begun"
+        lines = [Line(text="Begin, or go on with what is there", command=f"abcdlink start {key} --corpus FOLDER")]
+    return Item(flow="", kind=WaitsFor.NOTHING, headline=headline, lines=tuple(lines))
+
+
+def _day(at: datetime) -> str:
+    local = at.astimezone()
+    return f"{local.day} {local:%B %Y, %H:%M}"

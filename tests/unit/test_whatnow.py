@@ -1,0 +1,154 @@
+"""What now: the state of a run in words, from its folder alone, and the same on every surface."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.layout import POOL_COUNTS, batch_slug, feedback_slug, generation_part
+from abcdlink.report import write_report
+from abcdlink.store import Store, all_runs, open_run
+from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
+from abcdlink.whatnow import Surroundings, what_now
+from tests.helpers.example_run import example_run, take_in
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+ADA = "ada@example.org"
+INVITATION = "http://127.0.0.1:8080/user/signup/?token=secret-of-the-organisation"
+SERVERS = Surroundings(invitation=INVITATION, pages="http://127.0.0.1:4200/runs/flow-run/", accounts=True)
+
+
+def standing(done: int = 14, answers: int = 30) -> Standing:
+    return Standing(
+        title="spring · batch 1",
+        url="http://127.0.0.1:8080/projects/3/data?tab=4&labeling=1",
+        tasks=37,
+        done=done,
+        needed=74,
+        answers=answers,
+        people=(Person(account=ADA, annotator="annotator-1", done=30, open=7),),
+        looked=NOON,
+        first=NOON - timedelta(hours=answers),
+    )
+
+
+@pytest.fixture
+def run(isolated_home: Path) -> Store:
+    return open_run("spring")
+
+
+def text(store: Store, around: Surroundings | None = None) -> str:
+    return "\n".join(what_now(store, around).plain())
+
+
+def test_people_are_waited_for_with_links_names_progress_and_the_expected_end(run: Store) -> None:
+    run.note("annotation", {"batches": 2, "overlap": 2})
+    wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
+    assert "being pushed" in text(run)
+    keep_standing(run, batch_slug(1), standing())
+    now = text(run, SERVERS)
+    end = (NOON + timedelta(hours=44)).astimezone()
+    for part in (
+        "Annotators judge batch 1 of 2",
+        "14 of 37 tasks done, 30 of 74 answers",
+        f"they end on {end.day} {end:%B %Y, %H:%M}",
+        f"Waiting for {ADA} (7 open)",
+        standing().url,
+        INVITATION,
+        "http://127.0.0.1:4200/runs/flow-run/f1",
+    ):
+        assert part in now
+
+
+def test_a_report_shows_neither_accounts_nor_the_invitation(run: Store) -> None:
+    wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
+    keep_standing(run, batch_slug(1), standing())
+    now = text(run)
+    assert ADA not in now
+    assert "annotator-1 (7 open)" in now
+    assert "token=" not in now
+    assert "abcdlink status spring" in now
+
+
+def test_the_coordinator_is_told_what_to_read_and_how_to_go_on(run: Store) -> None:
+    wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, feedback_slug(2))
+    now = text(run)
+    assert "You decide what annotators are told after batch 2" in now
+    assert "abcdlink feedback show spring --batch 2" in now
+    wait_for(run, "f2", "qualify", WaitsFor.COORDINATOR, "qualify")
+    assert "abcdlink qualify confirm spring" in text(run)
+
+
+def test_a_failure_says_why_and_how_to_go_on(run: Store) -> None:
+    wait_for(run, "f1", "bootstrap", WaitsFor.FIX, told="the LLM does not answer. Start it.")
+    (item,) = what_now(run).items
+    assert item.headline == "The flow bootstrap failed"
+    assert [line.plain() for line in item.lines] == [
+        "the LLM does not answer. Start it.",
+        "When the cause is removed, go on where it stopped: abcdlink continue spring",
+    ]
+
+
+def test_a_stage_at_work_counts_documents(run: Store) -> None:
+    take_in(run)
+    run.note("inputs", {"generate": {"documents": 6}})
+    wait_for(run, "f1", "bootstrap", WaitsFor.NOBODY)
+    assert "The stage generate is at work (step 2 of 6 before annotation)" in text(run)
+    for part, done in enumerate((4, 6)):
+        run.write_text(generation_part(part), "{}")
+        assert f"{done} of 6 documents generated" in text(run)
+
+
+def test_what_comes_next_at_rest(run: Store, tmp_path: Path) -> None:
+    assert "Nothing has begun" in text(run)
+    take_in(run)
+    assert "done: corpus" in text(run)
+    run.write_json(POOL_COUNTS, {})
+    assert "abcdlink annotate start spring" in text(run)
+    complete = example_run(tmp_path)
+    write_report(complete)
+    wait_for(complete, "f1", "annotate", WaitsFor.NOTHING, batch_slug(2))
+    assert text(complete).startswith("Complete: data set and report are written.")
+
+
+def test_flows_that_go_on_at_once_are_all_there(run: Store) -> None:
+    wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
+    wait_for(run, "f2", "rate", WaitsFor.ANNOTATORS, "rate")
+    keep_standing(run, "rate", standing())
+    assert [item.flow for item in what_now(run).items] == ["annotate", "rate"]
+
+
+def test_every_surface_says_the_same_words(run: Store) -> None:
+    take_in(run)
+    wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
+    keep_standing(run, batch_slug(1), standing())
+    now = what_now(run)
+    html = run.read_text(write_report(run) and "report.html")
+    seen = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html.replace("&amp;", "&")))
+    for item in now.items:
+        for words in (item.headline, *(line.plain() for line in item.lines)):
+            assert words in seen
+    for line in now.items[0].lines:
+        assert line.text in now.markdown()
+
+
+@given(st.integers(0, 74), st.integers(0, 10_000))
+def test_the_expected_end_is_never_before_the_last_look(answers: int, minutes: int) -> None:
+    one = standing(answers=answers).model_copy(update={"first": NOON - timedelta(minutes=minutes)})
+    assert one.expected_end is None or one.expected_end >= NOON
+
+
+def test_all_runs_are_found_and_folders_that_are_none_are_not(run: Store) -> None:
+    run.note("inputs", {})
+    open_run("other").note("inputs", {})
+    root = Path(run.where()).parent
+    (root / "not a run").mkdir()
+    (root / "empty").mkdir()
+    assert [store.key for store in all_runs()] == ["other", "spring"]
+    assert json.loads(what_now(run).model_dump_json())["run"] == "spring"
