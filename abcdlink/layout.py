@@ -79,6 +79,15 @@ def generation_part(part: int) -> str:
     return f"generated/part-{part:05d}.json"
 
 
+def second_look_part(part: int) -> str:
+    """Return the file of what another model says of one part of the generated pairs."""
+    return f"generated/second-look-{part:05d}.json"
+
+
+DISAGREEMENTS = "generated/disagreements.jsonl"
+"""Where the second look at the generated pairs differs from their writer."""
+
+
 ANNOTATIONS = "annotations.json"
 SKIPS = "skips.jsonl"
 ANOMALIES = "anomalies.json"

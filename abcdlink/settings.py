@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     llm_top_p: float = Field(0.9, gt=0, le=1)
     llm_seed: int = 13
     llm_max_tokens: int = Field(512, ge=1, description="limit of one answer")
+    llm_thinking_tokens: int = Field(0, ge=0, description="more tokens of one answer in which a reasoning model thinks")
     llm_reasoning_effort: str = Field("", description="low, medium, high, ...: what the model knows; sent when set")
     llm_answers: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto", description="how the form of answers is asked for; auto: the strictest way that the server knows"

@@ -41,7 +41,7 @@ def generate(
         AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus or "sample", chosen, pairs)
     if targets.folder:
         AS_TASKS.step(f"take targets {targets.folder}", take_targets, store, targets.folder, chosen, targets)
-    plan = plan_generation(store, generation.strategy, generation.seed, generation.documents, generation.like)
+    plan = plan_generation(store, *generation.generating())
     result = run_generation(store, chosen, plan, AS_TASKS)
     show_generation(run, result)
     return result

@@ -64,6 +64,14 @@ class GenerationParameters(Parameters):
     like: str = Field(
         "", description="Folder of a corpus with links whose shape is imitated; empty: as the domain says."
     )
+    second_look: Literal[""] | ProfileName = Field(
+        "", description="LLM profile whose model judges all links and all sentences without links; empty: none."
+    )
+    drop: bool = Field(True, description="Drop what the second look disagrees with; otherwise it is only shown.")
+
+    def generating(self) -> Generating:
+        """Return the library's record."""
+        return Generating(self.strategy, self.seed, self.documents, self.like, self.second_look, self.drop)
 
 
 class TargetParameters(Sampling):
@@ -178,7 +186,7 @@ def whole_job(
         pairs=pairs,
         targets=targets.folder if targets else "",
         sampling=targets or TargetParameters(),
-        generating=Generating(writing.strategy, writing.seed, writing.documents, writing.like),
+        generating=writing.generating(),
         benchmark=(benchmark or BenchmarkParameters()).plan(),
         shortlist=shortlist or ShortlistRule(),
         pools=annotation.pools(),

@@ -51,6 +51,12 @@ def generate(
     like: Annotated[
         str, typer.Option(help="Folder of a corpus with links whose shape is imitated; empty: as the domain says.")
     ] = "",
+    second_look: Annotated[
+        str, typer.Option(help="LLM profile whose model judges all links and all sentences without links.")
+    ] = "",
+    drop: Annotated[
+        bool, typer.Option("--drop/--show", help="What the second look disagrees with is dropped, or only shown.")
+    ] = True,
     json: JsonOption = False,
 ) -> None:
     """Write a synthetic source document for each target document of a corpus, or for each of --targets.
@@ -73,8 +79,9 @@ def generate(
     elif sample or shortest or by or only:
         msg = "--sample, --shortest, --by and --only draw from --targets, which is not given"
         raise InputError(msg, "give --targets FOLDER; natural pairs are drawn with `abcdlink sample`")
+    plan = plan_generation(store, strategy, seed, documents, like, second_look, drop)
     with terminal() as progress:
-        result = run_generation(store, chosen, plan_generation(store, strategy, seed, documents, like), Here(progress))
+        result = run_generation(store, chosen, plan, Here(progress))
     if json:
         print_json(result.model_dump(mode="json"))
         return
@@ -84,6 +91,9 @@ def generate(
     for row in result.shape:
         outside = "" if row.met else ": not within 15 %"
         say(f"  {row.measure}: {row.reached:.2f} (wanted: {row.wanted:.2f}{outside})")
+    if look := result.second_look:
+        say(f"  second look by {look.model}: confirms {look.links_confirmed} of {look.links} links")
+        say(f"  and {look.unlinked_confirmed} of {look.unlinked} sentences without links; {look.unknown} not answered")
 
 
 def validate(run: RunArgument, domain: RunDomainOption = "", json: JsonOption = False) -> None:

@@ -29,12 +29,15 @@ def usage_of(reported: Any, seconds: float, settings: Settings, discount: float 
     counts = reported if isinstance(reported, dict) else {}
     details = counts.get("prompt_tokens_details")
     prompt, completion = _tokens(counts.get("prompt_tokens")), _tokens(counts.get("completion_tokens"))
+    written = counts.get("completion_tokens_details")
+    thinking = min(completion, _tokens(written.get("reasoning_tokens") if isinstance(written, dict) else None))
     cached = min(prompt, _tokens(details.get("cached_tokens") if isinstance(details, dict) else None))
     return Usage(
         calls=1,
         prompt_tokens=prompt,
         cached_tokens=cached,
         completion_tokens=completion,
+        thinking_tokens=thinking,
         seconds=seconds,
         cost=cost_of(settings, prompt, completion, cached) * discount,
     )

@@ -87,12 +87,17 @@ class Question(Record):
 
 
 class Usage(Record):
-    """Tokens and seconds of one or many calls; ``cost`` in the price table's currency."""
+    """Tokens and seconds of one or many calls; ``cost`` in the price table's currency.
+
+    ``thinking_tokens``: of the completion tokens, those before the answer: as the server counts them, or estimated by
+    the share of letters where it only shows the text.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
+    thinking_tokens: int = 0
     seconds: float = 0.0
     cost: float = 0.0
 

@@ -57,10 +57,21 @@ def reply_of(body: Any, usage: Usage, scrub: Callable[[str], str]) -> Reply:  # 
         text=scrub(text),
         finish=finish if isinstance(finish, str) else "",
         refusal=scrub(refusal),
-        usage=usage,
+        usage=_with_thinking(usage, message, text),
         tokens=tokens_of(choice.get("logprobs")),
         thinking=next((name for name in THINKING if not text.strip() and message.get(name)), ""),
     )
+
+
+def _with_thinking(usage: Usage, message: dict[str, Any], text: str) -> Usage:
+    """Return the usage with an estimate of the tokens of thinking that a server shows but does not count."""
+    apart = next((found for name in THINKING if isinstance(found := message.get(name), str)), "")
+    thought, _, answer = text.rpartition("</think>")
+    letters = len(apart) + len(thought)
+    if usage.thinking_tokens or not letters:
+        return usage
+    share = letters / (letters + len(answer))
+    return usage.model_copy(update={"thinking_tokens": round(share * usage.completion_tokens)})
 
 
 def _texts(parts: list[Any], left_out: str) -> Iterator[str]:

@@ -50,8 +50,11 @@ def content_of(question: Question, settings: Settings, form: Form, *, logprobs: 
         logprobs: whether to ask for log-probabilities.
     """
     limit = question.max_tokens or settings.llm_max_tokens
-    if settings.llm_reasoning_effort and question.max_tokens:
-        limit += settings.llm_max_tokens  # the thinking counts too
+    # What a model thinks counts too, but it is no part of the answer that the question makes room for.
+    if settings.llm_thinking_tokens:
+        limit += settings.llm_thinking_tokens
+    elif settings.llm_reasoning_effort and question.max_tokens:
+        limit += settings.llm_max_tokens
     body: dict[str, Any] = {
         "model": settings.llm_model,
         "messages": [message.model_dump() for message in question.messages],

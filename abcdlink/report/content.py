@@ -197,6 +197,8 @@ class Content:
     def costs(self) -> dict[str, Usage]:
         """Stage or approach -> what its LLM calls cost."""
         costs = {"generate": self.generation["usage"]} if self.generation else {}
+        if look := (self.generation or {}).get("second_look"):
+            costs["second look"] = look["usage"]
         costs |= {f"{name}, synthetic pairs": usage for name, usage in self.usage_of_benchmark.items()}
         costs |= {f"{name}, natural pairs": usage for name, usage in self.decided.items()}
         return {name: Usage.model_validate(usage) for name, usage in costs.items()}

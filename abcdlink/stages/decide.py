@@ -81,7 +81,7 @@ def decide_part(
     decisions = tuple(
         decision for pair in progress(pairs, label) for decision in linker.decide(pair, corpus, offered[pair.id])
     )
-    _require_an_answer(decisions)
+    require_an_answer(decisions)
     kept = DecisionPart(
         decisions=decisions,
         usage=llm.used.get(approach.name, Usage()),
@@ -143,7 +143,8 @@ def _offered(
     }
 
 
-def _require_an_answer(decisions: Sequence[Decision]) -> None:
+def require_an_answer(decisions: Sequence[Decision]) -> None:
+    """Raise ``ServiceError`` when the LLM answered nothing at all: that says nothing about the pairs."""
     asked = [decision for decision in decisions if decision.offered]
     if asked and all(one.outcome is Outcome.FAILED and len(one.unknown) == len(one.offered) for one in asked):
         msg = f"the LLM answered no question on any of {len(asked)} source sentences ({asked[0].detail})"

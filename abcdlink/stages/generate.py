@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from abcdlink.corpus.io import read_corpus, write_corpus_to
@@ -21,7 +21,7 @@ from abcdlink.generation import (
     sizes_of,
     usable,
 )
-from abcdlink.layout import GENERATION, SYNTHETIC, generation_part
+from abcdlink.layout import DISAGREEMENTS, GENERATION, SYNTHETIC, generation_part, second_look_part
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Usage
@@ -30,6 +30,7 @@ from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.intake import read_targets
 from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import alone, is_done, parts_of
+from abcdlink.stages.second_look import Look, SecondLook, compare, look_at_part, refuse_same_model, without
 from abcdlink.store import Store
 
 STAGE = "generate"
@@ -41,7 +42,8 @@ class GenerationPlan(Record):
     """What is to be generated in one run.
 
     ``like``: folder of the corpus that ``shape`` was learnt from; empty: the shape is the domain's. ``sizes``: of the
-    source document of each target; a target without one has no sentence to link to.
+    source document of each target; a target without one has no sentence to link to. ``second_look``: the profile
+    whose model judges what was written, empty: none; ``drop``: whether what it disagrees with is dropped.
     """
 
     strategy: Strategy
@@ -50,6 +52,8 @@ class GenerationPlan(Record):
     shape: Shape
     sizes: dict[str, Size]
     like: str = ""
+    second_look: str = ""
+    drop: bool = True
 
     @property
     def parts(self) -> list[Sequence[str]]:
@@ -80,10 +84,17 @@ class Generation(Record):
     reasons: dict[str, int]
     usage: Usage
     shape: tuple[ShapeRow, ...] = ()
+    second_look: SecondLook | None = None
 
 
 def plan_generation(
-    store: Store, strategy: Strategy, seed: int, first_documents: int | None, like: str = ""
+    store: Store,
+    strategy: Strategy,
+    seed: int,
+    first_documents: int | None,
+    like: str = "",
+    second_look: str = "",
+    drop: bool = True,
 ) -> GenerationPlan:
     """Choose the target documents, in file order: those taken by themselves, else those of the natural corpus.
 
@@ -95,16 +106,30 @@ def plan_generation(
         seed: of all choices.
         first_documents: only so many target documents; ``None``: all.
         like: folder of a corpus with links whose shape the synthetic corpus is to have; empty: as the domain says.
+        second_look: profile whose model judges every link and every sentence without one; empty: none.
+        drop: whether what it disagrees with is dropped; it is shown in any case.
 
     Raises:
-        InputError: when the corpus ``like`` is not there or has no links.
+        InputError: when the corpus ``like`` is not there or has no links, or the second look would be by the model
+            that writes.
     """
+    if second_look:
+        refuse_same_model(second_look)
     domain = domain_of(store)
     corpus = read_targets(store)
     targets = tuple(corpus.target_documents)[:first_documents]
     shape = learn_shape(read_corpus(like)) if like else domain.settings.generation.shape
     sizes = sizes_of(shape, {name: len(usable(corpus.documents[name], domain)) for name in targets}, seed)
-    return GenerationPlan(strategy=strategy, seed=seed, targets=targets, shape=shape, sizes=sizes, like=like)
+    return GenerationPlan(
+        strategy=strategy,
+        seed=seed,
+        targets=targets,
+        shape=shape,
+        sizes=sizes,
+        like=like,
+        second_look=second_look,
+        drop=drop,
+    )
 
 
 def generation_done(store: Store, plan: GenerationPlan) -> bool:
@@ -112,6 +137,8 @@ def generation_done(store: Store, plan: GenerationPlan) -> bool:
     inputs: dict[str, Any] = {"strategy": plan.strategy.value, "seed": plan.seed, "documents": len(plan.targets)}
     if plan.like:
         inputs["like"] = plan.like
+    if plan.second_look:
+        inputs |= {"second_look": plan.second_look, "drop": plan.drop}
     return is_done(store, STAGE, GENERATION, inputs)
 
 
@@ -136,34 +163,53 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     store.write_record(name, GenerationPart(pairs=pairs), indent=None)
 
 
-def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
-    """Put the parts together into the synthetic corpus and count what came of it."""
+def _drafts(store: Store, parts: Iterable[int]) -> Corpus:
+    """Return the pairs of some parts as they were written, with what was refused."""
     targets = read_targets(store)
-    parts = [store.read_record(generation_part(number), GenerationPart) for number in range(len(plan.parts))]
-    generated = [pair for part in parts for pair in part.pairs]
+    generated = [pair for part in parts for pair in store.read_record(generation_part(part), GenerationPart).pairs]
     good = [(g.source, g.pair) for g in generated if g.source is not None and g.pair is not None]
-    refused = [g.refusal for g in generated if g.refusal is not None]
-    dropped = [refusal for g in generated for refusal in g.dropped]
     documents = {document.id: document for document, _ in good}
     documents |= {pair.target: targets.documents[pair.target] for _, pair in good}
-    corpus = Corpus(name=f"{store.key}-synthetic", documents=documents, pairs=[p for _, p in good])
-    corpus.refused = [*refused, *dropped]
+    corpus = Corpus(name=f"{store.key}-synthetic", documents=documents, pairs=[pair for _, pair in good])
+    corpus.refused = [one.refusal for one in generated if one.refusal] + [r for one in generated for r in one.dropped]
+    return corpus
+
+
+def second_look_at_part(
+    store: Store, domain: Domain, plan: GenerationPlan, part: int, progress: Progress = silent
+) -> None:
+    """Let another model judge the pairs of one part, see ``stages.second_look``."""
+    look_at_part(store, domain, plan.second_look, part, _drafts(store, [part]), progress)
+
+
+def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
+    """Put the parts together into the synthetic corpus and count what came of it."""
+    numbers = range(len(plan.parts))
+    corpus, look = _drafts(store, numbers), None
+    if plan.second_look:
+        looks = [store.read_record(second_look_part(number), Look) for number in numbers]
+        look, found = compare(corpus, looks, drop=plan.drop)
+        store.write_records(DISAGREEMENTS, found)
+        corpus = without(corpus, found) if plan.drop else corpus
     write_corpus_to(store, SYNTHETIC, corpus)
+    parts = [store.read_record(generation_part(number), GenerationPart) for number in numbers]
+    usage = sum((pair.usage for part in parts for pair in part.pairs), Usage())
     reasons = [refusal.reason for refusal in corpus.refused]
     result = Generation(
         strategy=plan.strategy,
         model=profile("generator").llm_model,
-        documents=len(generated),
-        pairs=len(good),
-        links=sum(len(targets) for _, pair in good for targets in pair.sources_with_links.values()),
-        refused=len(refused),
-        dropped=len(dropped),
+        documents=len(plan.targets),
+        pairs=len(corpus.pairs),
+        links=sum(len(targets) for pair in corpus.pairs for targets in pair.sources_with_links.values()),
+        refused=len(plan.targets) - len(corpus.pairs),
+        dropped=len(corpus.refused) - (len(plan.targets) - len(corpus.pairs)),
         reasons={reason: reasons.count(reason) for reason in dict.fromkeys(reasons)},
-        usage=sum((pair.usage for pair in generated), Usage()),
-        shape=compare_shape(plan.shape, means_of(corpus)) if good else (),
+        usage=usage,
+        shape=compare_shape(plan.shape, means_of(corpus)) if corpus.pairs else (),
+        second_look=look,
     )
-    if not good:
-        msg = f"no valid pair was generated from {len(generated)} documents ({'; '.join(result.reasons)})"
+    if not corpus.pairs:
+        msg = f"no valid pair was generated from {len(plan.targets)} documents ({'; '.join(result.reasons)})"
         hint = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
         raise AbcdlinkError(msg, hint)
     note_llm(store, STAGE, LLM(profile("generator"), account=store.key))
@@ -177,5 +223,8 @@ def run_generation(store: Store, domain: Domain, plan: GenerationPlan, execution
         if not generation_done(store, plan):
             for part in range(len(plan.parts)):
                 execution.step(f"generate part {part}", generate_part, store, domain, plan, part, execution.progress)
+            for part in range(len(plan.parts) if plan.second_look else 0):
+                what = f"second look at part {part}"
+                execution.step(what, second_look_at_part, store, domain, plan, part, execution.progress)
             return execution.step("put the synthetic corpus together", finish_generation, store, plan)
     return store.read_record(GENERATION, Generation)

@@ -32,6 +32,8 @@ class Generating(NamedTuple):
     seed: int
     documents: int | None
     like: str
+    second_look: str
+    drop: bool
 
 
 class WholeJob(NamedTuple):

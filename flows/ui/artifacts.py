@@ -49,10 +49,17 @@ def show_generation(run: str, result: Generation) -> None:
         {"what": one.measure, "count": round(one.reached, 2), "wanted": round(one.wanted, 2), "met": one.met}
         for one in result.shape
     ]
+    if look := result.second_look:
+        rows += [
+            {"what": f"links confirmed by {look.model}", "count": look.links_confirmed, "wanted": look.links},
+            {"what": "unlinked sentences confirmed", "count": look.unlinked_confirmed, "wanted": look.unlinked},
+            {"what": "not answered in the second look", "count": look.unknown},
+        ]
     usage = result.usage
+    written = f"{usage.completion_tokens} completion ({usage.thinking_tokens} thinking)"
     description = (
         f"Synthetic corpus by {result.model}, strategy {result.strategy}: {usage.calls} calls; tokens: "
-        f"{usage.prompt_tokens} prompt ({usage.cached_tokens} cached), {usage.completion_tokens} completion"
+        f"{usage.prompt_tokens} prompt ({usage.cached_tokens} cached), {written}"
     )
     table(key(run, "generation"), rows, description)
 

@@ -16,7 +16,7 @@ import pytest
 from abcdlink.corpus.records import Document, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.generation import Strategy, generate_pair
+from abcdlink.generation import Size, Strategy, generate_pair
 from abcdlink.llm import LLM, Message, Outcome, Question, Usage, expected_cost
 from abcdlink.llm.embedded import find_weights
 from abcdlink.settings import Settings
@@ -33,6 +33,8 @@ SCHEMA = {
     "required": ["11", "4"],
     "additionalProperties": False,
 }
+
+SIZE = Size(sentences=5, targets=(1, 1, 1), distinct=3)
 
 
 def question(text: str) -> Question:
@@ -118,7 +120,7 @@ def test_a_question_longer_than_its_context_is_too_long(llm: LLM) -> None:
 def test_generated_sentences_fit_the_grammar_whatever_the_target_holds(llm: LLM, text: str) -> None:
     target = Document(id="t", sentences=(Sentence(id="0", text=text),))
     llm.settings.llm_temperature = 1.0
-    result = generate_pair(target, find_domain("news"), llm, Strategy.SENTENCE, seed=1)
+    result = generate_pair(target, find_domain("news"), llm, Strategy.SENTENCE, 1, SIZE)
     assert result.usage.calls >= 3
     reasons = [refusal.reason for refusal in (*result.dropped, *filter(None, [result.refusal]))]
     assert not any("HTTP" in reason or "JSON" in reason for reason in reasons), reasons

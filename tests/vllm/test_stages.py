@@ -8,7 +8,7 @@ import pytest
 
 from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.domain import find_domain
-from abcdlink.generation import Strategy, generate_pair
+from abcdlink.generation import Size, Strategy, generate_pair
 from abcdlink.layout import NATURAL
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.llm import LLM, Message, Outcome, Question
@@ -22,6 +22,8 @@ from tests.vllm.server import VllmServer
 pytestmark = pytest.mark.timeout(1200)
 DOMAIN = find_domain("news")
 APPROACH = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=5, prompt_mode=4)
+
+SIZE = Size(sentences=5, targets=(1, 1, 1), distinct=3)
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +74,7 @@ def test_links_are_scored_by_the_probabilities_that_the_server_gives() -> None:
 
 def test_a_pair_is_generated_with_the_schemas_of_that_stage() -> None:
     target = read_corpus(DOMAIN.sample_folder).documents["ellery-wire"]
-    generated = generate_pair(target, DOMAIN, LLM(), Strategy.SENTENCE, seed=1)
+    generated = generate_pair(target, DOMAIN, LLM(), Strategy.SENTENCE, 1, SIZE)
     assert generated.pair is not None, generated.refusal
     assert generated.pair.links
 

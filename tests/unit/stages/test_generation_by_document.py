@@ -1,0 +1,218 @@
+"""Whole documents by a model that thinks aloud: corpora of the wanted shape, faults by reason, and a second look."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from abcdlink.corpus.io import read_corpus_from, write_corpus
+from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.domain import Domain, find_domain
+from abcdlink.errors import InputError
+from abcdlink.generation import Strategy
+from abcdlink.settings import get_settings
+from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.intake import take_corpus
+from abcdlink.store import Store, open_run
+from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, error, says
+
+WORDS = [
+    "river",
+    "stone",
+    "cloud",
+    "paper",
+    "garden",
+    "window",
+    "market",
+    "silver",
+    "winter",
+    "bridge",
+    "music",
+    "letter",
+    "island",
+    "candle",
+    "forest",
+]
+
+
+def sentence(chance: random.Random) -> str:
+    """Return a sentence that shares no run of words with any other."""
+    return f"The {' '.join(chance.choices(WORDS, k=12))} {chance.randrange(10**6)} was seen."
+
+
+def think(request: Request, faulty: Callable[[int, list[dict]], object] = lambda _, given: given) -> Response:
+    """Answer as a reasoning model: thoughts with half an object in them, then what the prompt asks for in a fence."""
+    prompt = request.prompt
+    low, high = map(int, re.search(r"It has (\d+) to (\d+) sentences", prompt).groups())
+    linked = int(re.search(r"About (\d+) of them are linked", prompt)[1])
+    found = re.search(r"about (\d+) of these to two or more", prompt)
+    several = int(found[1]) if found else 0
+    target = json.loads(re.search(r"^Document B:\n(.*)$", prompt, re.MULTILINE)[1])
+    chance = random.Random(request.body["seed"])
+    given: list[dict] = [{"text": sentence(chance), "targets": None} for _ in range((low + high) // 2)]
+    for number, one in enumerate(chance.sample(given, linked)):
+        chosen = chance.sample(list(target), 3 if number < several else 1)
+        one["targets"] = [int(i) if chance.random() < 0.5 else i for i in chosen]
+    answer = faulty(request.body["seed"], given)
+    if isinstance(answer, Response):
+        return answer
+    thoughts = '<think>\nLet me plan. {"sentences": [ ... maybe\nNull for the others.\n</think>\n\n' * 1
+    return says(f"{thoughts}```json\n{json.dumps({'sentences': answer}, indent=1)}\n```", tokens=(900, 600))
+
+
+@pytest.fixture
+def llm(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[FakeLLM]:
+    with FakeLLM(think, forms=("text",)) as server:
+        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
+        monkeypatch.setenv("ABCDLINK_LLM_THINKING_TOKENS", "4000")
+        get_settings.cache_clear()
+        yield server
+
+
+@pytest.fixture
+def domain() -> Domain:
+    return find_domain("reviews")
+
+
+@pytest.fixture
+def store(domain: Domain, llm: FakeLLM, tmp_path: Path) -> Store:
+    """Return a run with twenty papers of forty sentences and a review of each."""
+    chance = random.Random(1)
+    documents = {}
+    for number in range(20):
+        for side, count in (("review", 6), ("paper", 40)):
+            sentences = tuple(Sentence(id=str(i), text=sentence(chance)) for i in range(count))
+            documents[f"{side}{number}"] = Document(id=f"{side}{number}", sentences=sentences)
+    pairs = [Pair(id=f"p{n}", source=f"review{n}", target=f"paper{n}") for n in range(20)]
+    write_corpus(Corpus(name="own", documents=documents, pairs=pairs), tmp_path / "own")
+    run = open_run("r")
+    take_corpus(run, str(tmp_path / "own"), domain)
+    return run
+
+
+def test_twenty_documents_by_a_reasoning_model_have_the_wanted_shape(
+    store: Store, domain: Domain, llm: FakeLLM
+) -> None:
+    result = run_generation(store, domain, plan_generation(store, Strategy.DOCUMENT, 1, None))
+    synthetic = read_corpus_from(store, "synthetic")
+    assert (result.pairs, result.refused, len(synthetic.pairs)) == (20, 0, 20)
+    lengths = [len(synthetic.source_of(pair).sentences) for pair in synthetic.pairs]
+    assert set(lengths) <= set(range(8, 13))
+    assert len(set(lengths)) > 3
+    for pair in synthetic.pairs:
+        assert pair.kind is PairKind.SYNTHETIC
+        counts = [len(targets) for targets in pair.sources_with_links.values()]
+        assert max(counts) > 1
+        assert len(counts) < len(synthetic.source_of(pair).sentences)
+    assert [row.met for row in result.shape[:3]] == [True] * 3
+    # Room for thoughts beside room for the answer, and both are told apart afterwards.
+    assert all(request.body["max_completion_tokens"] > 4000 for request in llm.questions)
+    assert 0 < result.usage.thinking_tokens < result.usage.completion_tokens == 20 * 600
+
+
+FAULTS: list[tuple[str, Callable[[list[dict]], object], str]] = [
+    ("index out of range", lambda given: [{**given[0], "targets": [40]}, *given[1:]], "names sentence 40"),
+    ("negative index", lambda given: [{**given[0], "targets": ["-1"]}, *given[1:]], "names sentence -1"),
+    ("empty sentence", lambda given: [{**given[0], "text": " "}, *given[1:]], "it is empty"),
+    ("repeated sentence", lambda given: [given[0], *given[:-1]], "repeats an earlier sentence"),
+    ("no link", lambda given: [{**one, "targets": None} for one in given], "there is no link"),
+    ("too short", lambda given: given[:4], "has 4 sentences"),
+    ("in order", lambda given: [{**one, "targets": [i]} for i, one in enumerate(given)], "order of the target"),
+    ("cut off", lambda _: says('<think>x</think>{"sentences": [', finish="length"), "limit of tokens"),
+    ("still thinking", lambda _: says("<think>and on and on"), "inside its thinking text"),
+    ("refusal", lambda _: says("I'm sorry, but I can't help with that."), "declined"),
+    ("filter", lambda _: error(400, "The response was filtered", code="content_filter"), "filtered"),
+    ("other form", lambda given: [one["text"] for one in given], "is not of type 'object'"),
+]
+
+
+@pytest.mark.parametrize(("fault", "reason"), [row[1:] for row in FAULTS], ids=[row[0] for row in FAULTS])
+def test_every_fault_is_asked_again_and_refused_by_its_reason(
+    fault: Callable[[list[dict]], object], reason: str, store: Store, domain: Domain, llm: FakeLLM
+) -> None:
+    """The first document never gets a usable answer; the second gets one at the second attempt."""
+    first: dict[str, int] = {}
+
+    def answer(request: Request) -> Response:
+        target = re.search(r"^Document B:\n(.*)$", request.prompt, re.MULTILINE)[1]
+        number = first.setdefault(target, len(first))
+        attempt = "was refused because" in request.prompt
+        bad = number == 0 or (number == 1 and not attempt)
+        return think(request, (lambda _, given: fault(given)) if bad else (lambda _, given: given))
+
+    llm.answer_by(answer)
+    result = run_generation(store, domain, plan_generation(store, Strategy.DOCUMENT, 1, 3))
+    assert (result.pairs, result.refused) == (2, 1)
+    (told,) = result.reasons
+    assert reason in told
+    assert read_corpus_from(store, "synthetic").refused[0].where == "paper0__synthetic"
+
+
+def second_llm(home: Path, server: FakeLLM) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    table = f'[llm.judge]\nbase_url = "{server.base_url}"\nmodel = "judge-model"\n'
+    (home / "abcdlink.toml").write_text(table, encoding="utf-8")
+
+
+@pytest.mark.parametrize("drop", [True, False])
+def test_a_second_look_by_another_model_drops_or_shows_what_it_disagrees_with(
+    drop: bool, store: Store, domain: Domain, isolated_home: Path
+) -> None:
+    links: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def judge(request: Request) -> Response:
+        """Confirm every link but the first of each linked sentence, and link the last sentence to sentence 7."""
+        text = re.findall(r"Source sentence: \[(\w+)\] (.*)$", request.prompt, re.MULTILINE)[-1]
+        pair, source = places[text[1]]
+        true = set(sorted(links[pair].get(source, ()))[1:]) if links[pair].get(source) else set()
+        last = source == str(lengths[pair] - 1)
+        return says(json.dumps({i: i in true or (last and i == "7") for i in request.schema["properties"]}))
+
+    with FakeLLM(judge, models=("judge-model",)) as server:
+        second_llm(isolated_home, server)
+        run_generation(plain := open_run("plain"), domain, prepared(plain, store, domain))
+        before = read_corpus_from(plain, "synthetic")
+        links.update({pair.id: pair.sources_with_links for pair in before.pairs})
+        lengths = {pair.id: len(before.source_of(pair).sentences) for pair in before.pairs}
+        places = {s.text: (pair.id, s.id) for pair in before.pairs for s in before.source_of(pair).sentences}
+        plan = plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look="judge", drop=drop)
+        result = run_generation(store, domain, plan)
+        asked = len(server.questions)
+        assert run_generation(store, domain, plan) == result
+        assert len(server.questions) == asked
+    after = read_corpus_from(store, "synthetic")
+    look = result.second_look
+    assert look is not None
+    assert look.model == "judge-model"
+    assert look.links == sum(len(found) for of_pair in links.values() for found in of_pair.values())
+    shown = [json.loads(line) for line in store.read_text("generated/disagreements.jsonl").splitlines()]
+    assert shown
+    if not drop:
+        assert after.pairs == before.pairs
+        return
+    for pair in after.pairs:
+        left = {s.id for s in after.source_of(pair).sentences}
+        wanted = {s: set(t) for s, t in links[pair.id].items()}
+        for source, targets in pair.sources_with_links.items():
+            assert source in left
+            assert set(targets) < wanted[source]
+        # A sentence of which no link was confirmed is gone, and so is the last one, if it had none.
+        assert {s for s, t in wanted.items() if len(t) == 1 and s != str(lengths[pair.id] - 1)}.isdisjoint(left)
+    assert Counter(refusal.reason for refusal in after.refused)["no link of it was confirmed by the second look"]
+
+
+def prepared(run: Store, store: Store, domain: Domain):
+    take_corpus(run, store.manifest["inputs"]["intake"]["corpus"], domain)
+    return plan_generation(run, Strategy.DOCUMENT, 1, 5)
+
+
+def test_a_second_look_by_the_writer_itself_is_refused(store: Store) -> None:
+    with pytest.raises(InputError, match="the model that writes the pairs"):
+        plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look="default")
