@@ -166,8 +166,10 @@ def parse_records(data: bytes, kind: type[R], where: str, first_line: int = 1) -
     return list(_records(io.BytesIO(data), kind, where, first_line))
 
 
-def decoded_lines(file: IO[bytes], where: str, first_line: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the lines of a UTF-8 file that are not blank; errors as ``decode``."""
+def decoded_lines(
+    file: IO[bytes], where: str, first_line: int = 1, *, blank: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines of a UTF-8 file, blank ones if wanted; errors as ``decode``."""
     offset = 0
     for number, line in enumerate(file, start=first_line):
         try:
@@ -178,7 +180,7 @@ def decoded_lines(file: IO[bytes], where: str, first_line: int = 1) -> Iterator[
             msg = f"{where} is not UTF-8: byte {offset + start} (line {number}) is 0x{line[start]:02x}"
             raise InputError(msg, "save the file as UTF-8") from None
         offset += len(line)
-        if text.strip():
+        if blank or text.strip():
             yield number, text
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import DomainOption, JsonOption, print_json, say
+from abcdlink.cli.output import DomainOption, JsonOption, OnlyOption, conditions, listed, print_json, say
 from abcdlink.corpus.io import REFUSED
 from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
@@ -42,8 +42,14 @@ def init(
 
 
 def import_documents(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="jsonl, abcd-link, text, f1000rd or ecb-plus.")],
-    source: Annotated[Path, typer.Argument(help="Folder (or file) in that format.")],
+    format_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORMAT",
+            help="text, jsonl, csv, parquet, hf, abcd-link, f1000rd, ecb-plus, nlpeer, wikinewssum or spiced.",
+        ),
+    ],
+    source: Annotated[Path, typer.Argument(help="Folder (or file) in that format; hf: or a name.")],
     out: Annotated[str, typer.Option(help="Corpus folder to write, or an s3:// prefix.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; only say what would be imported.")] = False,
     domain: DomainOption = "news",
@@ -56,8 +62,16 @@ def import_documents(
     ] = Lines.AUTO,
     entities: Annotated[bool, typer.Option(help="Decode HTML entities such as &mdash; in plain text.")] = True,
     as_released: Annotated[
-        bool, typer.Option("--as-released", help="ecb-plus: NEWS-ECB+ as its authors released it.")
+        bool, typer.Option("--as-released", help="ecb-plus, spiced: NEWS-ECB+ or NEWS-HE as released.")
     ] = False,
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="csv, parquet, hf: names of columns, as ROLE=COLUMN with commas between; roles: text, id, source, "
+            "target, source_id, target_id, pair."
+        ),
+    ] = "",
+    only: OnlyOption = None,
     targets: Annotated[
         bool, typer.Option("--targets", help="Documents alone, to generate for: no pairs, and no source documents.")
     ] = False,
@@ -68,6 +82,7 @@ def import_documents(
     Example: `abcdlink import text my-documents --out corpus`
     """
     from abcdlink.corpus.formats import import_corpus
+    from abcdlink.corpus.formats.files import ImportChoices
     from abcdlink.corpus.io import write_corpus
     from abcdlink.corpus.segmentation import get_segmenter
     from abcdlink.domain import find_domain
@@ -78,12 +93,12 @@ def import_documents(
         msg = "an import needs either --out or --check"
         raise InputError(msg, "give --out FOLDER to write a corpus, or --check to write nothing")
     of_domain = find_domain(domain)
+    named = {role: names[0] for role, names in conditions(listed(columns)).items()}
+    choices = ImportChoices(as_released=as_released, targets=targets, columns=named, only=conditions(only))
 
     def read(language: str) -> Corpus:
         segmenter = get_segmenter(language)
-        return import_corpus(
-            format_name, source, segmenter, lines=lines, entities=entities, as_released=as_released, targets=targets
-        )
+        return import_corpus(format_name, source, segmenter, lines=lines, entities=entities, choices=choices)
 
     usual = of_domain.settings.language
     corpus = read(language or usual)

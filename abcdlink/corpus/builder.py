@@ -81,6 +81,12 @@ class CorpusBuilder:
             if document.id not in self._documents:
                 self._documents.add(document)
 
+    def add_lone_document(self, where: str, document: Document) -> None:
+        """Add a document that no pair names by its id; where another text has its id, it gets one of its own."""
+        with self.refusing(where):
+            _check_text(document)
+            self._place(document, self._id_for(document))
+
     def add_pair(self, where: str, pair: Pair) -> None:
         """Add a pair of documents that are added by themselves, before or after it."""
         with self.refusing(where):

@@ -44,7 +44,9 @@ class PlainText:
         self._kept: list[str] = []
         self._decoded: list[str] = []
 
-    def document(self, document_id: str, text: str, *, is_linked: bool = False) -> Document:
+    def document(
+        self, document_id: str, text: str, *, is_linked: bool = False, meta: dict[str, str] | None = None
+    ) -> Document:
         """Return the text as a document with the sentence ids 0, 1, 2 ...; ``InputError`` when it is blank.
 
         ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines.
@@ -59,7 +61,8 @@ class PlainText:
             self._joined.append(document_id)
         elif any(len(paragraph) > 1 for paragraph in _paragraphs(text)):
             self._kept.append(document_id)
-        return self.segmenter.document(document_id, joined)
+        document = self.segmenter.document(document_id, joined)
+        return document.model_copy(update={"meta": meta}) if meta else document
 
     def notes(self) -> list[Note]:
         """Say in how many documents entities were decoded, lines joined, and lines taken for sentences."""

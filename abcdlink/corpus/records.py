@@ -136,6 +136,8 @@ class Note(Record):
 
     def __str__(self) -> str:
         shown = ", ".join(self.examples[:SHOWN])
+        if not shown:
+            return f"{self.what}: {self.count}"
         return f"{self.what}: {self.count} ({shown}{', ...' if self.count > SHOWN else ''})"
 
 

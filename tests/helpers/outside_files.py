@@ -8,6 +8,7 @@ from typing import Any
 
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.formats import import_corpus
+from abcdlink.corpus.formats.files import ImportChoices
 from abcdlink.corpus.segmentation import get_segmenter
 
 A = {"0": "The bridge closed.", "1": "Nobody was hurt."}
@@ -15,7 +16,8 @@ B = {"0": "A bridge was shut.", "10": "The mayor spoke.", "2": "It rained."}
 
 
 def load(format_name: str, source: Path, **options: Any) -> Corpus:
-    return import_corpus(format_name, source, get_segmenter(), **options)
+    named = {name: options.pop(name) for name in ImportChoices.model_fields if name in options}
+    return import_corpus(format_name, source, get_segmenter(), choices=ImportChoices(**named), **options)
 
 
 def released(folder: Path, docs: object, links: object = None) -> Path:

@@ -8,9 +8,13 @@ from pathlib import Path
 from abcdlink.corpus.formats.abcd_link import read_abcd_link
 from abcdlink.corpus.formats.ecb_plus import read_ecb_plus
 from abcdlink.corpus.formats.f1000rd import read_f1000rd
-from abcdlink.corpus.formats.files import ImportSource
+from abcdlink.corpus.formats.files import ImportChoices, ImportSource
 from abcdlink.corpus.formats.jsonl import read_jsonl
+from abcdlink.corpus.formats.nlpeer import read_nlpeer
+from abcdlink.corpus.formats.rows import read_csv, read_hf, read_parquet
+from abcdlink.corpus.formats.spiced import read_spiced
 from abcdlink.corpus.formats.text import read_text_folder
+from abcdlink.corpus.formats.wikinewssum import read_wikinewssum
 from abcdlink.corpus.plain_text import Lines, PlainText
 from abcdlink.corpus.records import Corpus, Note
 from abcdlink.corpus.segmentation import Segmenter
@@ -24,11 +28,23 @@ FORMATS: dict[str, Reader] = {
     "text": read_text_folder,
     "f1000rd": read_f1000rd,
     "ecb-plus": read_ecb_plus,
+    "nlpeer": read_nlpeer,
+    "wikinewssum": read_wikinewssum,
+    "spiced": read_spiced,
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "hf": read_hf,
 }
 """Readers by the name that ``abcdlink import`` takes."""
 
-AS_RELEASED = ("ecb-plus",)
+AS_RELEASED = ("ecb-plus", "spiced")
 """Formats whose data set was also released in a variant."""
+
+WITH_COLUMNS = ("csv", "parquet", "hf")
+"""Formats whose columns can be named."""
+
+NAMED = ("hf",)
+"""Formats whose source may be a name instead of a folder or file."""
 
 NOT_READ = "Files that are not part of the format and were not read"
 
@@ -40,8 +56,7 @@ def import_corpus(
     *,
     lines: Lines = Lines.AUTO,
     entities: bool = True,
-    as_released: bool = False,
-    targets: bool = False,
+    choices: ImportChoices | None = None,
 ) -> Corpus:
     """Read outside data; what does not fit is in ``refused`` of the corpus, what was changed in ``notes``.
 
@@ -51,27 +66,32 @@ def import_corpus(
         segmenter: cuts plain text into sentences.
         lines: what the end of a line in plain text means.
         entities: whether HTML entities in plain text are decoded.
-        as_released: make the variant that the authors of a data set released.
-        targets: take only the documents that can be targets, and no pairs.
+        choices: what of the data is wanted; everything when left out.
 
     Raises:
-        InputError: when the format is unknown or has no released variant, the source cannot be read as a
+        InputError: when the format is unknown or has no such choice, the source cannot be read as a
             whole, or nothing in it can be used.
     """
     if format_name not in FORMATS:
         msg = f"there is no format {format_name!r}"
         raise InputError(msg, f"use one of: {', '.join(FORMATS)}")
-    if as_released and format_name not in AS_RELEASED:
+    choices = choices or ImportChoices()
+    if choices.columns and format_name not in WITH_COLUMNS:
+        msg = f"the format {format_name!r} has no columns to name"
+        raise InputError(msg, f"leave out --columns; it is for {', '.join(WITH_COLUMNS)}")
+    if choices.as_released and format_name not in AS_RELEASED:
         msg = f"the format {format_name!r} has no released variant"
         raise InputError(msg, f"leave out --as-released; it is for {', '.join(AS_RELEASED)}")
-    if not source.exists():
+    if not source.exists() and format_name not in NAMED:
         msg = f"{source} is not there"
         raise InputError(msg, "check the path")
     texts = PlainText(segmenter, lines, entities=entities)
-    given = ImportSource(source, texts, as_released=as_released, targets=targets)
+    given = ImportSource(source, texts, choices)
     corpus = FORMATS[format_name](given)
-    if targets:
+    if choices.targets:
         corpus = _targets_of(corpus)
+    if choices.only:
+        corpus = _with_metadata(corpus, given)
     if not corpus.documents:
         first = f", the first because {corpus.refused[0].reason}" if corpus.refused else ""
         msg = f"{source} holds no document that can be used ({len(corpus.refused)} items refused{first})"
@@ -83,7 +103,22 @@ def import_corpus(
 
 
 def _targets_of(corpus: Corpus) -> Corpus:
-    documents = {name: corpus.documents[name] for name in corpus.target_documents}
-    left_out = [name for name in corpus.documents if name not in documents]
-    notes = [Note.of("Source documents, which were left out", left_out)] if left_out else []
-    return corpus.model_copy(update={"documents": documents, "pairs": [], "notes": [*corpus.notes, *notes]})
+    names = corpus.target_documents
+    if len(names) == len(corpus.documents):
+        return corpus.model_copy(update={"pairs": []})
+    kept = set(names)
+    note = Note.of("Source documents, which were left out", [name for name in corpus.documents if name not in kept])
+    documents = {name: corpus.documents[name] for name in names}
+    return corpus.model_copy(update={"documents": documents, "pairs": [], "notes": [*corpus.notes, note]})
+
+
+def _with_metadata(corpus: Corpus, given: ImportSource) -> Corpus:
+    """Return the documents with the metadata asked for, and the pairs of which one document has them."""
+    wanted = {name for name, document in corpus.documents.items() if given.wants(document.meta)}
+    pairs = [pair for pair in corpus.pairs if {pair.source, pair.target} & wanted]
+    wanted |= {name for pair in pairs for name in (pair.source, pair.target)}
+    documents = {name: corpus.documents[name] for name in corpus.documents if name in wanted}
+    fields = " and ".join(f"{field} {' or '.join(values)}" for field, values in given.choices.only.items())
+    note = Note(what=f"Items without {fields}, which were left out", count=given.unwanted, examples=())
+    notes = [*corpus.notes, note] if given.unwanted else corpus.notes
+    return corpus.model_copy(update={"documents": documents, "pairs": pairs, "notes": notes})

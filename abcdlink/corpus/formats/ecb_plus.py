@@ -51,7 +51,7 @@ def read_ecb_plus(given: ImportSource) -> Corpus:
         InputError: when the texts or the table are missing, or the table cannot be read.
     """
     paths = sorted((given.path / TEXTS).glob("*/*.xml"))
-    if given.as_released:
+    if given.choices.as_released:
         paths = [path for path in paths if path.stem.endswith(NEWER)]
     if not paths:
         msg = f"{given.path / TEXTS} holds no topic with .xml files"
@@ -62,15 +62,15 @@ def read_ecb_plus(given: ImportSource) -> Corpus:
     for path in paths:
         with builder.refusing(str(path)):
             read = _read_document(builder, given.file(path), validated.get(path.stem, set()))
-            if given.as_released:
+            if given.choices.as_released:
                 read = _as_released(read)
             builder.add_document(str(path), read.document)
             topics.setdefault(path.parent.name, []).append(read)
     for read_documents in topics.values():
         for first, second in combinations(sorted(read_documents, key=lambda read: read.document.id), 2):
             one, other = first.document.id, second.document.id
-            name = f"{one}_{other}" if given.as_released else pair_name(one, other)
-            if links := _links(first, second, once=given.as_released):
+            name = f"{one}_{other}" if given.choices.as_released else pair_name(one, other)
+            if links := _links(first, second, once=given.choices.as_released):
                 pair = Pair(id=name, source=one, target=other, links=links)
                 builder.add_pair(f"{given.path}, {one} and {other}", pair)
     return builder.build()

@@ -6,28 +6,49 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from pydantic import Field
+
 from abcdlink.corpus.plain_text import PlainText
+from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.store import decode
 
 
+class ImportChoices(Record):
+    """What is wanted of a data set.
+
+    Args:
+        as_released: the variant that its authors released, where a format has one.
+        targets: only the documents that can be targets, and no pairs.
+        columns: role -> column, where columns have other names than their roles.
+        only: field of the documents' metadata -> the values that are wanted.
+    """
+
+    as_released: bool = False
+    targets: bool = False
+    columns: dict[str, str] = Field(default_factory=dict)
+    only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+
+
 class ImportSource:
-    """What is imported: where it is, how its plain text is read, and which of its files were read.
+    """What is imported: where it is, how its plain text is read, what of it is wanted, and which files were read.
 
     Args:
         path: a folder or file.
         texts: turns plain text into documents.
-        as_released: make the variant of a data set that its authors released, where a format has one.
-        targets: only the documents that can be targets are wanted, and no pairs.
+        choices: what of it is wanted.
     """
 
-    def __init__(self, path: Path, texts: PlainText, *, as_released: bool = False, targets: bool = False) -> None:
-        self.path, self.texts, self.as_released, self.targets = path, texts, as_released, targets
+    def __init__(self, path: Path, texts: PlainText, choices: ImportChoices) -> None:
+        self.path, self.texts, self.choices = path, texts, choices
+        self.unwanted = 0
+        """Items that ``only`` leaves out."""
         self._read: set[Path] = set()
+        self._all_read = False
 
     @property
     def name(self) -> str:
@@ -40,9 +61,19 @@ class ImportSource:
         self._read.add(path)
         return path
 
+    def all_read(self) -> None:
+        """Note that a library has read the folder, and which of its files is its own business."""
+        self._all_read = True
+
+    def wants(self, meta: Mapping[str, str]) -> bool:
+        """Tell whether an item with such metadata is wanted; if not, it is counted and need not be read any further."""
+        wanted = all(meta.get(field) in values for field, values in self.choices.only.items())
+        self.unwanted += not wanted
+        return wanted
+
     def not_read(self) -> list[str]:
         """Return the names of the files of a folder that nothing has read, without hidden ones."""
-        if not self.path.is_dir():
+        if self._all_read or not self.path.is_dir():
             return []
         found = []
         for folder, subfolders, files in os.walk(self.path):
@@ -81,10 +112,19 @@ def read_text(path: Path) -> str:
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Read a JSON file whose top level is an object.
+    """Read a JSON file whose top level is an object; errors as ``read_json``."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        msg = f"{path} holds a {type(value).__name__}, not an object of named parts"
+        raise InputError(msg, "see the layout of the released data")
+    return value
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a JSON file.
 
     Raises:
-        InputError: when the file cannot be read, is not UTF-8 or not a JSON object, or a key occurs
+        InputError: when the file cannot be read, is not UTF-8 or not JSON, or a key occurs
             twice in one object (Python would keep the last and drop the first silently).
     """
 
@@ -98,14 +138,10 @@ def read_json_object(path: Path) -> dict[str, Any]:
         return value
 
     try:
-        value = json.loads(read_text(path), object_pairs_hook=unique)
+        return json.loads(read_text(path), object_pairs_hook=unique)
     except (json.JSONDecodeError, RecursionError) as error:
         msg = f"{path} is not JSON: {error}"
         raise InputError(msg, "correct the file at that place") from None
-    if not isinstance(value, dict):
-        msg = f"{path} holds a {type(value).__name__}, not an object of named parts"
-        raise InputError(msg, "see the layout of the released data")
-    return value
 
 
 def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

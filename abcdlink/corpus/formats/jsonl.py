@@ -53,8 +53,7 @@ class DocumentLine(Line):
     def document(self, texts: PlainText, *, is_linked: bool) -> Document:
         """Return the document, cut into sentences where it came as text; bare sentences get the ids 0, 1, 2 ..."""
         if self.sentences is None:
-            cut = texts.document(self.id, self.text or "", is_linked=is_linked)
-            return cut.model_copy(update={"meta": self.meta}) if self.meta else cut
+            return texts.document(self.id, self.text or "", is_linked=is_linked, meta=self.meta)
         sentences = (
             Sentence(id=str(index), text=line) if isinstance(line, str) else Sentence(id=line.id, text=line.text)
             for index, line in enumerate(self.sentences)

@@ -36,7 +36,7 @@ def read_text_folder(given: ImportSource) -> Corpus:
         msg = f"{folder} is not a folder with {SUFFIX} files"
         raise InputError(msg, f"put one {SUFFIX} file per document into a folder and give that folder")
     builder = CorpusBuilder(given.name)
-    if given.targets and (sources := [path for path in paths if _ends_with(path.name, SOURCE + SUFFIX)]):
+    if given.choices.targets and (sources := [path for path in paths if _ends_with(path.name, SOURCE + SUFFIX)]):
         left_out = [given.file(path).name for path in sources]
         builder.note(Note.of(f"Files named *{SOURCE}{SUFFIX}, which were left out", left_out))
         paths = [path for path in paths if path not in sources]
@@ -47,7 +47,7 @@ def read_text_folder(given: ImportSource) -> Corpus:
     tables = [path for path in sorted(folder.iterdir()) if path.name.casefold() == PAIRS_FILE]
     if tables:
         _pairs_from_table(builder, given, tables[0], _Names(names))
-    elif not given.targets:
+    elif not given.choices.targets:
         _pairs_from_names(builder, names)
     return builder.build()
 

@@ -19,7 +19,7 @@ def test_unknown_formats_and_missing_sources_are_named(tmp_path):
     with pytest.raises(InputError, match=r"no format 'pdf'.*jsonl, abcd-link, text"):
         load("pdf", tmp_path)
     for name in FORMATS:
-        with pytest.raises(InputError, match="nowhere is not there"):
+        with pytest.raises(InputError, match="nowhere is not"):
             load(name, tmp_path / "nowhere")
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(InputError, match="empty"):

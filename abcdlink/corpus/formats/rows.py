@@ -1,0 +1,203 @@
+"""Reads tables with one document or one pair of documents in each row: CSV, Parquet, and Hugging Face data sets.
+
+Columns are found by their role, which is also their usual name: ``text`` and ``id`` of a document alone; ``source``,
+``target``, ``source_id``, ``target_id`` and ``pair`` of a pair. ``--columns`` says where they are named otherwise.
+A text may be a list of sentences where the format has lists. The other columns become metadata of the documents.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from abcdlink.corpus.builder import CorpusBuilder
+from abcdlink.corpus.formats.files import ImportSource, open_file
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.errors import InputError
+from abcdlink.settings import get_settings
+from abcdlink.store import decoded_lines
+
+Row = Mapping[str, Any]
+Rows = Iterator[tuple[str, str, Row]]
+"""Where a row is, the id that it has where no column gives one, and its cells by column."""
+
+ROLES = ("text", "id", "source", "target", "source_id", "target_id", "pair")
+LONGEST_CELL = 16 << 20
+"""Characters of the longest cell of a CSV file that is read."""
+LONGEST_META = 200
+"""Characters of the longest cell that becomes metadata; longer ones are texts that nobody asked for."""
+BATCH = 64
+"""Rows of a Parquet file that are read at a time: their texts may be long."""
+SAVED = ("state.json", "dataset_dict.json")
+"""Files that tell a data set that was saved by ``save_to_disk``."""
+
+
+def read_csv(given: ImportSource) -> Corpus:
+    """Read a ``.csv`` file or all of a folder; cells are separated by commas, semicolons or tabs.
+
+    Raises:
+        InputError: when there is no such file, or one is not UTF-8, not a table, or lacks the columns.
+    """
+    return _read(given, _of_files(given, "csv", csv_rows))
+
+
+def read_parquet(given: ImportSource) -> Corpus:
+    """Read a ``.parquet`` file or all of a folder; errors as ``read_csv``."""
+    return _read(given, _of_files(given, "parquet", _parquet_rows))
+
+
+def read_hf(given: ImportSource) -> Corpus:
+    """Read all splits of a Hugging Face data set: a folder, or a name where downloads are allowed.
+
+    Raises:
+        InputError: when it cannot be loaded, or lacks the columns.
+    """
+    return _read(given, _dataset_rows(given))
+
+
+def csv_rows(path: Path) -> Rows:
+    """Yield the rows of one CSV file, numbered from 0 as pandas numbers them; cells are strings."""
+    csv.field_size_limit(LONGEST_CELL)
+    with open_file(path) as file:
+        texts = (text for _, text in decoded_lines(file, str(path), blank=True))
+        header = next((text for text in texts if text.strip()), "")
+        delimiter = max(",;\t", key=header.count)
+        rows = csv.reader(chain([header], texts), delimiter=delimiter)
+        try:
+            columns = [name.strip() for name in next(rows, [])]
+            number = 0
+            for cells in rows:
+                if cells:
+                    where = f"{path}, line {rows.line_num}"
+                    yield where, str(number), dict(zip(columns, cells, strict=False))
+                    number += 1
+        except csv.Error as error:
+            msg = f"{path}, line {rows.line_num}: {error}"
+            raise InputError(msg, "save it as a comma-separated table") from None
+
+
+def _of_files(given: ImportSource, ending: str, rows_of: Any) -> Rows:  # noqa: ANN401 - a function of a path
+    path = given.path
+    files = [path] if path.is_file() else sorted(path.glob(f"*.{ending}"))
+    if not files:
+        msg = f"{path} holds no .{ending} file"
+        raise InputError(msg, f"give a .{ending} file, or a folder with some")
+    for file in files:
+        for where, name, row in rows_of(given.file(file)):
+            yield where, name if len(files) == 1 else f"{file.stem}-{name}", row
+
+
+def _parquet_rows(path: Path) -> Rows:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            number = 0
+            for batch in file.iter_batches(batch_size=BATCH):
+                for row in batch.to_pylist():
+                    yield f"{path}, row {number}", str(number), row
+                    number += 1
+    except (pa.ArrowException, OSError) as error:
+        msg = f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}"
+        raise InputError(msg, "write it again, with pandas for example") from None
+
+
+def _dataset_rows(given: ImportSource) -> Rows:
+    try:
+        import datasets  # type: ignore[import-untyped]
+    except ImportError:
+        msg = "Hugging Face data sets are read with the package datasets, which is not installed"
+        raise InputError(msg, "pip install 'abcdlink[hf]'") from None
+    path = given.path
+    if not path.exists() and get_settings().hub == "offline":
+        msg = f"{path} is not a folder, and data sets are not downloaded"
+        raise InputError(msg, "check the path; with ABCDLINK_HUB=online, names are looked up on the Hugging Face hub")
+    try:
+        if any((path / name).is_file() for name in SAVED):
+            found = datasets.load_from_disk(str(path))
+        else:
+            found = datasets.load_dataset(str(path), streaming=True)
+        splits = found if isinstance(found, dict) else {str(found.split or "all"): found}
+        for split, rows in splits.items():
+            for number, row in enumerate(rows):
+                name = str(number) if len(splits) == 1 else f"{split}-{number}"
+                yield f"{path}, split {split}, row {number}", name, {"split": str(split), **row}
+    except Exception as error:  # noqa: BLE001 - the library raises whatever its readers and the hub raise
+        msg = f"the data set {path} cannot be loaded: {str(error).strip().splitlines()[0] if str(error) else error!r}"
+        hint = "check the folder or the name; a name is looked up on the hub, which this machine must reach"
+        raise InputError(msg, hint) from None
+    if path.is_dir():
+        given.all_read()
+
+
+def _read(given: ImportSource, rows: Rows) -> Corpus:
+    builder = CorpusBuilder(given.name)
+    columns: Mapping[str, str] | None = None
+    for where, name, row in rows:
+        columns = _columns(given, row) if columns is None else columns
+        meta = _meta(row, columns)
+        if given.wants(meta):
+            with builder.refusing(where):
+                _add(builder, given, where, name, {role: row.get(column) for role, column in columns.items()}, meta)
+    return builder.build()
+
+
+def _columns(given: ImportSource, row: Row) -> dict[str, str]:
+    """Return role -> column, from what was asked for and from columns that have the names of roles."""
+    asked = given.choices.columns
+    by_name = {column.casefold(): column for column in row}
+    there = ", ".join(row)
+    for role, column in asked.items():
+        if role not in ROLES:
+            msg = f"there is no role {role!r} of a column"
+            raise InputError(msg, f"use {', '.join(ROLES)}")
+        if column not in row:
+            msg = f"{given.path} has no column {column!r}, only {there}"
+            raise InputError(msg, "correct --columns")
+    found = {role: by_name[role] for role in ROLES if role in by_name} | dict(asked)
+    if "text" in asked:
+        found = {role: column for role, column in found.items() if role in {"text", "id"}}
+    elif not {"source", "target"} <= found.keys() and "text" not in found:
+        msg = f"{given.path} has the columns {there}, and it is not clear which are texts"
+        raise InputError(msg, "give --columns text=COLUMN, or --columns source=COLUMN,target=COLUMN")
+    return found
+
+
+def _meta(row: Row, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the cells that are not used otherwise, where they are short and single."""
+    used = set(columns.values())
+    cells = {name: str(cell) for name, cell in row.items() if name not in used and isinstance(cell, str | int | float)}
+    return {name: cell for name, cell in cells.items() if cell.strip() and len(cell) <= LONGEST_META}
+
+
+def _add(
+    builder: CorpusBuilder, given: ImportSource, where: str, name: str, cells: Mapping[str, Any], meta: dict[str, str]
+) -> None:
+    if "source" in cells and "target" in cells:
+        pair = _name(cells.get("pair")) or name
+        ids = [_name(cells.get(f"{side}_id")) or f"{pair}_{side}" for side in ("source", "target")]
+        source, target = (
+            _document(given, document, cells[side], side, meta)
+            for document, side in zip(ids, ("source", "target"), strict=True)
+        )
+        builder.add_whole_pair(where, source, target, Pair(id=pair, source=source.id, target=target.id))
+    else:
+        builder.add_document(where, _document(given, _name(cells.get("id")) or name, cells["text"], "text", meta))
+
+
+def _name(cell: Any) -> str:  # noqa: ANN401 - any cell
+    return "" if cell is None else str(cell).strip()
+
+
+def _document(given: ImportSource, name: str, cell: Any, role: str, meta: dict[str, str]) -> Document:  # noqa: ANN401
+    if isinstance(cell, str):
+        return given.texts.document(name, cell, meta=meta)
+    if isinstance(cell, Iterable) and (texts := list(cell)) and all(isinstance(text, str) for text in texts):
+        sentences = tuple(Sentence(id=str(number), text=text) for number, text in enumerate(texts))
+        return Document(id=name, sentences=sentences, meta=meta)
+    msg = f"the {role} is {'blank' if cell is None else 'neither a text nor a list of sentences'}"
+    raise InputError(msg, "fill it in or remove the row")

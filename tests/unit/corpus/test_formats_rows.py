@@ -1,0 +1,181 @@
+"""Tables with one document or pair in each row: CSV, Parquet, Hugging Face data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.corpus.records import Corpus
+from abcdlink.errors import InputError
+from tests.helpers.outside_files import load, reasons
+
+ROWS = {
+    "headline": ["Bridge", "Flood"],
+    "body": ["The bridge closed. Nobody was hurt.", "It rained.\n\nThe mayor spoke."],
+    "topic": ["traffic", "weather"],
+}
+PAIRS = {
+    "text_a": ["The bridge closed.", "It rained."],
+    "text_b": ["A bridge was shut. Why?", "Rain fell."],
+    "pair": ["p", "q"],
+    "id_a": ["a", "a2"],
+}
+
+
+def written(folder: Path, ending: str, rows: dict[str, list[object]]) -> Path:
+    table, path = pd.DataFrame(rows), folder / f"rows.{ending}"
+    if ending == "csv":
+        table.to_csv(path, index=False)
+    elif ending == "parquet":
+        table.to_parquet(path)
+    else:
+        from datasets import Dataset
+
+        Dataset.from_pandas(table).save_to_disk(str(path))
+    return path
+
+
+def texts(corpus: Corpus) -> dict[str, list[str]]:
+    return {name: document.texts for name, document in corpus.documents.items()}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "hf"])
+def test_a_row_is_a_document(tmp_path, ending):
+    corpus = load(ending, written(tmp_path, ending, ROWS), columns={"text": "body", "id": "headline"})
+    assert texts(corpus) == {
+        "Bridge": ["The bridge closed.", "Nobody was hurt."],
+        "Flood": ["It rained.", "The mayor spoke."],
+    }
+    assert corpus.documents["Flood"].meta["topic"] == "weather"
+    assert (corpus.pairs, corpus.refused) == ([], [])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "hf"])
+def test_a_row_is_a_pair(tmp_path, ending):
+    columns = {"source": "text_a", "target": "text_b", "source_id": "id_a"}
+    corpus = load(ending, written(tmp_path, ending, PAIRS), columns=columns)
+    assert [(pair.id, pair.source, pair.target) for pair in corpus.pairs] == [
+        ("p", "a", "p_target"),
+        ("q", "a2", "q_target"),
+    ]
+    assert texts(corpus)["p_target"] == ["A bridge was shut.", "Why?"]
+    alone = load(
+        ending,
+        written(tmp_path, ending, PAIRS) if ending == "csv" else tmp_path / f"rows.{ending}",
+        columns=columns,
+        targets=True,
+    )
+    assert (list(alone.documents), alone.pairs) == (["p_target", "q_target"], [])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "hf"])
+def test_rows_are_numbered_where_no_column_names_them_and_filtered_by_metadata(tmp_path, ending):
+    corpus = load(ending, written(tmp_path, ending, ROWS), columns={"text": "body"}, only={"topic": ("weather",)})
+    assert texts(corpus) == {"1": ["It rained.", "The mayor spoke."]}
+    assert [str(note) for note in corpus.notes] == ["Items without topic weather, which were left out: 1"]
+
+
+def test_supplied_sentences_are_kept(tmp_path):
+    rows = {"text": [["The bridge closed. Why?", " Nobody knows. "], ["It rained."]]}
+    for ending in ("parquet", "hf"):
+        corpus = load(ending, written(tmp_path, ending, rows))
+        assert texts(corpus) == {"0": ["The bridge closed. Why?", " Nobody knows. "], "1": ["It rained."]}
+
+
+def test_a_blank_text_is_refused_and_the_others_stay(tmp_path):
+    rows = {"text": ["One.", None, " ", "Four."]}
+    corpus = load("parquet", written(tmp_path, "parquet", rows))
+    assert list(corpus.documents) == ["0", "3"]
+    assert ["blank" in reasons(corpus)[0], "no sentences" in reasons(corpus)[1]] == [True, True]
+    assert "row 1" in corpus.refused[0].where
+
+
+QUIRKS = {
+    "semicolons": ("text;id\nOne.;a\n", {"a": ["One."]}),
+    "tabs": ("text\tid\nOne.\ta\n", {"a": ["One."]}),
+    "a byte order mark": ("\ufefftext,id\nOne.,a\n", {"a": ["One."]}),
+    "windows lines": ("text,id\r\nOne.,a\r\n", {"a": ["One."]}),
+    "commas, quotes and line ends in a cell": (
+        'text,id\n"Say ""yes"", now.\n\nTwo.",a\n',
+        {"a": ['Say "yes", now.', "Two."]},
+    ),
+    "blank lines": ("\ntext,id\n\nOne.,a\n\n", {"a": ["One."]}),
+    "a short row": ("id,text,topic\na,One.\n", {"a": ["One."]}),
+    "upper case": ("TEXT,ID\nOne.,a\n", {"a": ["One."]}),
+    "a long cell": ("text\n" + "One more word. " * 20_000, {"0": ["One more word."] * 20_000}),
+}
+
+
+@pytest.mark.parametrize("name", QUIRKS)
+def test_csv_as_programs_write_it(tmp_path, name):
+    content, expected = QUIRKS[name]
+    path = tmp_path / "x.csv"
+    path.write_bytes(content.encode())
+    assert texts(load("csv", path)) == expected
+
+
+@given(st.lists(st.text(st.sampled_from('ab. \n",;\té'), min_size=1).filter(str.strip), min_size=1, max_size=5))
+def test_what_pandas_writes_is_read(tmp_path_factory, contents):
+    """Every text comes through with all that is not white space."""
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    pd.DataFrame({"text": contents, "other": contents}).to_csv(path, index=False)
+    read = texts(load("csv", path, entities=False))
+    assert ["".join("".join(text.split()) for text in found) for found in read.values()] == [
+        "".join(content.split()) for content in contents
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({}, "it is not clear which are texts"),
+        ({"text": "article"}, "no column 'article'"),
+        ({"words": "body"}, "no role 'words'"),
+        ({"source": "body"}, "it is not clear"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(tmp_path, columns, problem):
+    with pytest.raises(InputError, match=problem):
+        load("csv", written(tmp_path, "csv", ROWS), columns=columns)
+
+
+def test_what_is_no_table_is_said(tmp_path):
+    (tmp_path / "x.csv").write_bytes("text\nCafé".encode("latin-1"))
+    with pytest.raises(InputError, match=r"not UTF-8: byte 8 \(line 2\) is 0xe9"):
+        load("csv", tmp_path / "x.csv")
+    (tmp_path / "x.parquet").write_bytes(b"text\nOne.")
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        load("parquet", tmp_path)
+    with pytest.raises(InputError, match=r"holds no \.csv file"):
+        load("csv", written_folder(tmp_path))
+    with pytest.raises(InputError, match="data sets are not downloaded"):
+        load("hf", Path("organisation/name"))
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load("hf", written_folder(tmp_path))
+    with pytest.raises(InputError, match="no columns to name"):
+        load("text", tmp_path, columns={"text": "x"})
+
+
+def written_folder(folder: Path) -> Path:
+    (folder / "empty").mkdir(exist_ok=True)
+    return folder / "empty"
+
+
+def test_splits_and_files_of_a_folder_are_read_together(tmp_path):
+    from datasets import Dataset, DatasetDict
+
+    splits = {name: Dataset.from_dict({"text": [f"{name} one.", f"{name} two."]}) for name in ("train", "test")}
+    DatasetDict(splits).save_to_disk(str(tmp_path / "saved"))
+    (tmp_path / "files").mkdir()
+    for name, split in splits.items():
+        split.to_parquet(tmp_path / "files" / f"{name}.parquet")
+    expected = {"train-0", "train-1", "test-0", "test-1"}
+    assert set(load("hf", tmp_path / "saved").documents) == expected
+    assert set(load("hf", tmp_path / "files").documents) == expected
+    assert set(load("parquet", tmp_path / "files").documents) == expected
+    only = load("hf", tmp_path / "saved", only={"split": ("test",)})
+    assert set(only.documents) == {"test-0", "test-1"}
