@@ -1,4 +1,4 @@
-"""Commands on corpora that are there: ``sample`` and ``stats``."""
+"""Commands on corpora that are there: ``sample``, ``clean``, ``restore`` and ``stats``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from abcdlink.cleaning.records import AskAbout, Form
 from abcdlink.cli.output import (
     ByOption,
     DomainOption,
@@ -32,6 +33,8 @@ OutOption = Annotated[str, typer.Option("--out", help="Corpus folder to write, o
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("sample")(sample)
+    app.command("clean")(clean)
+    app.command("restore")(restore)
     app.command("stats")(stats)
 
 
@@ -79,6 +82,59 @@ def write_derived(corpus: Corpus, out: str, origin: dict[str, object], domain: D
     language, segmentation = (str(origin.get(name, "")) for name in ("language", "segmentation"))
     write_preview(preview(corpus, domain, language or domain.settings.language, segmentation), out)
     write_corpus(corpus, out, origin)
+
+
+def clean(
+    corpus: CorpusArgument,
+    out: OutOption,
+    ask: Annotated[
+        AskAbout, typer.Option(help="About which documents the LLM is asked after the rules.")
+    ] = AskAbout.SUSPICIOUS,
+    form: Annotated[
+        Form, typer.Option(help="numbers: it names the sentences that go; article: it gives back the article.")
+    ] = Form.NUMBERS,
+    domain: DomainOption = "news",
+    json: JsonOption = False,
+) -> None:
+    """Take captions, share lines and other leftovers of web pages out of a corpus; no sentence is ever changed.
+
+    Rules of the domain come first; the LLM with the role cleaner is asked where something suspicious is left. Look at
+    removed.html in the new folder; `abcdlink restore` puts sentences back.
+
+    Example: `abcdlink clean articles --out clean-articles --domain news`
+    """
+    from abcdlink.cleaning.records import CleaningPlan
+    from abcdlink.domain import find_domain
+    from abcdlink.folders import open_folder
+    from abcdlink.progress import terminal
+    from abcdlink.stages.clean import PAGE, run_cleaning
+
+    with terminal() as progress:
+        counts = run_cleaning(corpus, out, find_domain(domain), CleaningPlan(ask=ask, form=form), progress)
+    if json:
+        print_json({"corpus": out, **counts.model_dump(mode="json")})
+        return
+    say(f"Wrote {out}: {counts}.")
+    for reason, number in counts.refused.items():
+        say(f"  answer about {number} documents not taken: {reason}")
+    say(f"What was removed: {open_folder(out).where(PAGE)}")
+
+
+def restore(
+    corpus: CorpusArgument,
+    document: Annotated[
+        list[str] | None, typer.Option(help="Id of a document to restore; repeatable; none: all.")
+    ] = None,
+    domain: DomainOption = "news",
+) -> None:
+    """Put sentences that `abcdlink clean` removed back where they were.
+
+    Example: `abcdlink restore clean-articles --document "Bridge closes"`
+    """
+    from abcdlink.domain import find_domain
+    from abcdlink.stages.clean import run_restore
+
+    say(f"Put back {run_restore(corpus, find_domain(domain), tuple(document or ()))} sentences.")
 
 
 def stats(

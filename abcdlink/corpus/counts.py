@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from abcdlink.corpus.records import Corpus, Record
+from abcdlink.corpus.records import Corpus, Document, Record
 
 
 class Clusters(Record):
@@ -107,6 +110,19 @@ def count(corpus: Corpus) -> CorpusCounts:
         sources_with_several_targets=sum(number > 1 for number in per_source),
         clusters=link_clusters(corpus),
     )
+
+
+def repeated_sentences(documents: Iterable[Document]) -> Counter[int]:
+    """Return key of a sentence -> number of documents that have it, whatever its case and white space."""
+    counts: Counter[int] = Counter()
+    for document in documents:
+        counts.update({key_of(text) for text in document.texts})
+    return counts
+
+
+def key_of(text: str) -> int:
+    """Return the key of a sentence in ``repeated_sentences``: a hash, as there may be millions."""
+    return hash(" ".join(text.split()).casefold())
 
 
 def link_clusters(corpus: Corpus) -> Clusters:

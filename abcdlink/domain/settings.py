@@ -23,6 +23,23 @@ class Setting(StrEnum):
     """As in the paper: what is in the folder ``paper`` of a domain, and of the prompts that all domains share, wins."""
 
 
+def name_of_pattern(pattern: str) -> str:
+    """Return the name that a regular expression has in a comment (?#...) at its start, else the expression itself."""
+    name = PATTERN_NAME.match(pattern)
+    return name[1] if name else f"matches the excluded pattern {pattern}"
+
+
+def compiling(expressions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return regular expressions as they are; ``ValueError`` names one that cannot be compiled."""
+    for expression in expressions:
+        try:
+            re.compile(expression)
+        except re.error as error:
+            msg = f"{expression!r} is not a valid regular expression: {error}"
+            raise ValueError(msg) from None
+    return expressions
+
+
 class PoolSizes(Record):
     """How many candidates of each kind one source sentence is shown with where two approaches are compared."""
 
@@ -49,23 +66,14 @@ class SourceFilter(Record):
     @field_validator("exclude")
     @classmethod
     def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
-        for expression in expressions:
-            try:
-                re.compile(expression)
-            except re.error as error:
-                msg = f"{expression!r} is not a valid regular expression: {error}"
-                raise ValueError(msg) from None
-        return expressions
+        return compiling(expressions)
 
     def reason_to_leave_out(self, text: str) -> str:
         """Return why a source sentence is not shown to annotators; empty when it is."""
         if word_count(text) < self.min_words:
             return f"fewer than {self.min_words} words"
         pattern = next((pattern for pattern in self.exclude if re.search(pattern, text)), None)
-        if pattern is None:
-            return ""
-        name = PATTERN_NAME.match(pattern)
-        return name[1] if name else f"matches the excluded pattern {pattern}"
+        return "" if pattern is None else name_of_pattern(pattern)
 
 
 class TopicExample(Record):
@@ -149,6 +157,25 @@ class GenerationExample(Record):
         return self
 
 
+class CleaningSettings(Record):
+    """What is taken out of scraped documents, and when an LLM has to look."""
+
+    rules: tuple[str, ...] = Field(
+        (), description="regular expressions; a matching sentence goes. A comment (?#...) at the start names one"
+    )
+    suspicious: tuple[str, ...] = Field(
+        (), description="regular expressions; the LLM is asked about a document that has a matching sentence"
+    )
+    most_removed: float = Field(
+        0.5, gt=0, le=1, description="share of its sentences that the LLM may take from a document"
+    )
+
+    @field_validator("rules", "suspicious")
+    @classmethod
+    def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
+        return compiling(expressions)
+
+
 class ValidationThresholds(Record):
     """A synthetic corpus is flagged when it differs more than this from natural documents."""
 
@@ -176,6 +203,7 @@ class DomainSettings(Record):
     sources: SourceFilter = SourceFilter()
     generation: GenerationSettings = GenerationSettings()
     validation: ValidationThresholds = ValidationThresholds()
+    cleaning: CleaningSettings = CleaningSettings()
     overlap: int = Field(2, ge=1, description="annotators per task")
 
 

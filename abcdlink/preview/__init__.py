@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from abcdlink.corpus.counts import key_of, repeated_sentences
 from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.corpus.shelf import Shelf
 from abcdlink.domain import Domain
@@ -142,7 +143,7 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
     )
     view = Preview(corpus, domain, language, segmentation, sentences=sentences)
     looked_at = _some(list(documents))
-    repeated = _repeated(documents[name] for name in looked_at)
+    repeated = repeated_sentences(documents[name] for name in looked_at)
     for name in looked_at:
         for line in _lines(documents[name], domain, repeated):
             if line.doubt:
@@ -242,18 +243,6 @@ def _lines(document: Document, domain: Domain, repeated: Counter[int]) -> Iterat
         following = document.sentences[index + 1].text if index + 1 < len(document.sentences) else ""
         left_out = domain.settings.sources.reason_to_leave_out(sentence.text)
         doubt = doubt_about(sentence.text, following)
-        if not doubt and not left_out and repeated[_key(sentence.text)] >= REPEATED_IN:
+        if not doubt and not left_out and repeated[key_of(sentence.text)] >= REPEATED_IN:
             doubt = f"is in {REPEATED_IN} or more documents word for word"
         yield Line(sentence, left_out, doubt)
-
-
-def _repeated(documents: Iterable[Document]) -> Counter[int]:
-    """Return sentence -> number of documents that have it."""
-    counts: Counter[int] = Counter()
-    for document in documents:
-        counts.update({_key(text) for text in document.texts})
-    return counts
-
-
-def _key(text: str) -> int:
-    return hash(" ".join(text.split()).casefold())

@@ -179,6 +179,19 @@ def test_documents_alone_are_imported_sampled_counted_and_generated_for(run: Run
     assert (code, "'topic' is not a condition" in err) == (2, True)
 
 
+def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("The bridge opened.\n\nShare this story\n\nNobody came.", encoding="utf-8")
+    assert run("import", "text", texts, "--targets", "--out", "raw")[0] == 0
+    code, _, err = run("clean", "raw", "--out", "clean", "--ask", "none")
+    assert (code, "1 of 3 sentences removed from 1 of 1 documents" in err) == (0, True), err
+    assert str(tmp_path / "clean" / "removed.html") in err
+    assert run("restore", "clean") == (0, "", "Put back 1 sentences.\n")
+    code, _, err = run("restore", "raw")
+    assert (code, "is not a cleaned corpus" in err) == (2, True)
+
+
 def test_import_needs_to_know_whether_to_write(run: Run, tmp_path: Path) -> None:
     for options in ((), ("--check", "--out", "made")):
         code, _, err = run("import", "text", tmp_path, *options)

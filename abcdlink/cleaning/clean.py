@@ -1,0 +1,200 @@
+"""Cleans a corpus: rules first, then an LLM where something suspicious is left."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from abcdlink.cleaning.guard import kept_by_article, kept_by_numbers
+from abcdlink.cleaning.records import BY_LLM, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Form, Removed
+from abcdlink.corpus.counts import key_of, repeated_sentences
+from abcdlink.corpus.records import Corpus, Document, Refusal
+from abcdlink.domain import Domain
+from abcdlink.domain.settings import name_of_pattern
+from abcdlink.errors import InputError
+from abcdlink.languages import ends_like_a_sentence
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Answer, Message, Question, Usage
+from abcdlink.progress import Progress, silent
+
+STAGE = "clean"
+REPEATED_IN = 3
+"""A sentence that so many documents have word for word is suspicious."""
+MOST_NUMBERED = 80
+"""Sentences of one question; a longer document is asked about piece by piece."""
+TOKENS_PER_WORD = 3
+ROOM = 200
+"""Tokens of an answer beside what it repeats."""
+SCHEMAS: dict[Form, dict[str, Any]] = {
+    Form.NUMBERS: {
+        "type": "object",
+        "properties": {"remove": {"type": "array", "items": {"type": "integer"}}},
+        "required": ["remove"],
+        "additionalProperties": False,
+    },
+    Form.ARTICLE: {
+        "type": "object",
+        "properties": {"article": {"type": "string"}},
+        "required": ["article"],
+        "additionalProperties": False,
+    },
+}
+
+
+class Piece(NamedTuple):
+    """Sentences of a document that are asked about in one question; positions are those in the document."""
+
+    document: Document
+    positions: list[int]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the sentences."""
+        return [self.document.sentences[position].text for position in self.positions]
+
+
+def removed_by_rules(document: Document, domain: Domain) -> list[Removed]:
+    """Return the sentences that rules of the domain take out; none where nothing would be left."""
+    removed = []
+    for position, sentence in enumerate(document.sentences):
+        rule = next((rule for rule in domain.settings.cleaning.rules if re.search(rule, sentence.text)), None)
+        if rule is not None:
+            name = name_of_pattern(rule)
+            removed.append(Removed(document=document.id, position=position, sentence=sentence, by=name))
+    return removed if len(removed) < len(document.sentences) else []
+
+
+def clean(
+    corpus: Corpus, domain: Domain, plan: CleaningPlan, llm: Callable[[], LLM], progress: Progress = silent
+) -> Cleaned:
+    """Clean all documents; each keeps at least one sentence, and every sentence that a gold link names.
+
+    Args:
+        corpus: what is cleaned; it stays as it is.
+        domain: its rules, what is suspicious, and how much may go (``[cleaning]`` in ``domain.toml``).
+        plan: whether and how an LLM is asked.
+        llm: makes the client, when it is needed.
+        progress: told of the questions.
+
+    Raises:
+        BudgetError: when the questions could cost more than the budget leaves. What was answered is not asked again.
+        ServiceError: when the LLM cannot be used.
+    """
+    linked = _linked(corpus)
+    removed: dict[str, list[Removed]] = {}
+    spared = 0
+    for document in corpus.documents.values():
+        found = removed_by_rules(document, domain)
+        free = [one for one in found if one.sentence.id not in linked.get(document.id, ())]
+        spared += len(found) - len(free)
+        if free:
+            removed[document.id] = free
+    pieces = _pieces(corpus, domain, plan.ask, removed)
+    asked = len({piece.document.id for piece in pieces})
+    usage, refused, model = Usage(), [], ""
+    if pieces:
+        client = llm()
+        client.check()
+        model = client.settings.llm_model
+        questions = [question_about(piece, domain, plan.form) for piece in pieces]
+        for piece, answer in zip(pieces, client.ask_many(questions, progress), strict=True):
+            usage += answer.usage
+            name = piece.document.id
+            try:
+                gone = _gone(piece, answer, plan.form, domain.settings.cleaning.most_removed)
+            except InputError as error:
+                refused.append(Refusal(where=f"document {name!r}", reason=error.problem, hint=error.hint))
+                continue
+            free = [one for one in gone if one.sentence.id not in linked.get(name, ())]
+            spared += len(gone) - len(free)
+            if free:
+                removed.setdefault(name, []).extend(free)
+    documents = {name: _without(document, removed.get(name, ())) for name, document in corpus.documents.items()}
+    all_removed = [one for found in removed.values() for one in sorted(found, key=lambda one: one.position)]
+    counts = CleaningCounts(
+        documents=len(documents),
+        sentences=sum(len(document.sentences) for document in corpus.documents.values()),
+        changed=len(removed),
+        removed=dict(Counter(one.by for one in all_removed).most_common()),
+        asked=asked,
+        refused=dict(Counter(refusal.reason for refusal in refused)),
+        linked=spared,
+        model=model,
+        usage=usage,
+    )
+    return Cleaned(corpus.model_copy(update={"documents": documents}), all_removed, counts, refused)
+
+
+def question_about(piece: Piece, domain: Domain, form: Form) -> Question:
+    """Return the question about some sentences of a document."""
+    texts = [" ".join(text.split()) for text in piece.texts]
+    content = domain.render(f"clean_{form}.j2", texts=texts)
+    words = sum(len(text.split()) for text in texts) if form is Form.ARTICLE else len(texts)
+    messages = (Message(role="user", content=content),)
+    return Question(
+        messages=messages, json_schema=SCHEMAS[form], stage=STAGE, max_tokens=TOKENS_PER_WORD * words + ROOM
+    )
+
+
+def _gone(piece: Piece, answer: Answer, form: Form, most_removed: float) -> list[Removed]:
+    if not answer.outcome.answered or answer.value is None:
+        msg = f"the LLM's answer: {answer.outcome.words}" if answer.raw else "the LLM gave no answer"
+        raise InputError(msg, "what rules removed stays removed; clean again to ask again")
+    if form is Form.NUMBERS:
+        kept = kept_by_numbers(piece.texts, answer.value["remove"], most_removed)
+    else:
+        kept = kept_by_article(piece.texts, answer.value["article"], most_removed)
+    stay = {piece.positions[index] for index in kept}
+    return [
+        Removed(document=piece.document.id, position=at, sentence=piece.document.sentences[at], by=BY_LLM)
+        for at in piece.positions
+        if at not in stay
+    ]
+
+
+def _pieces(corpus: Corpus, domain: Domain, ask: AskAbout, removed: dict[str, list[Removed]]) -> list[Piece]:
+    """Return what the LLM is asked about: whole documents, without what rules took out of them."""
+    if ask is AskAbout.NONE:
+        return []
+    repeated = repeated_sentences(corpus.documents.values())
+    pieces = []
+    for name, document in corpus.documents.items():
+        gone = {one.position for one in removed.get(name, ())}
+        left = [position for position in range(len(document.sentences)) if position not in gone]
+        if ask is AskAbout.ALL or any(
+            is_suspicious(document.sentences[at].text, domain, repeated, is_first=at == left[0]) for at in left
+        ):
+            pieces += [Piece(document, left[at : at + MOST_NUMBERED]) for at in range(0, len(left), MOST_NUMBERED)]
+    return pieces
+
+
+def is_suspicious(text: str, domain: Domain, repeated: Counter[int], *, is_first: bool) -> bool:
+    """Tell whether a sentence may be a leftover of a page: no end, a pattern of the domain, or in several documents.
+
+    ``is_first``: it may be a headline, which has no end either.
+    """
+    return (
+        (not is_first and not ends_like_a_sentence(text))
+        or repeated[key_of(text)] >= REPEATED_IN
+        or any(re.search(pattern, text) for pattern in domain.settings.cleaning.suspicious)
+    )
+
+
+def _linked(corpus: Corpus) -> dict[str, Collection[str]]:
+    """Return document -> its sentences that gold links name."""
+    linked: dict[str, set[str]] = {}
+    for pair in corpus.pairs:
+        for source, targets in pair.sources_with_links.items():
+            linked.setdefault(pair.source, set()).add(source)
+            linked.setdefault(pair.target, set()).update(targets)
+    return dict(linked)
+
+
+def _without(document: Document, removed: Sequence[Removed]) -> Document:
+    if not removed:
+        return document
+    gone = {one.position for one in removed}
+    left = tuple(sentence for position, sentence in enumerate(document.sentences) if position not in gone)
+    return Document(id=document.id, sentences=left, meta=document.meta)

@@ -1,0 +1,126 @@
+"""What was taken out of a corpus, by whom, and how to put it back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import Field
+
+from abcdlink.corpus.records import Corpus, Document, Record, Refusal, Sentence
+from abcdlink.errors import InputError
+from abcdlink.llm.records import Usage
+
+BY_LLM = "LLM"
+
+
+class Form(StrEnum):
+    """How the LLM answers: with the numbers of the sentences that go, or with the article that is left."""
+
+    NUMBERS = "numbers"
+    ARTICLE = "article"
+
+
+class AskAbout(StrEnum):
+    """About which documents the LLM is asked, after the rules."""
+
+    NONE = "none"
+    SUSPICIOUS = "suspicious"
+    ALL = "all"
+
+
+class CleaningPlan(Record):
+    """How documents are cleaned."""
+
+    ask: AskAbout = Field(
+        AskAbout.SUSPICIOUS,
+        description="About which documents the LLM is asked: none (rules alone), those in which something suspicious "
+        "is left, or all.",
+    )
+    form: Form = Field(
+        Form.NUMBERS,
+        description="numbers: it names the sentences that go; article: it gives back the article (as in the paper), "
+        "which is taken only if no word was changed, added or moved.",
+    )
+
+
+class Removed(Record):
+    """A sentence that was taken out, by a rule or the LLM; ``position``: its place in the document as it came, from 0."""
+
+    document: str
+    position: int
+    sentence: Sentence
+    by: str
+
+
+class CleaningCounts(Record):
+    """What came of a cleaning.
+
+    ``refused``: reason -> documents about which the LLM's answer was not taken; what rules removed stays removed.
+    ``linked``: sentences that were to go and stayed, because gold links name them.
+    """
+
+    documents: int
+    sentences: int
+    changed: int = Field(description="documents that lost a sentence")
+    removed: dict[str, int] = Field(description="name of the rule, or LLM -> sentences removed")
+    asked: int = Field(description="documents about which the LLM was asked")
+    refused: dict[str, int]
+    linked: int
+    model: str = ""
+    usage: Usage = Usage()
+
+    def __str__(self) -> str:
+        by = ", ".join(f"{count} by {name}" for name, count in self.removed.items())
+        model = f", {self.asked} of them shown to {self.model}" if self.asked else ""
+        return (
+            f"{sum(self.removed.values())} of {self.sentences} sentences removed from {self.changed} of "
+            f"{self.documents} documents{model}{f' ({by})' if by else ''}"
+        )
+
+
+@dataclass
+class Cleaned:
+    """A cleaned corpus, what was removed from it, and the counts; answers that were not taken are in ``refused``."""
+
+    corpus: Corpus
+    removed: list[Removed]
+    counts: CleaningCounts
+    refused: list[Refusal]
+
+
+def restore(
+    corpus: Corpus, removed: Sequence[Removed], documents: Collection[str] = ()
+) -> tuple[Corpus, list[Removed]]:
+    """Put sentences back where they were.
+
+    Args:
+        corpus: as it was cleaned.
+        removed: what was taken out of it.
+        documents: ids of the documents to restore; empty: all.
+
+    Returns:
+        The corpus, and what is still removed.
+
+    Raises:
+        InputError: when nothing was taken out of one of the documents.
+    """
+    for name in documents:
+        if not any(one.document == name for one in removed):
+            msg = f"nothing was removed from the document {name!r}"
+            raise InputError(msg, "take an id from the page of what was removed, or name none to restore all")
+    back: dict[str, list[Removed]] = {}
+    for one in removed:
+        if not documents or one.document in documents:
+            back.setdefault(one.document, []).append(one)
+    restored = {name: _restored(corpus.documents[name], found) for name, found in back.items()}
+    whole = {name: restored.get(name) or corpus.documents[name] for name in corpus.documents}
+    return corpus.model_copy(update={"documents": whole}), [one for one in removed if one.document not in back]
+
+
+def _restored(document: Document, removed: Sequence[Removed]) -> Document:
+    sentences = list(document.sentences)
+    for one in sorted(removed, key=lambda one: one.position):
+        sentences.insert(one.position, one.sentence)
+    return Document(id=document.id, sentences=tuple(sentences), meta=document.meta)

@@ -1,0 +1,127 @@
+"""Stage clean: a cleaned copy of a corpus, with all that was removed beside it, to look at and to put back."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from abcdlink.cleaning.clean import clean
+from abcdlink.cleaning.records import Cleaned, CleaningCounts, CleaningPlan, Removed, restore
+from abcdlink.corpus.io import read_corpus, read_origin, with_step, write_corpus
+from abcdlink.corpus.records import Corpus
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.folders import open_folder
+from abcdlink.llm.client import LLM
+from abcdlink.llm.profiles import profile
+from abcdlink.preview import preview, write_preview
+from abcdlink.progress import Progress, silent
+from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+REMOVED, PAGE, COUNTS = "removed.jsonl", "removed.html", "cleaning.json"
+ACCOUNT = "cleaning"
+"""Whose budget the questions are paid from: cleaning belongs to no run."""
+MOST_SHOWN = 200
+"""Changed documents, and answers that were not taken, that the page shows."""
+
+
+def run_cleaning(
+    corpus_folder: str, out: str, domain: Domain, plan: CleaningPlan, progress: Progress = silent
+) -> CleaningCounts:
+    """Write a cleaned copy of a corpus; killed and run again, it asks the LLM nothing twice.
+
+    Args:
+        corpus_folder: a corpus as ``abcdlink import`` writes it, local or on S3; it stays as it is.
+        out: folder of the copy. Beside the corpus: ``removed.jsonl``, ``removed.html`` and the counts.
+        domain: its rules, and how much may go.
+        plan: whether and how an LLM is asked.
+        progress: told of the questions.
+
+    Raises:
+        InputError: when there is no such corpus, or ``out`` is the corpus itself.
+        BudgetError, ServiceError: as ``clean``.
+    """
+    if open_folder(out).where() == open_folder(corpus_folder).where():
+        msg = f"{out} is the corpus that is to be cleaned"
+        raise InputError(msg, "give another folder, so that nothing is lost")
+    corpus = read_corpus(corpus_folder)
+    cleaned = clean(corpus, domain, plan, lambda: LLM(profile("cleaner"), account=ACCOUNT), progress)
+    origin = with_step(read_origin(corpus_folder), f"Cleaned: {cleaned.counts}", cleaning=plan.model_dump(mode="json"))
+    _write(cleaned, out, domain, origin)
+    return cleaned.counts
+
+
+def run_restore(folder: str, domain: Domain, documents: tuple[str, ...] = ()) -> int:
+    """Put removed sentences back into a cleaned corpus; returns how many.
+
+    Raises:
+        InputError: when nothing was removed from the corpus, or from one of the documents.
+    """
+    store = _store(folder)
+    if not store.exists(REMOVED):
+        msg = f"{store.where()} is not a cleaned corpus: it has no {REMOVED}"
+        raise InputError(msg, "give the folder that `abcdlink clean` wrote")
+    removed = store.read_records(REMOVED, Removed)
+    corpus, still = restore(read_corpus(folder), removed, documents)
+    counts = store.read_record(COUNTS, CleaningCounts)
+    back = len(removed) - len(still)
+    by = {name: sum(one.by == name for one in still) for name in counts.removed}
+    changed = len({one.document for one in still})
+    counts = counts.model_copy(update={"changed": changed, "removed": {name: n for name, n in by.items() if n}})
+    origin = with_step(read_origin(folder), f"Restored: {back} of the removed sentences")
+    _write(Cleaned(corpus, still, counts, []), folder, domain, origin)
+    return back
+
+
+def _write(cleaned: Cleaned, out: str, domain: Domain, origin: dict[str, object]) -> None:
+    store, corpus = _store(out), cleaned.corpus
+    corpus = corpus.model_copy(update={"refused": [*corpus.refused, *cleaned.refused]})
+    language, segmentation = (str(origin.get(name, "")) for name in ("language", "segmentation"))
+    write_preview(preview(corpus, domain, language or domain.settings.language, segmentation), out)
+    store.write_text(PAGE, page(cleaned, out))
+    store.write_record(COUNTS, cleaned.counts)
+    store.write_records(REMOVED, cleaned.removed)
+    write_corpus(corpus, out, origin)
+
+
+def page(cleaned: Cleaned, folder: str) -> str:
+    """Return the page of what was removed, as one HTML file without scripts; every text is escaped."""
+    by_document: dict[str, list[Removed]] = {}
+    for one in cleaned.removed:
+        by_document.setdefault(one.document, []).append(one)
+    shown = list(by_document.items())[:MOST_SHOWN]
+    documents = [(name, _lines(cleaned.corpus, name, removed)) for name, removed in shown]
+    return _template().render(
+        name=folder.rstrip("/").rpartition("/")[2],
+        folder=folder,
+        counts=cleaned.counts,
+        refused=cleaned.refused,
+        documents=documents,
+        most=MOST_SHOWN,
+    )
+
+
+def _lines(corpus: Corpus, name: str, removed: list[Removed]) -> list[tuple[str, str]]:
+    """Return the sentences of a document as it came, each with what removed it."""
+    lines = [(text, "") for text in corpus.documents[name].texts]
+    for one in removed:
+        lines.insert(one.position, (one.sentence.text, one.by))
+    return lines
+
+
+def _store(folder: str) -> Store:
+    return Store(open_folder(folder), folder.rstrip("/").rpartition("/")[2])
+
+
+@lru_cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("abcdlink.cleaning", ".")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("removed.html.j2")
