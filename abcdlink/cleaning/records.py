@@ -46,7 +46,7 @@ class CleaningPlan(Record):
 
 
 class Removed(Record):
-    """A sentence that was taken out, by a rule or the LLM; ``position``: its place in the document as it came, from 0."""
+    """A sentence that a rule or the LLM took out; ``position``: its place in the document as it came, from 0."""
 
     document: str
     position: int
