@@ -12,6 +12,7 @@ import typer
 from abcdlink.cli.output import JsonOption, listed, print_json, print_table
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import Definition
+from abcdlink.linking.records import Aim
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from abcdlink.stages.plan import BenchmarkPlan
 
 
-COLUMNS = ("approach", "P", "R", "F1", "F1, all sources", "false links", "seconds", "cut")
+AimOption = Annotated[
+    Aim,
+    typer.Option(
+        help="What rules are fitted for: mean F1 over source sentences with links (paper), or F1 over the links of all "
+        "source sentences, of which one may have none (all-sources)."
+    ),
+]
+COLUMNS = ("approach", "P", "R", "F1", "F1, all sources", "false links", "calibration error", "seconds", "cut")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +49,7 @@ def benchmark(
         Definition,
         typer.Option(help="Of precision at k: hits / min(k, target sentences), or hits / k (common)."),
     ] = "paper",
+    aim: AimOption = Aim.PAPER,
     folds: Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")] = 5,
     group: Annotated[
         str,
@@ -64,7 +73,7 @@ def benchmark(
     from abcdlink.linking.learned import base_retrievers
     from abcdlink.stages.benchmark_corpus import benchmark_corpus
 
-    plan = plan_of(listed(retrievers), (), listed(cutoffs), definition, folds)
+    plan = plan_of(listed(retrievers), (), listed(cutoffs), definition, folds, aim)
     for name in plan.learned:
         base_retrievers(name)  # a name that cannot be is found before anything is ranked
     data = read_corpus(corpus).first_pairs(first_pairs)
@@ -82,13 +91,15 @@ def benchmark(
                 "pairs": len(data.pairs),
                 "sources": data.source_count,
                 "definition": definition,
+                "aim": aim,
                 "approaches": {result.approach.name: _as_json(result) for result in results},
                 "average_f1": averages,
             }
         )
         return
     title = (
-        f"{data.name}: {len(data.pairs)} pairs, {data.source_count} sources with links; percent, P@k as {definition}"
+        f"{data.name}: {len(data.pairs)} pairs, {data.source_count} sources with links; percent, P@k as {definition}, "
+        f"rules fitted for {'all sources' if aim is Aim.ALL_SOURCES else 'sources with links'}"
     )
     print_table(title, COLUMNS, map(row_of, results))
     at = ", ".join(map(str, plan.cutoffs))
@@ -123,7 +134,8 @@ def make_folds(corpus: Corpus, plan: BenchmarkPlan, group: str) -> Folds:
 def row_of(result: ApproachResult) -> tuple[str, ...]:
     """Return one row of the table."""
     scores = (result.precision, result.recall, result.f1, result.all_sources.f1)
-    return (*score_cells(result, scores), f"{result.seconds:.1f}", str(result.cut))
+    error = f"{100 * result.calibration.error:.0f}" if result.calibration else ""
+    return (*score_cells(result, scores), error, f"{result.seconds:.1f}", str(result.cut))
 
 
 def score_cells(result: ApproachResult, scores: Iterable[float]) -> tuple[str, ...]:

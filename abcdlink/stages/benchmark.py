@@ -16,7 +16,7 @@ from abcdlink.evaluation.scores import PAPER_CUTOFFS, ApproachResult, macro_by_c
 from abcdlink.layout import BENCHMARK, CUTOFFS, GENERATION, SCORES, SHORTLIST, SYNTHETIC
 from abcdlink.linking.fitted import Folds
 from abcdlink.linking.learned import is_learned
-from abcdlink.linking.records import Approach, current_name
+from abcdlink.linking.records import Aim, Approach, current_name
 from abcdlink.llm.profiles import is_same_model
 from abcdlink.llm.records import Usage
 from abcdlink.stages.decide import DecisionPart, read_decisions
@@ -130,7 +130,10 @@ def finish_benchmark(
     corpus, reason = read_corpus_from(store, SYNTHETIC), why_not_fitted(store, plan)
     folds = None if reason else divide(corpus, plan.folds)
     decided = {a.asked.name: read_decisions(store, SYNTHETIC, a) for a in with_llm}
-    scored = [*_score_rankings(store, corpus, plan, folds), *_score_llms(store, corpus, with_llm, decided, folds)]
+    scored = [
+        *_score_rankings(store, corpus, plan, folds),
+        *_score_llms(store, corpus, with_llm, decided, folds, plan.aim),
+    ]
     table = pd.concat([one.table for one in scored], ignore_index=True)
     results = tuple(one.result for one in scored)
     benchmark = Benchmark(
@@ -173,6 +176,7 @@ def _score_llms(
     approaches: Sequence[Approach],
     decided: Mapping[str, DecisionPart],
     folds: Folds | None,
+    aim: Aim,
 ) -> Iterator[Scored]:
     retrievers = {approach.retriever for approach in approaches if approach.retriever}
     costs = {name: read_rankings(store, SYNTHETIC, name).effort.cost for name in retrievers}
@@ -180,7 +184,7 @@ def _score_llms(
         if approach.rule and not folds:
             continue
         cost = costs.get(approach.retriever, 0.0)
-        yield score_llm(corpus, approach, decided[approach.asked.name], cost, folds)
+        yield score_llm(corpus, approach, decided[approach.asked.name], cost, folds, aim)
 
 
 def _left_out(plan: BenchmarkPlan, with_llm: Sequence[Approach], reason: str) -> Iterator[Refusal]:

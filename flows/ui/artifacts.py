@@ -101,6 +101,7 @@ def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
         "F1, failures as wrong": round(row.f1_of_all, 4),
         "F1, all sources": round(row.all_sources.f1, 4),
         "false links": None if false is None else round(false, 4),
+        "calibration error": None if row.calibration is None else round(row.calibration.error, 4),
         "answered": f"{row.answered} of {row.sources}",
         "seconds": round(row.seconds, 2),
         "cut": row.cut,
