@@ -151,13 +151,14 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
 
 
 def show_project(run: str, pushed: PushedProject) -> None:
-    """Link to a Label Studio project."""
-    create_link_artifact(
-        key=key(run, pushed.slug),
-        link=pushed.url,
-        link_text=f"{pushed.title} in Label Studio",
-        description=f"{len(pushed.task_keys)} tasks; annotators for each: {pushed.overlap}",
-    )
+    """Link to the Label Studio project that annotators share, or to each of their own."""
+    for number, one in enumerate(pushed.projects, start=1):
+        create_link_artifact(
+            key=key(run, pushed.slug, *([str(number)] if len(pushed.projects) > 1 else [])),
+            link=one.url,
+            link_text=f"{one.title} in Label Studio",
+            description=f"{len(pushed.task_keys)} tasks; annotators for each: {pushed.overlap}",
+        )
 
 
 def show_agreement(store: Store, batch: int, result: Agreement) -> None:
