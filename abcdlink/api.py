@@ -6,23 +6,27 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import Definition
+from abcdlink.folders import open_folder
 from abcdlink.interannotator import Agreement, read_judgment_file
 from abcdlink.interannotator import agreement as agreement_of
 from abcdlink.judgments import Judgment
 from abcdlink.linking.learned import Linker, base_retrievers, is_learned
-from abcdlink.linking.records import Aim, CutoffRule
+from abcdlink.linking.records import CutoffRule
 from abcdlink.plugins import MODULE_AND_CLASS
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import RETRIEVERS, Retriever
-from abcdlink.stages.benchmark_corpus import benchmark_corpus
-from abcdlink.stages.plan import BenchmarkPlan
-from abcdlink.stages.score import divide
+from abcdlink.stages.benchmark import compare_approaches
+from abcdlink.stages.benchmark_corpora import keep_corpus
+from abcdlink.stages.execution import Here
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+from abcdlink.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +37,13 @@ Ranker = str | Retriever | type[Linker]
 """What can be benchmarked: a name, a retriever, or the class of a linker."""
 
 
-def benchmark(  # noqa: PLR0913 - one name for each choice
+def benchmark(
     corpus: Corpus | str | Path,
     approaches: Sequence[Ranker],
     cutoffs: Sequence[int | str] = (1, 3),
     *,
     definition: Definition = "paper",
     folds: int = 5,
-    aim: Aim | str = Aim.PAPER,
     group: Callable[[Pair], str] | None = None,
     progress: Progress = silent,
 ) -> pd.DataFrame:
@@ -55,17 +58,15 @@ def benchmark(  # noqa: PLR0913 - one name for each choice
         cutoffs: numbers k of top-ranked target sentences, and rules such as ``expected-f1``.
         definition: of precision at k: hits / min(k, target sentences) (``paper``), or hits / k (``common``).
         folds: parts of the pairs, where something is fitted.
-        aim: what rules are fitted for: ``paper``, the mean F1 over sources with links; ``all-sources``, the F1 over the
-            links of all sources, of which one may then have none.
         group: names the group of a pair, such as its topic; the pairs of a group are in one fold.
         progress: ``abcdlink.progress.terminal()`` shows bars.
 
     Returns:
         One row for each approach at each cutoff. Fractions of 1: ``precision``, ``recall``, ``f1`` (means over the
         source sentences with links), ``all_sources_precision``, ``all_sources_recall``, ``all_sources_f1``
-        (over the links of all source sentences), ``false_link_rate`` (on source sentences without links;
-        NaN where there are none) and ``calibration_error`` of its probabilities (NaN where it has none). Beside them
-        ``approach`` (such as ``bm25@3``), ``retriever``, ``cutoff``, ``sources`` (with links) and ``seconds``.
+        (over the links of all source sentences) and ``false_link_rate`` (on source sentences without links;
+        NaN where there are none). Beside them ``approach`` (such as ``bm25@3``), ``retriever``, ``cutoff``,
+        ``sources`` (with links) and ``seconds``.
 
     Raises:
         InputError: when there are no gold links, a name is unknown, or the pairs are too few for the folds.
@@ -73,19 +74,19 @@ def benchmark(  # noqa: PLR0913 - one name for each choice
     import pandas as pd
 
     corpus = corpus if isinstance(corpus, Corpus) else read_corpus(corpus)
-    if not corpus.source_count:
-        msg = f"the corpus {corpus.name!r} has no gold links"
-        raise InputError(msg, "benchmark a corpus with links, such as the synthetic one of a run")
     own: dict[str, Retriever] = {}
     names = [_name_of(approach, own) for approach in approaches]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         msg = f"two approaches are called {twice!r}"
         raise InputError(msg, "give your retrievers different names")
-    plan = plan_of([name for name in names if name not in own], list(own), cutoffs, definition, folds, aim)
+    plan = plan_of([name for name in names if name not in own], list(own), cutoffs, definition, folds)
     for name in plan.learned:
         base_retrievers(name)  # an unknown name is found before anything is ranked
-    parts = divide(corpus, folds, group) if plan.learned or plan.rules else None
-    results = {one.result.approach.name: one.result for one in benchmark_corpus(corpus, plan, parts, progress, own)}
+    with TemporaryDirectory() as folder:
+        store = Store(open_folder(folder), "benchmark")
+        kept = keep_corpus(store, corpus, plan, group)
+        found = compare_approaches(store, None, plan, Here(progress, own), kept)
+    results = {result.approach.name: result for result in found.approaches}
     order = {name: place for place, name in enumerate(names)}
     rows = sorted(results.values(), key=lambda result: order[result.approach.retriever])
     return pd.DataFrame([_row(result) for result in rows])
@@ -97,9 +98,9 @@ def plan_of(
     cutoffs: Sequence[int | str],
     definition: Definition,
     folds: int,
-    aim: Aim | str = Aim.PAPER,
+    llm: LLMPlan | None = None,
 ) -> BenchmarkPlan:
-    """Return the plan of a benchmark without an LLM.
+    """Return the plan of a benchmark.
 
     Args:
         names: of retrievers and learned linkers, for the registry.
@@ -107,7 +108,7 @@ def plan_of(
         cutoffs: as ``benchmark``.
         definition: as ``benchmark``.
         folds: as ``benchmark``.
-        aim: as ``benchmark``.
+        llm: which set-ups of an LLM; ``None``: no LLM is asked.
 
     Raises:
         InputError: says which part cannot be used.
@@ -118,9 +119,6 @@ def plan_of(
         if not re.fullmatch(r"0*[1-9][0-9]*", str(number)):
             msg = f"{number!r} is not a cutoff"
             raise InputError(msg, f"give whole numbers from 1 and any of {', '.join(CutoffRule)}")
-    if aim not in set(Aim):
-        msg = f"{aim!r} is not an aim"
-        raise InputError(msg, f"choose {' or '.join(Aim)}")
     for what, given in (("cutoff", cutoffs), ("retriever", [*names, *own])):
         if not given:
             msg = f"no {what} is given"
@@ -131,9 +129,8 @@ def plan_of(
         cutoffs=tuple(int(number) for number in numbers),
         rules=tuple(rules),
         folds=folds,
-        aim=Aim(aim),
         definition=definition,
-        llm=None,
+        llm=llm,
     )
 
 
@@ -194,7 +191,6 @@ def _row(result: ApproachResult) -> dict[str, str | int | float]:
         "all_sources_recall": everywhere.recall,
         "all_sources_f1": everywhere.f1,
         "false_link_rate": float("nan") if rate is None else rate,
-        "calibration_error": result.calibration.error if result.calibration else float("nan"),
         "retriever": result.approach.retriever,
         "cutoff": cutoff if isinstance(cutoff, int) else str(cutoff),
         "sources": result.sources,

@@ -18,6 +18,8 @@ SCORES = "scores.parquet"
 BENCHMARK = "benchmark.json"
 CUTOFFS = "cutoffs.json"
 """Approach -> its cutoff by a rule, fitted on all synthetic pairs."""
+OVERVIEW = "benchmarks/overview.json"
+"""Benchmarks of several corpora side by side."""
 SHORTLIST = "shortlist.json"
 POOLS = "candidates.jsonl"
 POOL_COUNTS = "candidates.json"
@@ -67,6 +69,21 @@ def labels_file(name: str, file: str) -> str:
 def decision_part(corpus: str, approach: str, part: int) -> str:
     """Return the file of one part of an approach's decisions on one corpus."""
     return f"decisions/{corpus}/{safe(approach)}/part-{part:05d}.json"
+
+
+def benchmark_file(corpus: str, name: str) -> str:
+    """Return a file of the benchmark of one corpus; those on the synthetic pairs are in the run's folder itself."""
+    return name if corpus == SYNTHETIC else f"benchmarks/{corpus}/{name}"
+
+
+def folds_file(corpus: str) -> str:
+    """Return the file that says how the pairs of a corpus are divided, where somebody chose how."""
+    return f"benchmarks/{corpus}/folds.json"
+
+
+def sources_file(corpus: str) -> str:
+    """Return the file that says which source sentences of a corpus an LLM is asked about, where not about all."""
+    return f"benchmarks/{corpus}/sources.json"
 
 
 def batch_ticket(corpus: str, profile: str = "") -> str:

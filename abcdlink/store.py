@@ -139,6 +139,10 @@ class Store:
         said = (about.get(section, {}).get("language") for section in ("corpus", "targets", "domain"))
         return next(filter(None, said), ENGLISH)
 
+    def language_of(self, corpus: str) -> str:
+        """Language of one corpus of the run: what is noted of it in the section ``corpora``, else ``language``."""
+        return self.manifest.get("corpora", {}).get(corpus, {}).get("language") or self.language
+
     def note(self, section: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
         """Put one section into the manifest; other sections stay as they are."""
         with lock_of(self.key):

@@ -102,8 +102,10 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
-    """Print a table on stdout; the first ``texts`` columns are text, the others are right-aligned."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1, to: Console = out
+) -> None:
+    """Print a table, on stdout by default; the first ``texts`` columns are text, the others are right-aligned."""
     table = Table(title=title, title_justify="left")
     cells = [[str(cell) for cell in row] for row in rows]
     for index, column in enumerate(columns):
@@ -113,9 +115,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
         table.add_column(column, justify="left" if index < texts else "right", min_width=whole, overflow="fold")
     for row in cells:
         table.add_row(*map(escape, row))
-    size = Measurement.get(out, out.options.update(max_width=WIDEST), table)
+    size = Measurement.get(to, to.options.update(max_width=WIDEST), table)
     # Where even the narrowest form does not fit, lines go on beyond the terminal's width rather than being cut.
-    (out if size.minimum <= out.width else Console(width=size.maximum)).print(table)
+    (to if size.minimum <= to.width else Console(width=size.maximum, stderr=to.stderr)).print(table)
 
 
 def say(text: str) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
+from abcdlink.evaluation.comparisons import sampled_only
 from abcdlink.evaluation.scores import MEASURES, PAPER_CUTOFFS, ApproachResult
 from abcdlink.linking.records import ApproachKind
 
@@ -80,6 +81,7 @@ def break_down(table: pd.DataFrame, corpus: Corpus, trait: Trait) -> pd.DataFram
     """
     import pandas as pd
 
+    table = sampled_only(table)
     places = table[["pair", "source"]].drop_duplicates(ignore_index=True)
     names, codes = _bins(corpus, list(places.itertuples(index=False, name=None)), trait)
     rows = table.merge(places.assign(bin=codes), on=["pair", "source"])

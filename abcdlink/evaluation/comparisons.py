@@ -1,7 +1,8 @@
 """Which of two approaches is better, and how sure that is: paired bootstrap of the difference in mean F1.
 
 All functions work on the per-source table of a benchmark (``scores.parquet`` of a run): the columns
-``approach``, ``pair``, ``source``, ``f1`` and ``answered``, one row per approach and source with links.
+``approach``, ``pair``, ``source``, ``f1`` and ``answered``, one row per approach and source with links. Where an LLM
+was asked about some sources only, the column ``sampled`` tells these, and all approaches are compared on them.
 A source that an approach did not answer counts as F1 0, as in ``ApproachResult.f1_of_all``, so that
 an approach does not win by leaving out what is hard.
 """
@@ -28,11 +29,12 @@ class Comparison(Record):
     """The difference in mean F1 between two approaches, a - b, in fractions of 1.
 
     ``p_adjusted``: ``difference.p`` corrected for the number of comparisons made together (Holm);
-    the interval is not corrected.
+    the interval is not corrected. ``sources``: how many source sentences both were scored on.
     """
 
     a: str
     b: str
+    sources: int = 0
     difference: MeanDifference
     p_adjusted: float
 
@@ -86,18 +88,19 @@ def compare_one_with_many(table: pd.DataFrame, a: str, others: Sequence[str], by
     found = bootstrap_differences(differences, groups=groups)
     adjusted = holm([difference.p for difference in found])
     return [
-        Comparison(a=a, b=name, difference=difference, p_adjusted=p)
+        Comparison(a=a, b=name, sources=len(scores), difference=difference, p_adjusted=p)
         for name, difference, p in zip(others, found, adjusted, strict=True)
     ]
 
 
 def f1_by_source(table: pd.DataFrame) -> pd.DataFrame:
-    """Return F1 with one row per (pair, source) and one column per approach; 0 where it was not answered.
+    """Return F1 with one row per compared (pair, source) and one column per approach; 0 where it was not answered.
 
     Raises:
         InputError: when the table is empty, holds a source twice for one approach, or lacks it for one.
     """
     key = ["approach", "pair", "source"]
+    table = sampled_only(table)
     if table.empty or table.duplicated(key).any():
         msg = "the table of scores is empty" if table.empty else "the table of scores has an approach twice"
         raise InputError(msg, "benchmark each approach once, on pairs with links")
@@ -108,6 +111,11 @@ def f1_by_source(table: pd.DataFrame) -> pd.DataFrame:
         msg = f"{lacking[0]} was not scored on every source that another approach was scored on"
         raise InputError(msg, "compare approaches of one benchmark")
     return scores
+
+
+def sampled_only(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the sources that every approach was scored on."""
+    return table[table["sampled"]] if "sampled" in table else table
 
 
 def holm(p: Sequence[float]) -> list[float]:

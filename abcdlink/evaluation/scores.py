@@ -17,9 +17,9 @@ from pydantic import Field
 from abcdlink.corpus.gold import Gold, Match
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
-from abcdlink.evaluation.calibration import Calibration
 from abcdlink.linking.records import Approach, Decision
 from abcdlink.llm.records import Outcome
+from abcdlink.statistics import bootstrap_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,6 +153,18 @@ def macro(frame: pd.DataFrame) -> Scores:
     return Scores(**means, sources=len(frame), answered=len(answered))
 
 
+def f1_interval(frame: pd.DataFrame) -> tuple[float, float] | None:
+    """Return the 95 % bootstrap interval over sources of mean F1; a source that was not answered counts as 0.
+
+    ``None`` when there is no source.
+    """
+    if frame.empty:
+        return None
+    f1 = frame["f1"].where(frame["answered"], 0.0) if "answered" in frame else frame["f1"]
+    found = bootstrap_mean(f1.to_numpy())
+    return found.low, found.high
+
+
 def macro_by_cutoff(frame: pd.DataFrame) -> dict[int, Scores]:
     """Return the macro means of a table of ``score_ranking`` by cutoff, in increasing order."""
     return {cutoff: macro(frame[frame["cutoff"] == cutoff]) for cutoff in sorted(set(frame["cutoff"].tolist()))}
@@ -252,8 +264,7 @@ class ApproachResult(Record):
     """How one approach did on a benchmark: macro means over the answered sources, in fractions of 1.
 
     ``f1`` leaves out the sources that were not answered; ``f1_of_all`` counts them as wrong.
-    ``fitted`` is empty where nothing was fitted, else it says in words on what. ``calibration``: of its probabilities,
-    where it has some.
+    ``fitted`` is empty where nothing was fitted, else it says in words on what.
     """
 
     approach: Approach
@@ -263,11 +274,13 @@ class ApproachResult(Record):
     sources: int = Field(ge=0, description="sources with links")
     answered: int = Field(ge=0, description="sources with links that could be answered")
     all_sources: AllSources
+    interval: tuple[float, float] | None = Field(None, description="95 % interval of ``f1_of_all`` over sources")
+    sampled_from: int = Field(0, ge=0, description="sources with links that these were drawn from; 0: none was drawn")
     seconds: float = Field(ge=0, description="time it took, with what had been kept from earlier runs")
-    pairs: int = Field(ge=0, description="pairs that took this time")
+    cost: float = Field(0.0, ge=0, description="money that an LLM's answers cost")
+    pairs: float = Field(ge=0, description="pairs that took this; a fraction of them where sources were drawn")
     cut: int = Field(0, ge=0, description="sentences cut by the maximum length of a model")
     fitted: str = ""
-    calibration: Calibration | None = None
     outcomes: dict[Outcome, int] = Field({}, description="source sentences by outcome, where an LLM decides")
     prompt_hash: str = Field("", description="version of the prompts, where an LLM decides")
 
@@ -280,6 +293,11 @@ class ApproachResult(Record):
     def seconds_per_1000_pairs(self) -> float:
         """What the approach costs, in seconds of this machine; 0 when there was no pair."""
         return 1000 * self.seconds / self.pairs if self.pairs else 0.0
+
+    @property
+    def cost_per_1000_pairs(self) -> float:
+        """What an LLM's answers cost in money; 0 when there was no pair."""
+        return 1000 * self.cost / self.pairs if self.pairs else 0.0
 
 
 def count_outcomes(decisions: Iterable[Decision]) -> dict[Outcome, int]:

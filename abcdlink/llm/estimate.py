@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from os.path import commonprefix
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from abcdlink.corpus.records import Record
@@ -30,7 +31,8 @@ class Estimate(Record):
     part of them that the call before begins with too: the most that a server's prefix cache can save.
     ``completion_tokens``: the most that the answers can have. ``cost``: of all these tokens, none of
     them cached. ``cost_with_cache``: the same with all shared tokens cached. ``method``: how the
-    prompt tokens were counted, in words.
+    prompt tokens were counted, in words. ``seconds``: how long it would take, as long for each call as kept answers of
+    the same model took, so many at a time as the settings allow; ``None`` when there is none to go by.
     """
 
     questions: int
@@ -42,14 +44,18 @@ class Estimate(Record):
     cost: float
     cost_with_cache: float
     method: str
+    seconds: float | None = None
 
 
 def sum_of(estimates: Sequence[Estimate]) -> Estimate:
     """Return several models' estimates as one."""
-    numbers = [one.model_dump(exclude={"method"}) for one in estimates]
-    sums = {name: sum(one[name] for one in numbers) for name in Estimate.model_fields if name != "method"}
+    apart = {"method", "seconds"}
+    numbers = [one.model_dump(exclude=apart) for one in estimates]
+    sums = {name: sum(one[name] for one in numbers) for name in Estimate.model_fields if name not in apart}
+    seconds = [one.seconds for one in estimates if one.calls]
     methods = dict.fromkeys(one.method for one in estimates if one.calls) or {"nothing is to be asked": None}
-    return Estimate.model_validate({**sums, "method": "; ".join(methods)})
+    known = None if None in seconds else sum(one for one in seconds if one is not None)
+    return Estimate.model_validate({**sums, "method": "; ".join(methods), "seconds": known})
 
 
 def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
@@ -60,13 +66,14 @@ def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
         questions: in the order in which they would be asked.
     """
     distinct = {llm.key(question): question for question in questions}
-    contents, seen = [], []
+    contents, seen, took = [], [], []
     for question in distinct.values():
         answer, content = llm.kept(question), llm.content(question)
         if answer is None:
             contents.append(content)
         elif answer.usage.prompt_tokens:
             seen.append((size_of(content), answer.usage.prompt_tokens // answer.usage.calls))
+            took.append(answer.usage.seconds / answer.usage.calls)
     counted = count(llm.endpoint, contents, seen)
     prompt = round(sum(counted.tokens))
     shared = round(sum(_shared(contents, counted.tokens)))
@@ -81,6 +88,7 @@ def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
         cost=cost_of(llm.settings, prompt, completion),
         cost_with_cache=cost_of(llm.settings, prompt, completion, cached=shared),
         method=counted.method,
+        seconds=len(contents) * fmean(took) / llm.settings.llm_concurrency if took else None,
     )
 
 

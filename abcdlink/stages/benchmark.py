@@ -1,22 +1,22 @@
-"""Stage benchmark: retrievers, learned linkers and LLMs, scored on the synthetic corpus."""
+"""Stage benchmark: retrievers, learned linkers and LLMs, scored on a corpus of a run, mostly the synthetic one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.corpus.records import Corpus, Record, Refusal
+from abcdlink.corpus.records import Record, Refusal
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, compare_with_best
 from abcdlink.evaluation.scores import PAPER_CUTOFFS, ApproachResult, macro_by_cutoff, score_ranking
-from abcdlink.layout import BENCHMARK, CUTOFFS, GENERATION, SCORES, SHORTLIST, SYNTHETIC
-from abcdlink.linking.fitted import Folds
+from abcdlink.layout import BENCHMARK, CUTOFFS, GENERATION, SCORES, SHORTLIST, SYNTHETIC, benchmark_file
 from abcdlink.linking.learned import is_learned
-from abcdlink.linking.records import Aim, Approach, current_name
+from abcdlink.linking.records import Approach, current_name
 from abcdlink.llm.profiles import is_same_model
 from abcdlink.llm.records import Usage
 from abcdlink.stages.decide import DecisionPart, read_decisions
@@ -25,7 +25,8 @@ from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.once import alone, is_done
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import read_rankings
-from abcdlink.stages.score import Scored, divide, score_cutoffs, score_llm, score_rules
+from abcdlink.stages.score import Scored, folds_of, score_cutoffs, score_llm, score_rules
+from abcdlink.stages.sources import read_sample, sample_sources
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -57,88 +58,100 @@ class Benchmark(Record):
     own_pairs: tuple[str, ...] = ()
 
 
-def benchmark_done(store: Store, plan: BenchmarkPlan) -> bool:
+def benchmark_done(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC) -> bool:
     """Tell whether the run already holds what the plan asks for."""
-    done = is_done(store, STAGE, BENCHMARK, plan.chosen())
+    stage = STAGE if corpus_name == SYNTHETIC else f"{STAGE} {corpus_name}"
+    done = is_done(store, stage, benchmark_file(corpus_name, BENCHMARK), plan.chosen())
     # What a model left open is tried again until approaches have been chosen.
-    return done and (store.exists(SHORTLIST) or not read_benchmark(store).undecided)
+    chosen = corpus_name == SYNTHETIC and store.exists(SHORTLIST)
+    return done and (chosen or not read_benchmark(store, corpus_name).undecided)
 
 
-def read_benchmark(store: Store) -> Benchmark:
+def read_benchmark(store: Store, corpus_name: str = SYNTHETIC) -> Benchmark:
     """Return the kept result; ``InputError`` when there is none yet."""
-    store.require(BENCHMARK, STAGE)
-    return store.read_record(BENCHMARK, Benchmark)
+    name = benchmark_file(corpus_name, BENCHMARK)
+    store.require(name, STAGE)
+    return store.read_record(name, Benchmark)
 
 
-def read_scores(store: Store) -> pd.DataFrame:
+def read_scores(store: Store, corpus_name: str = SYNTHETIC) -> pd.DataFrame:
     """Return the kept scores of each approach on each source; ``InputError`` when there are none yet."""
-    store.require(SCORES, STAGE)
-    table = store.read_table(SCORES)
+    name = benchmark_file(corpus_name, SCORES)
+    store.require(name, STAGE)
+    table = store.read_table(name)
     former = {name: current_name(name) for name in table["approach"].unique() if name != current_name(name)}
     return table.assign(approach=table["approach"].replace(former)) if former else table
 
 
-def why_not_fitted(store: Store, plan: BenchmarkPlan) -> str:
-    """Say why nothing can be fitted on the synthetic pairs; empty when it can."""
+def why_not_fitted(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC) -> str:
+    """Say why nothing can be fitted on the pairs; empty when it can."""
     try:
-        divide(read_corpus_from(store, SYNTHETIC), plan.folds)
+        folds_of(store, corpus_name, read_corpus_from(store, corpus_name), plan.folds)
     except InputError as error:
         return error.problem
     return ""
 
 
-def learned_linkers(store: Store, plan: BenchmarkPlan) -> tuple[str, ...]:
+def learned_linkers(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC) -> tuple[str, ...]:
     """Return the learned linkers that can be fitted; the others are ``left_out`` of the result."""
-    return () if why_not_fitted(store, plan) else plan.all_learned
+    return () if why_not_fitted(store, plan, corpus_name) else plan.all_learned
 
 
-def llm_approaches(store: Store, domain: Domain, plan: BenchmarkPlan) -> list[Approach]:
+def llm_approaches(
+    store: Store, domain: Domain | None, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC
+) -> list[Approach]:
     """Return the approaches with an LLM; the rankings of retrievers and learned linkers must be there.
 
     Raises:
         InputError: when the LLM is to decide on candidates of a learned linker that cannot be fitted.
     """
-    if plan.llm is None:
+    if plan.llm is None or domain is None:
         return []
-    retrievers = plan.llm.retrievers or (_best_ranker(store, plan),)
-    missing = {name for name in retrievers if is_learned(name)} - set(learned_linkers(store, plan))
+    retrievers = plan.llm.retrievers or (best_ranker(store, plan, [corpus_name]),)
+    missing = {name for name in retrievers if is_learned(name)} - set(learned_linkers(store, plan, corpus_name))
     if missing:
-        msg = f"{min(missing)} cannot be fitted: {why_not_fitted(store, plan)}"
+        msg = f"{min(missing)} cannot be fitted: {why_not_fitted(store, plan, corpus_name)}"
         raise InputError(msg, "let the LLM decide on the candidates of a retriever, or generate more pairs")
     return plan.llm.approaches(retrievers, plan.llm.cutoffs or (domain.settings.llm_candidates,))
 
 
-def _best_ranker(store: Store, plan: BenchmarkPlan) -> str:
-    """Return the retriever with the best mean of F1 over the cutoffs; of equals the one that the plan names first.
+def best_ranker(store: Store, plan: BenchmarkPlan, corpora: Sequence[str]) -> str:
+    """Return the retriever with the best mean of F1 over cutoffs and corpora; of equals the one named first.
 
     This is the paper's choice ("Avg. F1"). A plan without fixed cutoffs takes the paper's cutoffs for it.
     """
-    corpus, cutoffs = read_corpus_from(store, SYNTHETIC), plan.cutoffs or PAPER_CUTOFFS
-    best: dict[str, float] = {}
-    for name in plan.retrievers or plan.learned:
-        frame = score_ranking(corpus, read_rankings(store, SYNTHETIC, name).table, cutoffs, plan.definition)
-        best[name] = fmean(scores.f1 for scores in macro_by_cutoff(frame).values())
-    return max(best, key=best.__getitem__)
+    cutoffs = plan.cutoffs or PAPER_CUTOFFS
+    found: dict[str, list[float]] = {}
+    for corpus_name in corpora:
+        corpus = read_corpus_from(store, corpus_name)
+        for name in plan.retrievers or plan.learned:
+            frame = score_ranking(corpus, read_rankings(store, corpus_name, name).table, cutoffs, plan.definition)
+            found.setdefault(name, []).append(fmean(scores.f1 for scores in macro_by_cutoff(frame).values()))
+    return max(found, key=lambda name: fmean(found[name]))
 
 
 def finish_benchmark(
-    store: Store, plan: BenchmarkPlan, with_llm: Sequence[Approach], undecided: Sequence[Refusal] = ()
+    store: Store,
+    plan: BenchmarkPlan,
+    with_llm: Sequence[Approach],
+    undecided: Sequence[Refusal] = (),
+    corpus_name: str = SYNTHETIC,
 ) -> Benchmark:
     """Score all approaches of a plan and keep the results; rankings and decisions must be there."""
     import pandas as pd
 
-    corpus, reason = read_corpus_from(store, SYNTHETIC), why_not_fitted(store, plan)
-    folds = None if reason else divide(corpus, plan.folds)
-    decided = {a.asked.name: read_decisions(store, SYNTHETIC, a) for a in with_llm}
-    scored = [
-        *_score_rankings(store, corpus, plan, folds),
-        *_score_llms(store, corpus, with_llm, decided, folds, plan.aim),
-    ]
+    reason = why_not_fitted(store, plan, corpus_name)
+    scoring = _Scoring(store, corpus_name, plan, fits=not reason)
+    decided = {a.asked.name: read_decisions(store, corpus_name, a) for a in with_llm}
+    scored = [*scoring.rankings(), *scoring.llms(with_llm, decided)]
     table = pd.concat([one.table for one in scored], ignore_index=True)
+    if scoring.sample and with_llm:
+        places = zip(table["pair"], table["source"], strict=True)
+        table["sampled"] = [scoring.sample.holds(pair, source) for pair, source in places]
     results = tuple(one.result for one in scored)
     benchmark = Benchmark(
-        pairs=len(corpus.pairs),
-        sources=corpus.source_count,
+        pairs=len(scoring.corpus.pairs),
+        sources=scoring.corpus.source_count,
         cutoffs=plan.cutoffs,
         approaches=results,
         usage={name: part.usage for name, part in decided.items()},
@@ -146,12 +159,14 @@ def finish_benchmark(
         against_best=tuple(compare_with_best(table)),
         llm_against_retriever=tuple(_llm_against_retriever(results, table)),
         undecided=tuple(undecided),
-        own_pairs=tuple(_on_own_pairs(store, {a.name: decided[a.asked.name].model for a in with_llm})),
+        own_pairs=tuple(_on_own_pairs(store, {a.name: decided[a.asked.name].model for a in with_llm}))
+        if corpus_name == SYNTHETIC
+        else (),
     )
     fitted = {one.result.approach.name: one.fitted.model_dump(mode="json") for one in scored if one.fitted}
-    store.write_text(CUTOFFS, json.dumps(fitted, indent=2))
-    store.write_table(SCORES, table)
-    store.write_record(BENCHMARK, benchmark)
+    store.write_text(benchmark_file(corpus_name, CUTOFFS), json.dumps(fitted, indent=2))
+    store.write_table(benchmark_file(corpus_name, SCORES), table)
+    store.write_record(benchmark_file(corpus_name, BENCHMARK), benchmark)
     return benchmark
 
 
@@ -162,29 +177,39 @@ def _on_own_pairs(store: Store, models: Mapping[str, str]) -> Iterator[str]:
         yield from (name for name, model in models.items() if is_same_model(model, writer))
 
 
-def _score_rankings(store: Store, corpus: Corpus, plan: BenchmarkPlan, folds: Folds | None) -> Iterator[Scored]:
-    for name in (*plan.retrievers, *(plan.learned if folds else ())):
-        rankings = read_rankings(store, SYNTHETIC, name)
-        yield from score_cutoffs(corpus, name, rankings, plan, folds)
-        if folds:
-            yield from score_rules(corpus, name, rankings, plan, folds)
+class _Scoring:
+    """Scores what ranks and what an LLM decided on one corpus of a run.
 
+    Args:
+        store: the run.
+        corpus_name: which corpus of it.
+        plan: what is compared.
+        fits: whether the pairs can be divided, so that something can be fitted.
+    """
 
-def _score_llms(
-    store: Store,
-    corpus: Corpus,
-    approaches: Sequence[Approach],
-    decided: Mapping[str, DecisionPart],
-    folds: Folds | None,
-    aim: Aim,
-) -> Iterator[Scored]:
-    retrievers = {approach.retriever for approach in approaches if approach.retriever}
-    costs = {name: read_rankings(store, SYNTHETIC, name).effort.cost for name in retrievers}
-    for approach in approaches:
-        if approach.rule and not folds:
-            continue
-        cost = costs.get(approach.retriever, 0.0)
-        yield score_llm(corpus, approach, decided[approach.asked.name], cost, folds, aim)
+    def __init__(self, store: Store, corpus_name: str, plan: BenchmarkPlan, *, fits: bool) -> None:
+        self._store, self._name, self._plan = store, corpus_name, plan
+        self.corpus = read_corpus_from(store, corpus_name)
+        self._folds = folds_of(store, corpus_name, self.corpus, plan.folds) if fits else None
+        self.sample = read_sample(store, corpus_name)
+
+    def rankings(self) -> Iterator[Scored]:
+        """Score retrievers and learned linkers."""
+        for name in (*self._plan.retrievers, *(self._plan.learned if self._folds else ())):
+            rankings = read_rankings(self._store, self._name, name)
+            yield from score_cutoffs(self.corpus, name, rankings, self._plan, self._folds)
+            if self._folds:
+                yield from score_rules(self.corpus, name, rankings, self._plan, self._folds)
+
+    def llms(self, approaches: Sequence[Approach], decided: Mapping[str, DecisionPart]) -> Iterator[Scored]:
+        """Score approaches with an LLM."""
+        retrievers = {approach.retriever for approach in approaches if approach.retriever}
+        costs = {name: read_rankings(self._store, self._name, name).effort.cost for name in retrievers}
+        for approach in approaches:
+            if not approach.rule or self._folds:
+                cost = costs.get(approach.retriever, 0.0)
+                part = decided[approach.asked.name]
+                yield score_llm(self.corpus, approach, part, cost, self._folds, self.sample)
 
 
 def _left_out(plan: BenchmarkPlan, with_llm: Sequence[Approach], reason: str) -> Iterator[Refusal]:
@@ -210,21 +235,43 @@ def _llm_against_retriever(results: Sequence[ApproachResult], table: pd.DataFram
         yield from compare_one_with_many(table, best[retriever].approach.name, names)
 
 
-def run_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, execution: Execution = HERE) -> Benchmark:
-    """Run the whole stage, or return its kept result.
+def run_benchmark(
+    store: Store,
+    domain: Domain | None,
+    plan: BenchmarkPlan,
+    execution: Execution = HERE,
+    corpus_name: str = SYNTHETIC,
+) -> Benchmark:
+    """Run the whole stage on one corpus of the run, or return its kept result.
+
+    Without a domain nothing is asked of an LLM.
 
     Raises:
         AnswersPendingError: the LLM was asked by batch; call this again when the batch is over.
     """
-    store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
-    with alone(store, STAGE, execution.progress):
-        if benchmark_done(store, plan):
-            return read_benchmark(store)
-        execution.rank(store, SYNTHETIC, plan.all_retrievers)
-        for name in learned_linkers(store, plan):
-            execution.step(f"learn {name}", learn_linker, store, name, plan.folds, execution.progress)
-        approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan)
-        undecided = each_model(approaches, lambda some: execution.decide(store, SYNTHETIC, domain, some))
-        given_up = {refusal.where for refusal in undecided}
-        decided = [approach for approach in approaches if approach.name not in given_up]
-        return execution.step("score", finish_benchmark, store, plan, decided, undecided)
+    store.require(f"{corpus_name}/pairs.jsonl", "generate")
+    with alone(store, f"{STAGE} {corpus_name}".replace("/", " "), execution.progress):
+        if benchmark_done(store, plan, corpus_name):
+            return read_benchmark(store, corpus_name)
+        return compare_approaches(store, domain, plan, execution, corpus_name)
+
+
+def compare_approaches(
+    store: Store, domain: Domain | None, plan: BenchmarkPlan, execution: Execution, corpus_name: str
+) -> Benchmark:
+    """Rank, decide and score; what the run holds of it is not done again. Errors as ``run_benchmark``."""
+    rank_for(store, plan, execution, corpus_name)
+    approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan, corpus_name)
+    if plan.llm:
+        sample_sources(store, corpus_name, read_corpus_from(store, corpus_name), plan.llm)
+    undecided = each_model(approaches, partial(execution.decide, store, corpus_name, domain)) if domain else ()
+    given_up = {refusal.where for refusal in undecided}
+    decided = [approach for approach in approaches if approach.name not in given_up]
+    return execution.step("score", finish_benchmark, store, plan, decided, undecided, corpus_name)
+
+
+def rank_for(store: Store, plan: BenchmarkPlan, execution: Execution, corpus_name: str) -> None:
+    """Rank a corpus with every retriever and learned linker of a plan."""
+    execution.rank(store, corpus_name, plan.all_retrievers)
+    for name in learned_linkers(store, plan, corpus_name):
+        execution.step(f"learn {name}", learn_linker, store, name, plan.folds, execution.progress, corpus_name)

@@ -21,6 +21,7 @@ from abcdlink.progress import Progress, silent
 from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import parts_of
 from abcdlink.stages.rank import read_rankings
+from abcdlink.stages.sources import read_sample
 from abcdlink.store import Store
 
 PART_SIZE = 4
@@ -134,13 +135,17 @@ def _offered(
     store: Store, corpus: Corpus, corpus_name: str, approach: Approach, pairs: Sequence[Pair]
 ) -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Return pair id -> source id -> ids of the targets that the LLM decides on."""
+    offered: Mapping[str, Mapping[str, Sequence[str]]]
     if approach.setup is not Setup.LLM_ONLY:
         rankings = read_rankings(store, corpus_name, approach.retriever, [pair.id for pair in pairs])
-        return top_k(rankings.table, approach.k)
-    return {
-        pair.id: dict.fromkeys(corpus.source_of(pair).position, tuple(corpus.target_of(pair).position))
-        for pair in pairs
-    }
+        offered = top_k(rankings.table, approach.k)
+    else:
+        offered = {
+            pair.id: dict.fromkeys(corpus.source_of(pair).position, tuple(corpus.target_of(pair).position))
+            for pair in pairs
+        }
+    sample = read_sample(store, corpus_name)
+    return sample.only(offered) if sample else offered
 
 
 def require_an_answer(decisions: Sequence[Decision]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
@@ -21,6 +22,7 @@ from abcdlink.stages.execution import Here
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.plan import BenchmarkPlan, retrievers_under
 from abcdlink.stages.rank import Ranker, rank
+from abcdlink.stages.sources import sample_sources
 from abcdlink.store import Store
 
 
@@ -77,6 +79,23 @@ def estimate_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progre
     for name in filter(is_learned, _offering(plan)):
         learn_linker(store, name, plan.folds, progress)
     return estimate_approaches(store, SYNTHETIC, domain, llm_approaches(store, domain, plan))
+
+
+def estimate_corpora(store: Store, domains: Mapping[str, Domain], plan: BenchmarkPlan) -> CostEstimate:
+    """Estimate the LLM approaches of a benchmark of several corpora of the run; the rankings must be there."""
+    found: dict[str, CostEstimate] = {}
+    for name, domain in domains.items():
+        if plan.llm:
+            sample_sources(store, name, read_corpus_from(store, name), plan.llm)
+        found[name] = estimate_approaches(store, name, domain, llm_approaches(store, domain, plan, name))
+    models = dict.fromkeys(model for one in found.values() for model in one.models)
+    by_model = {model: sum_of([one.models[model] for one in found.values() if model in one.models]) for model in models}
+    return CostEstimate(
+        approaches={f"{name}: {a}": cost for name, one in found.items() for a, cost in one.approaches.items()},
+        models=by_model,
+        total=sum_of(list(by_model.values())),
+        priceless=tuple(dict.fromkeys(model for one in found.values() for model in one.priceless)),
+    )
 
 
 def estimate_candidates(store: Store, domain: Domain, progress: Progress = silent) -> CostEstimate:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from abcdlink.corpus.records import Refusal
@@ -12,6 +13,7 @@ from abcdlink.linking.grid import steps
 from abcdlink.linking.records import Approach
 from abcdlink.llm.errors import ProfileError
 from abcdlink.progress import Progress, silent
+from abcdlink.retrieval import Retriever
 from abcdlink.stages.decide import decide_part, part_count
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store
@@ -91,10 +93,15 @@ class Execution(Protocol):
 
 
 class Here:
-    """Everything in this process, one part after another."""
+    """Everything in this process, one part after another.
 
-    def __init__(self, progress: Progress = silent) -> None:
-        self.progress = progress
+    Args:
+        progress: shows how far it is.
+        own: by name, retrievers that are not in the registry.
+    """
+
+    def __init__(self, progress: Progress = silent, own: Mapping[str, Retriever] = MappingProxyType({})) -> None:
+        self.progress, self._own = progress, own
 
     def step(self, name: str, do: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401, ARG002
         """Call the function."""
@@ -103,7 +110,7 @@ class Here:
     def rank(self, store: Store, corpus_name: str, retrievers: Iterable[str]) -> None:
         """Rank with one retriever after another."""
         for retriever in retrievers:
-            rank(store, corpus_name, retriever, self.progress)
+            rank(store, corpus_name, retriever, self.progress, self._own.get(retriever))
 
     def decide(self, store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> None:
         """Decide one part after another."""

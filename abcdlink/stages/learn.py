@@ -14,30 +14,36 @@ from abcdlink.layout import SYNTHETIC, model_file
 from abcdlink.linking.learned import base_retrievers, from_bytes, learn, out_of_fold, to_bytes
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.rank import RankingEffort, Rankings, holds_rankings, keep_rankings, read_rankings
-from abcdlink.stages.score import divide
+from abcdlink.stages.score import folds_of
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def learn_linker(store: Store, name: str, folds: int, progress: Progress = silent) -> None:
+def learn_linker(
+    store: Store, name: str, folds: int, progress: Progress = silent, corpus_name: str = SYNTHETIC
+) -> None:
     """Fit a learned linker on the synthetic pairs and rank these out of fold, unless the run holds both.
+
+    Another corpus with gold links is ranked out of fold too, but no linker that was fitted on it is kept.
 
     The rankings of its retrievers must be there.
 
     Raises:
         InputError: when there are too few pairs to divide.
     """
-    if store.exists(model_file(name)) and holds_rankings(store, SYNTHETIC, name):
+    keeps_linker = corpus_name == SYNTHETIC
+    if holds_rankings(store, corpus_name, name) and (store.exists(model_file(name)) or not keeps_linker):
         return
-    corpus = read_corpus_from(store, SYNTHETIC)
-    base = _base(store, SYNTHETIC, name)
+    corpus = read_corpus_from(store, corpus_name)
+    base = _base(store, corpus_name, name)
     tables = {retriever: rankings.table for retriever, rankings in base.items()}
     started = time.perf_counter()
-    table = out_of_fold(name, tables, corpus, divide(corpus, folds), progress=progress)
-    _keep(store, SYNTHETIC, name, table, base, time.perf_counter() - started)
-    store.folder.write(model_file(name), to_bytes(learn(name, tables, corpus, progress=progress)))
+    table = out_of_fold(name, tables, corpus, folds_of(store, corpus_name, corpus, folds), progress=progress)
+    _keep(store, corpus_name, name, table, base, time.perf_counter() - started)
+    if keeps_linker:
+        store.folder.write(model_file(name), to_bytes(learn(name, tables, corpus, progress=progress)))
 
 
 def rank_learned(store: Store, corpus_name: str, name: str) -> None:

@@ -11,7 +11,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import PAPER_CUTOFFS, Definition
 from abcdlink.linking.grid import SAMPLES, HowToScore, llm_grid
 from abcdlink.linking.learned import base_retrievers, is_learned
-from abcdlink.linking.records import Aim, Approach, CutoffRule, Scoring, Setup
+from abcdlink.linking.records import Approach, CutoffRule, Scoring, Setup
 from abcdlink.llm.profiles import DEFAULT, linkers, require_known
 
 PromptMode = Annotated[int, Field(ge=1, le=4)]
@@ -52,6 +52,18 @@ class LLMPlan(Record):
         (), description="Fitted cutoffs of votes and probabilities, beside the plain majority."
     )
 
+    sources: int | None = Field(
+        None,
+        ge=1,
+        description="Ask about at most so many source sentences of a corpus, drawn evenly over its pairs; empty: all.",
+    )
+    linked_only: bool = Field(
+        default=False,
+        description="Ask only about source sentences with gold links, on which precision, recall and F1 are taken; "
+        "false links on the others are then not measured.",
+    )
+    seed: int = Field(13, ge=0, description="Seed of that draw.")
+
     def approaches(self, retrievers: tuple[str, ...], cutoffs: tuple[int, ...]) -> list[Approach]:
         """Return the grid of approaches with these retrievers and cutoffs."""
         scorings = []
@@ -87,11 +99,6 @@ class BenchmarkPlan(Record):
     )
     rules: tuple[CutoffRule, ...] = Field(
         (CutoffRule.EXPECTED_F1,), description="Cutoffs by rule, fitted on the synthetic corpus."
-    )
-    aim: Aim = Field(
-        Aim.PAPER,
-        description="What rules are fitted for. paper: mean F1 over source sentences with links; all-sources: F1 over "
-        "the links of all source sentences, of which one may have none.",
     )
     folds: int = Field(
         5,

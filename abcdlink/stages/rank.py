@@ -120,13 +120,14 @@ class Ranker:
         store: the run.
         corpus_name: ``natural`` or ``synthetic``.
         retriever: a name for ``get_retriever``.
+        given: the retriever itself, where it has no name there.
 
     Raises:
         InputError: from every method, when the corpus or the retriever is not there.
     """
 
-    def __init__(self, store: Store, corpus_name: str, retriever: str) -> None:
-        self._store = store
+    def __init__(self, store: Store, corpus_name: str, retriever: str, given: Retriever | None = None) -> None:
+        self._store, self._given = store, given
         self._names = (corpus_name, retriever)
 
     @cached_property
@@ -195,12 +196,17 @@ class Ranker:
     def _retriever(self) -> Retriever:
         from abcdlink.retrieval import get_retriever
 
-        return get_retriever(self._names[1], self._store.language)
+        return self._given or get_retriever(self._names[1], self._store.language_of(self._names[0]))
 
 
-def rank(store: Store, corpus_name: str, retriever: str, progress: Progress = silent) -> None:
-    """Do all parts of one retriever's work on one corpus that the run does not hold, in this process."""
-    ranker = Ranker(store, corpus_name, retriever)
+def rank(
+    store: Store, corpus_name: str, retriever: str, progress: Progress = silent, given: Retriever | None = None
+) -> None:
+    """Do all parts of one retriever's work on one corpus that the run does not hold, in this process.
+
+    ``given``: the retriever itself, where it has no name in the registry.
+    """
+    ranker = Ranker(store, corpus_name, retriever, given)
     open_parts = ranker.open_parts()
     if not open_parts:
         return

@@ -10,29 +10,31 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.calibration import Calibration, calibration_of
 from abcdlink.evaluation.scores import (
     ApproachResult,
     all_sources,
     all_sources_by_cutoff,
     all_sources_chosen,
     count_outcomes,
+    f1_interval,
     macro,
     score_chosen,
     score_decisions,
     score_ranking,
 )
+from abcdlink.layout import folds_file
 from abcdlink.linking.cutoffs import FittedCutoff, cross_fitted, cross_fitted_words, fit_cutoff
 from abcdlink.linking.decisions import decide_scored, scored_rankings
 from abcdlink.linking.fitted import Folds, make_folds
 from abcdlink.linking.learned import gives_probabilities, is_learned
-from abcdlink.linking.records import Aim, Approach, ApproachKind, Scoring
+from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import Rankings
+from abcdlink.stages.sources import SourceSample
+from abcdlink.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +63,12 @@ def divide(corpus: Corpus, most: int, group: Callable[[Pair], str] | None = None
     return make_folds(corpus, FEWEST_FOLDS, group)
 
 
+def folds_of(store: Store, corpus_name: str, corpus: Corpus, most: int) -> Folds:
+    """Return the folds of a corpus of the run: those that somebody chose, else as ``divide`` makes them."""
+    chosen = folds_file(corpus_name)
+    return store.read_json(chosen) if store.exists(chosen) else divide(corpus, most)
+
+
 def score_cutoffs(
     corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPlan, folds: Folds | None
 ) -> Iterator[Scored]:
@@ -69,39 +77,36 @@ def score_cutoffs(
         return
     frame = score_ranking(corpus, rankings.table, plan.cutoffs, plan.definition)
     over_all_sources = all_sources_by_cutoff(corpus, rankings.table, plan.cutoffs)
-    calibrated = _calibration(corpus, rankings.table) if gives_probabilities(name) else None
     for cutoff in plan.cutoffs:
         approach = Approach(kind=kind_of(name), retriever=name, cutoff=cutoff)
         table = frame[frame["cutoff"] == cutoff]
         result = ApproachResult(
             approach=approach,
             **macro(table).model_dump(),
+            interval=f1_interval(table),
             all_sources=over_all_sources[cutoff],
             **_effort(corpus, rankings),
             fitted=_fitted(corpus, folds) if approach.kind is ApproachKind.LEARNED else "",
-            calibration=calibrated,
         )
         yield Scored(result, _named(table, approach))
 
 
 def score_rules(corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPlan, folds: Folds) -> Iterator[Scored]:
     """Score one retriever or learned linker with every cutoff by rule."""
-    known = gives_probabilities(name)
-    calibrated = _calibration(corpus, rankings.table) if known else None
     for rule in plan.rules:
         approach = Approach(kind=kind_of(name), retriever=name, cutoff=rule)
-        chosen, _, p = cross_fitted(rule, rankings.table, corpus, folds, aim=plan.aim, probabilities=known)
+        known = gives_probabilities(name)
+        chosen = cross_fitted(rule, rankings.table, corpus, folds, probabilities=known).chosen
         table = score_chosen(corpus, rankings.table, chosen)
         result = ApproachResult(
             approach=approach,
             **macro(table).model_dump(),
+            interval=f1_interval(table),
             all_sources=all_sources_chosen(corpus, rankings.table, chosen),
             **_effort(corpus, rankings),
-            fitted=_fitted(corpus, folds, plan.aim),
-            calibration=calibrated if known or p is None else _calibration(corpus, rankings.table.assign(score=p)),
+            fitted=_fitted(corpus, folds),
         )
-        fitted = fit_cutoff(rule, rankings.table, corpus, aim=plan.aim, probabilities=known)
-        yield Scored(result, _named(table, approach), fitted)
+        yield Scored(result, _named(table, approach), fit_cutoff(rule, rankings.table, corpus, probabilities=known))
 
 
 def score_llm(
@@ -110,33 +115,40 @@ def score_llm(
     part: DecisionPart,
     offered_cost: float,
     folds: Folds | None,
-    aim: Aim = Aim.PAPER,
+    sample: SourceSample | None = None,
 ) -> Scored:
     """Score an approach with an LLM.
 
     Args:
         corpus: pairs with gold links.
-        approach: what is scored.
-        part: what it decided.
-        offered_cost: seconds that its retriever took.
-        folds: of the pairs, where a rule cuts its scores.
-        aim: of the rule.
+        approach: whose decisions are scored.
+        part: all its decisions.
+        offered_cost: seconds that its retriever took for the whole corpus.
+        folds: of the pairs, where a rule is fitted.
+        sample: the source sentences that it was asked about; ``None``: all.
     """
     decisions, fitted = list(part.decisions), None
-    scores = scored_rankings(decisions) if approach.scoring is not Scoring.ANSWER else None
-    if approach.rule and scores is not None:
-        chosen = cross_fitted(approach.rule, scores, corpus, folds or {}, aim=aim).chosen
-        decisions = decide_scored(approach, decisions, scores, chosen)
-        fitted = fit_cutoff(approach.rule, scores, corpus, aim=aim)
-    table = score_decisions(corpus, decisions)
+    if approach.rule:
+        rankings = scored_rankings(decisions)
+        chosen = cross_fitted(approach.rule, rankings, corpus, folds or {}).chosen
+        decisions = decide_scored(approach, decisions, rankings, chosen)
+        fitted = fit_cutoff(approach.rule, rankings, corpus)
+    table, asked_share = score_decisions(corpus, decisions), 1.0
+    if sample:
+        drawn = [sample.holds(pair, source) for pair, source in zip(table["pair"], table["source"], strict=True)]
+        table = table[drawn]
+        everything = sum(len(corpus.source_of(pair).sentences) for pair in corpus.pairs)
+        asked_share = sample.size / max(everything, 1)
     result = ApproachResult(
         approach=approach,
         **macro(table).model_dump(),
+        interval=f1_interval(table),
         all_sources=all_sources(corpus, decisions),
-        seconds=part.usage.seconds + offered_cost,
-        pairs=len(corpus.pairs),
-        fitted=_fitted(corpus, folds, aim) if fitted else "",
-        calibration=None if scores is None else _calibration(corpus, scores),
+        seconds=part.usage.seconds + offered_cost * asked_share,
+        cost=part.usage.cost,
+        pairs=len(corpus.pairs) * asked_share,
+        sampled_from=sample.linked_population if sample else 0,
+        fitted=_fitted(corpus, folds) if fitted else "",
         outcomes=count_outcomes(decisions),
         prompt_hash=part.prompt_hash,
     )
@@ -152,12 +164,8 @@ def _effort(corpus: Corpus, rankings: Rankings) -> dict[str, float | int]:
     return {"seconds": rankings.effort.cost, "pairs": len(corpus.pairs), "cut": rankings.effort.cut}
 
 
-def _fitted(corpus: Corpus, folds: Folds | None, aim: Aim | None = None) -> str:
-    return cross_fitted_words(corpus.name, len(set(folds.values())), aim) if folds else ""
-
-
-def _calibration(corpus: Corpus, table: pd.DataFrame) -> Calibration:
-    return calibration_of(Gold(corpus).match(table), table["score"].to_numpy())
+def _fitted(corpus: Corpus, folds: Folds | None) -> str:
+    return cross_fitted_words(corpus.name, len(set(folds.values()))) if folds else ""
 
 
 def _named(table: pd.DataFrame, approach: Approach) -> pd.DataFrame:

@@ -1,0 +1,281 @@
+"""The benchmark of several corpora with gold links: three LLMs, sampled sources, means over corpora, interruptions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.cli.app import main
+from abcdlink.cli.output import out as console
+from abcdlink.corpus import Corpus
+from abcdlink.corpus.io import write_corpus
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.evaluation.comparisons import compare_with_best
+from abcdlink.layout import BENCHMARK, benchmark_file
+from abcdlink.linking.records import Setup
+from abcdlink.stages.benchmark import read_benchmark, read_scores
+from abcdlink.stages.benchmark_corpora import prepare, read_overview, run_benchmarks, take_corpora
+from abcdlink.stages.estimate import estimate_corpora
+from abcdlink.stages.execution import HERE
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+from abcdlink.stages.sources import draw_sources, read_sample
+from abcdlink.store import open_run
+from tests.helpers.scripted import PROPERTY, scripted_corpora
+from tests.unit.stages.test_several_models import MODELS, SOURCES, TARGETS, Servers, gold, pair_of, refused, tossed
+
+PAIRS = {"north": 5, "south": 3}
+LINKED = SOURCES - 1
+LLM_ONLY = LLMPlan(models=MODELS, setups=(Setup.LLM_ONLY,))
+PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), rules=(), cutoffs=(1, 3), llm=LLM_ONLY)
+
+
+@pytest.fixture
+def servers(isolated_home):
+    with ExitStack() as stack:
+        started = Servers(isolated_home, stack)
+        started.settle()
+        yield started
+
+
+@pytest.fixture
+def folders(tmp_path):
+    for name, count in PAIRS.items():
+        pairs, documents = zip(*(pair_of(f"{name[0]}{n}") for n in range(count)), strict=True)
+        corpus = Corpus(name=name, documents={d.id: d for some in documents for d in some}, pairs=list(pairs))
+        write_corpus(corpus, tmp_path / name)
+    return [str(tmp_path / name) for name in PAIRS]
+
+
+def benchmark(folders, plan=PLAN, key="b", domains=("news",)):
+    store = open_run(key)
+    return store, run_benchmarks(store, take_corpora(store, folders, domains, plan), plan)
+
+
+def f1_of(corpus, decided):
+    """Mean F1 of the sources with links by plain sets; ``None`` from ``decided`` means no answer, which is wrong."""
+    values = []
+    for pair in range(PAIRS[corpus]):
+        for number in range(LINKED):
+            source = f"{corpus[0]}{pair}-s{number}"
+            links, found = gold(source), decided(source)
+            hits = len(links & found) if found else 0
+            values.append(2 * hits / (len(links) + len(found)) if hits else 0.0)
+    return float(np.mean(values))
+
+
+def by_chance(source):
+    pair = source.partition("-")[0]
+    return {target for target in (f"{pair}-t{n}" for n in range(TARGETS)) if tossed(source, target)}
+
+
+def test_three_models_on_two_corpora_have_the_scores_of_plain_sets(servers, folders):
+    store, overview = benchmark(folders)
+    decide = {"exact": gold, "chance": by_chance, "shy": lambda source: None if refused(source) else gold(source)}
+    across = {one.name: one for one in overview.across}
+    for model, decided in decide.items():
+        expected = {corpus: f1_of(corpus, decided) for corpus in PAIRS}
+        for corpus, value in expected.items():
+            results = {one.approach.name: one for one in overview.corpora[corpus].approaches}
+            found = results[f"{model}-only-4"]
+            assert found.f1_of_all == pytest.approx(value)
+            assert found.sources == PAIRS[corpus] * LINKED
+            assert found.interval[0] <= value <= found.interval[1]
+        assert across[f"{model}-only-4"].f1 == pytest.approx(np.mean(list(expected.values())))
+    assert across["exact-only-4"].f1 == 1
+    assert next(one.name for one in overview.across) == "exact-only-4"
+    assert {row.corpus for row in overview.retrievers} == {*PAIRS, ""}
+    overall = next(row for row in overview.retrievers if not row.corpus)
+    each = [row for row in overview.retrievers if row.corpus]
+    assert overall.average_f1 == pytest.approx(np.mean([row.average_f1 for row in each]))
+    assert overall.recall[3] == pytest.approx(np.mean([row.recall[3] for row in each]))
+    assert read_overview(store) == overview
+    assert read_benchmark(store, "corpora/north") == overview.corpora["north"]
+
+
+def test_what_was_interrupted_goes_on_and_asks_nothing_twice(servers, folders, monkeypatch):
+    calls = []
+
+    def stops(*arguments, **named):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return original(*arguments, **named)
+
+    from abcdlink.stages import execution
+
+    original = execution.decide_part
+    monkeypatch.setattr(execution, "decide_part", stops)
+    with pytest.raises(KeyboardInterrupt):
+        benchmark(folders)
+    monkeypatch.setattr(execution, "decide_part", original)
+    _, overview = benchmark(folders)
+    asked = Counter(json.dumps(request.body) for name in MODELS for request in servers[name].questions)
+    assert set(asked.values()) == {1}
+    assert len(asked) == len(MODELS) * sum(PAIRS.values()) * SOURCES
+    again = benchmark(folders)[1]
+    assert again == overview
+    assert sum(len(servers[name].questions) for name in MODELS) == len(asked)
+
+
+def test_a_sample_is_asked_about_scored_and_compared_on_the_same_sources(servers, folders):
+    plan = PLAN.model_copy(update={"llm": LLM_ONLY.model_copy(update={"sources": 7, "linked_only": True})})
+    store, overview = benchmark(folders, plan)
+    sample = read_sample(store, "corpora/north")
+    assert sample.size == 7
+    assert {len(drawn) for drawn in sample.drawn.values()} == {1, 2}  # 7 of 5 pairs
+    asked = [request.prompt for request in servers["exact"].questions]
+    assert len(asked) == 2 * 7
+    for result in overview.corpora["north"].approaches:
+        with_llm = result.approach.prompt_mode is not None
+        assert result.sources == (7 if with_llm else PAIRS["north"] * LINKED)
+        assert result.sampled_from == (PAIRS["north"] * LINKED if with_llm else 0)
+        assert result.pairs == pytest.approx(5 * 7 / 20 if with_llm else 5)
+    comparisons = compare_with_best(read_scores(store, "corpora/north"))
+    assert {one.sources for one in comparisons} == {7}
+    scores = read_scores(store, "corpora/north").set_index(["approach", "pair", "source"])["f1"]
+    places = [(pair, source) for pair, sources in sample.drawn.items() for source in sources]
+    best = comparisons[0].a
+    for one in comparisons:
+        means = [np.mean([scores[name, pair, source] for pair, source in places]) for name in (best, one.b)]
+        answered = one.b != "shy-only-4"
+        if answered and best != "shy-only-4":
+            assert one.difference.mean == pytest.approx(means[0] - means[1])
+    with pytest.raises(InputError, match="other settings"):
+        benchmark(folders, PLAN)
+
+
+def test_candidates_of_the_base_retriever_with_the_best_average_f1(servers, folders):
+    llm = LLMPlan(models=("exact",), prompt_modes=(1,))
+    plan = PLAN.model_copy(update={"retrievers": ("jaccard", "bm25"), "llm": llm})
+    _store, overview = benchmark(folders, plan, domains=("news@paper", "reviews@paper"))
+    means = {row.retriever: row.average_f1 for row in overview.retrievers if not row.corpus}
+    best = max(means, key=means.get)
+    names = [{a.approach.name for a in one.approaches if a.outcomes} for one in overview.corpora.values()]
+    assert names == [{f"{best}@10+exact-listwise-1"}, {f"{best}@20+exact-listwise-1"}]
+    assert f"{best}+exact-listwise-1" in {one.name for one in overview.across}
+    for one in overview.corpora.values():
+        (compared,) = one.llm_against_retriever
+        assert compared.a.startswith(f"{best}@")
+        assert compared.sources == one.sources
+    assert overview.domains == {"north": "news@paper", "south": "reviews@paper"}
+
+
+def test_the_cost_by_model_is_that_of_all_corpora(servers, folders):
+    servers.settle(exact="price_prompt = 1\nprice_completion = 2")
+    store = open_run("b")
+    domains = take_corpora(store, folders, ["news"], PLAN)
+    plan = prepare(store, domains, PLAN, HERE)
+    cost = estimate_corpora(store, domains, plan)
+    assert {name: one.calls for name, one in cost.models.items()} == dict.fromkeys(MODELS, 8 * SOURCES)
+    assert cost.priceless == ("chance", "shy")
+    assert cost.models["exact"].cost > 0
+    assert cost.models["exact"].seconds is None
+    run_benchmarks(store, domains, plan)
+    assert estimate_corpora(store, domains, plan).total.calls == 0
+
+
+@pytest.fixture
+def command(monkeypatch, capfd):
+    monkeypatch.setattr(console, "_width", 200)
+
+    def call(*arguments, fails=False):
+        monkeypatch.setattr("sys.argv", ["abcdlink", "benchmark", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        found = capfd.readouterr()
+        assert bool(stop.value.code) == fails, found.err
+        return found
+
+    return call
+
+
+OPTIONS = ("--retrievers", "bm25", "--cutoffs", "1,3", "--setups", "llm-only", "--llm", ",".join(MODELS), "--run", "c")
+
+
+def test_the_command_says_the_cost_first_and_then_one_table_for_all(servers, folders, command):
+    told = command(*folders, *OPTIONS, "--dry-run")
+    assert sum(len(server.questions) for server in servers.values()) == 0
+    row = next(line for line in told.err.splitlines() if "exact" in line)
+    assert [cell.strip() for cell in row.strip("│ ").split("│")][1] == str(8 * SOURCES)
+    told = command(*folders, *OPTIONS)
+    assert told.out.index("north: 5 pairs") < told.out.index("south: 3 pairs") < told.out.index("Overall: means of 2")
+    found = json.loads(command(*folders, *OPTIONS, "--json").out)
+    by_name = {one["name"]: one for one in found["overall"]}
+    assert by_name["exact-only-4"]["f1"] == 1
+    assert f"{100 * by_name['chance-only-4']['f1']:.2f}" in told.out
+    assert [one["dataset"] for one in found["corpora"]] == list(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--llm", "nobody", "--run", "c"), "no such LLM profile"),
+        (("--llm", "exact"), "no run is named"),
+        (("--llm", "exact", "--run", "c", "--modes", "5"), "no prompt mode 5"),
+        (("--llm", "exact", "--run", "c", "--setups", "telepathy"), "no set-up 'telepathy'"),
+        (("--llm", "exact", "--run", "c", "--candidates", "few"), "'few' is not a number of candidates"),
+        (("--domain", "news,reviews,news"), "3 domains are given for 2 corpora"),
+        (("--domain", "cooking"), "no domain 'cooking'"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_error(servers, folders, command, options, problem):
+    told = command(*folders, "--retrievers", "bm25", *options, fails=True)
+    assert problem in " ".join(told.err.split())
+    assert "Traceback" not in told.err
+
+
+def test_two_corpora_of_one_name_are_refused(folders, tmp_path):
+    again = tmp_path / "elsewhere" / "north"
+    again.parent.mkdir()
+    (tmp_path / "north").rename(again)
+    with pytest.raises(InputError, match="two of the corpora are called 'north'"):
+        take_corpora(open_run("b"), [str(again), str(again)], ["news"], PLAN)
+
+
+def test_a_model_that_gives_out_is_named_and_the_others_are_scored(servers, folders):
+    servers["shy"].answer_by(servers["shy"]._show)
+    servers.settle(shy='api_key_env = "NO_SUCH_KEY"')
+    store, overview = benchmark(folders)
+    for corpus, one in overview.corpora.items():
+        assert [refusal.where for refusal in one.undecided] == ["shy-only-4"]
+        assert "NO_SUCH_KEY" in one.undecided[0].reason
+        assert store.exists(benchmark_file(f"corpora/{corpus}", BENCHMARK))
+    assert "exact-only-4" in {one.name for one in overview.across}
+
+
+@PROPERTY
+@given(scripted_corpora(), st.integers(1, 20), st.booleans(), st.integers(0, 9))
+def test_samples_are_even_over_the_pairs_and_the_same_for_the_same_seed(example, wanted, linked_only, seed):
+    corpus, _ = example
+    plan = LLMPlan(sources=wanted, linked_only=linked_only, seed=seed)
+    sample = draw_sources(corpus, plan)
+    assert sample == draw_sources(corpus, plan)
+    population = {
+        pair.id: {
+            s.id for s in corpus.source_of(pair).sentences if not linked_only or pair.sources_with_links.get(s.id)
+        }
+        for pair in corpus.pairs
+    }
+    total = sum(map(len, population.values()))
+    assert sample.population == total
+    assert sample.size == min(wanted, total)
+    for pair, sources in population.items():
+        drawn = sample.drawn.get(pair, ())
+        assert set(drawn) <= sources
+        assert len(set(drawn)) == len(drawn)
+        assert abs(len(drawn) - sample.size * len(sources) / max(total, 1)) < 1 + 1e-9
+
+
+def test_domains_differ_by_corpus(folders):
+    store = open_run("b")
+    plan = PLAN.model_copy(update={"llm": None})
+    domains = take_corpora(store, folders, ["news", "reviews@paper"], plan)
+    assert [domain.label for domain in domains.values()] == ["news", "reviews@paper"]
+    assert find_domain("news").label == "news"
