@@ -194,6 +194,15 @@ def whole_job(
     )
 
 
+class LabelParameters(Parameters):
+    """How a corpus that nobody judges is labelled."""
+
+    name: str = Field("", description="Name of these labels in the run; empty: that of the corpus folder.")
+    linker: str = Field("", description="Learned linker of the run; empty: the only one that there is.")
+    precision: float = Field(0.95, gt=0, le=1, description="Wanted precision of the links; sets the threshold.")
+    floor: float = Field(0.05, gt=0, lt=1, description="Keep every candidate with at least this probability.")
+
+
 class QualificationParameters(Parameters):
     """How applicants are tried out."""
 

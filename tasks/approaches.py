@@ -1,4 +1,4 @@
-"""Parts of ranking and deciding, as tasks that a runner can send to another process; and asking an LLM by batch."""
+"""Parts of ranking, labelling and deciding, as tasks that a runner can send to a process; asking an LLM by batch."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def warm_part(run: str, corpus: str, retriever: str, part: int) -> None:
 def rank_part(run: str, corpus: str, retriever: str, part: int) -> None:
     """Rank one part of a corpus with one retriever."""
     rankers.rank(run, corpus, retriever, part)
+
+
+@task(task_run_name="label {labels}, part {part}")
+def label_part(run: str, labels: str, part: int) -> None:
+    """Label one part of a corpus that nobody judges."""
+    rankers.label(run, labels, part)
 
 
 @task(task_run_name="cost of asking about {corpus}")

@@ -11,6 +11,7 @@ from threading import Lock
 
 from prefect.runtime import flow_run
 
+from abcdlink.stages.label import LabelRun
 from abcdlink.stages.rank import Ranker
 from abcdlink.store import open_run
 
@@ -30,12 +31,25 @@ def rank(run: str, corpus: str, retriever: str, part: int) -> None:
         _ranker(str(flow_run.id), run, corpus, retriever).rank(part)
 
 
+def label(run: str, labels: str, part: int) -> None:
+    """Label one part of a corpus that nobody judges."""
+    with ONE_AT_A_TIME:
+        _label_run(str(flow_run.id), run, labels).label(part)
+
+
 def forget() -> None:
     """Let go of what is loaded."""
     _ranker.cache_clear()
+    _label_run.cache_clear()
 
 
 @lru_cache(maxsize=1)
 def _ranker(flow_run_id: str, run: str, corpus: str, retriever: str) -> Ranker:  # noqa: ARG001
     """Return the ranker of the last part; another flow run looks anew at what the run holds."""
     return Ranker(open_run(run), corpus, retriever)
+
+
+@lru_cache(maxsize=1)
+def _label_run(flow_run_id: str, run: str, labels: str) -> LabelRun:  # noqa: ARG001
+    """Return the labels of the last part; another flow run reads their plan again."""
+    return LabelRun(open_run(run), labels)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, corpus_folder, out, print_json, print_table, say
 from abcdlink.judgments import LabelRule
 from abcdlink.progress import terminal
-
-if TYPE_CHECKING:
-    from abcdlink.stages.label import Labels
 
 CorpusArgument = Annotated[str, typer.Argument(help="Corpus folder or s3:// prefix.", callback=corpus_folder)]
 NameOption = Annotated[str, typer.Option("--name", help="Name of these labels in the run; default: the folder's name.")]
@@ -70,7 +67,7 @@ def label(
     if json:
         print_json(result.model_dump(mode="json") | {"seconds_to_go": result.seconds_to_go})
         return
-    print_table(f"{run}: labels {result.name!r} by {result.linker}", ("", "count"), rows_of(result))
+    print_table(f"{run}: labels {result.name!r} by {result.linker}", ("", "count"), result.counted)
     for line in [*result.lines, *(f"Refused: {one.where}: {one.reason}" for one in result.examples)]:
         say(line)
 
@@ -129,16 +126,3 @@ def audit(
     say(f"Run {plan.run} has {counts.candidates} candidates in {counts.pools} tasks.")
     say(f"Have them judged: abcdlink annotate start {plan.run} --batches 1")
     say(f"When they are: abcdlink labels show {run} {name}")
-
-
-def rows_of(result: Labels) -> list[tuple[str, object]]:
-    """Return the figures of labels as rows of a table."""
-    rows: list[tuple[str, object]] = [
-        ("pairs labelled", f"{result.pairs:,}"),
-        ("source sentences", f"{result.sources:,}"),
-        ("candidates (pairs of sentences)", f"{result.candidates:,}"),
-        ("expected links", f"{result.expected_links:,.0f}"),
-    ]
-    if result.threshold is not None:
-        rows.append((f"links from probability {result.threshold:.3f} up", f"{result.links:,}"))
-    return [*rows, ("refused pairs and documents", result.refused)] if result.refused else rows

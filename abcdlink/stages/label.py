@@ -145,6 +145,24 @@ class Labels(Record):
         return self.parts[0] == self.parts[1]
 
     @property
+    def counted(self) -> list[tuple[str, str]]:
+        """What was counted, in words."""
+        rows = [
+            ("pairs labelled", f"{self.pairs:,}"),
+            ("source sentences", f"{self.sources:,}"),
+            ("candidates (pairs of sentences)", f"{self.candidates:,}"),
+            ("expected links", f"{self.expected_links:,.0f}"),
+        ]
+        if self.threshold is not None:
+            rows.append((f"links from probability {self.threshold:.3f} up", f"{self.links:,}"))
+        return [*rows, ("refused pairs and documents", f"{self.refused:,}")] if self.refused else rows
+
+    @property
+    def text(self) -> str:
+        """``lines`` as one text."""
+        return " ".join(self.lines)
+
+    @property
     def lines(self) -> list[str]:
         """What one must know of these labels, in sentences."""
         lines = []

@@ -14,20 +14,23 @@ import pandas as pd
 import psutil
 import pytest
 
-from abcdlink.corpus.io import read_corpus_from, write_corpus_to
+from abcdlink.corpus.io import read_corpus_from, write_corpus, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
-from abcdlink.layout import rank_plan_file
+from abcdlink.layout import labels_file, rank_plan_file
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.settings import Settings, get_settings
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.intake import describe_run
+from abcdlink.stages.label import plan_labels
 from abcdlink.stages.rank import RankPlan, read_rankings
 from abcdlink.store import Store, open_run
 from tasks.runner import task_runner, worker_count
+from tests import ROOT
 from tests.helpers.example_run import FACTS
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.labels import made, run_with_linker
 from tests.helpers.plugin import install_plugin
 from tests.helpers.prefect_server import PrefectServer, prefect_server
 from tests.helpers.waiting import WAIT, until
@@ -116,6 +119,38 @@ def test_every_runner_gives_the_same_benchmark(flows: Flows, runner: str) -> Non
     progress = {a["description"]: a["data"] for a in flows.prefect.artifacts(flow_run) if a["type"] == "progress"}
     assert progress["rank synthetic with bm25: 2 of 2"] == 100
     assert progress["rank synthetic with all-minilm-l6-v2: 5 of 5"] == 100
+
+
+@pytest.mark.parametrize("runner", ["threads", "process"])
+def test_a_corpus_is_labelled_in_parts_and_again_only_what_is_missing(
+    flows: Flows, runner: str, tmp_path: Path
+) -> None:
+    folder, run = str(tmp_path / "archive"), f"label-{runner}"
+    write_corpus(made("archive", 2500, seed=2), folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABCDLINK_RUNS", str(flows.root))
+        get_settings.cache_clear()
+        store = run_with_linker(run)
+    cells = 20_000
+    planned = plan_labels(store, folder, "archive", cells=cells)
+    environment = {
+        "ABCDLINK_HOME": str(flows.root.parent / f"home-{run}"),
+        "ABCDLINK_RUNNER": runner,
+        "PYTHONPATH": str(ROOT),
+    }
+    parameters = {"run": run, "corpus": folder, "labels": {"precision": 0.8}}
+    flow_run = flows.prefect.start("label/label", parameters, environment)
+    flows.prefect.wait(flow_run, "Completed")
+    names = [one["name"] for one in flows.prefect.task_runs(flow_run)]
+    assert sorted(name for name in names if name.startswith("label archive")) == [
+        f"label archive, part {part}" for part in range(3)
+    ]
+    assert planned.summary(0.8).pairs == 2500
+    store.folder.remove(labels_file("archive", "part-00001.json"))
+    again = flows.prefect.start("label/label", parameters, environment)
+    flows.prefect.wait(again, "Completed")
+    names = [one["name"] for one in flows.prefect.task_runs(again)]
+    assert [name for name in names if name.startswith("label archive")] == ["label archive, part 1"]
 
 
 def test_a_plugin_is_benchmarked_by_name(flows: Flows, tmp_path: Path) -> None:
