@@ -264,7 +264,7 @@ def test_where_all_models_give_out_the_stage_fails_and_says_why(store, servers):
 
 
 def test_a_limit_in_money_without_prices_and_a_budget_that_is_used_up_concern_their_own_models(store, servers):
-    servers.settle(chance="budget = 5", shy="budget_tokens = 4000")
+    servers.settle(chance="budget = 5", shy="budget_tokens = 1000")
     result = run_benchmark(store, DOMAIN, PLAN)
     reasons = {one.where: one.reason + one.hint for one in result.undecided}
     assert set(reasons) == {"chance-only-4", "shy-only-4"}
