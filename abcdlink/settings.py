@@ -38,6 +38,11 @@ class Settings(BaseSettings):
     runner_address: str = Field("", description="Dask scheduler or Ray cluster; empty: one on this machine")
 
     llm_base_url: str = Field("", description="OpenAI-compatible endpoint; empty: the embedded model")
+    llm_engine: Literal["server", "vllm"] = Field(
+        "server", description="server: asked over HTTP; vllm: vLLM's offline engine on this machine's GPU"
+    )
+    llm_serve: str = Field("", description="engine vllm: file of options of `vllm serve`; empty: vLLM's defaults")
+    llm_python: str = Field("", description="engine vllm: Python with vLLM; empty: .venv-vllm, as of `make setup-vllm`")
     llm_model: str = Field("smollm2-135m-instruct", description="model name sent with every call")
     llm_api_key: SecretStr = Field(SecretStr("unused"), description="key of the endpoint")
     llm_temperature: float = Field(0.3, ge=0, le=2)
@@ -92,6 +97,11 @@ class Settings(BaseSettings):
     def llm_limits(self) -> tuple[int, float]:
         """Tokens and money that this profile may use in one run, beside the limits of the run; 0: no limit."""
         return self._limits
+
+    @property
+    def llm_is_embedded(self) -> bool:
+        """Whether the small model that comes with abcdlink is asked."""
+        return self.llm_engine == "server" and not self.llm_base_url
 
     @property
     def llm_has_prices(self) -> bool:

@@ -12,7 +12,7 @@ from abcdlink.domain import Domain
 from abcdlink.linking.grid import steps
 from abcdlink.linking.records import Approach
 from abcdlink.settings import get_settings
-from abcdlink.stages.batch import to_ask_by_batch
+from abcdlink.stages.batch import ask_together, to_ask_by_batch
 from abcdlink.stages.decide import part_count
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.stages.rank import Ranker
@@ -69,6 +69,7 @@ class AsTasks:
         by_batch = to_ask_by_batch(approaches)
         if by_batch and not answers_are_there(store.key, corpus_name, folder, by_batch):
             raise AnswersPendingError(corpus_name)
+        ask_together(store, corpus_name, domain, approaches, prefect_progress)
         parts: list[dict[str, Any]] = [
             {"run": store.key, "corpus": corpus_name, "domain": folder, "approach": approach, "part": part}
             for approach, part in steps(approaches, part_count(store, corpus_name))

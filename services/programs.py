@@ -189,7 +189,7 @@ def local_programs(settings: Settings) -> list[Program]:
     programs = [_prefect(settings)]
     if is_local(settings.label_studio_url):
         programs.append(_label_studio(settings))
-    if not settings.llm_base_url:
+    if settings.llm_is_embedded:
         programs.append(_llm(settings))
     return [*programs, _worker(settings), _watcher(settings)]
 

@@ -95,6 +95,9 @@ def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
         BudgetError: the answers could cost more than the budget leaves; those questions are not sent.
         ServiceError: the server does not take the batch.
     """
+    if llm.endpoint.offline:
+        msg = "the engine vllm has no Batch API"
+        raise ServiceError(msg, f"unset {llm.settings.llm_setting('batch')}: it is asked in batches anyway")
     store = _store(llm)
     with FileLock(store.root / ".lock"), _trouble(llm, "submit a batch"):
         llm.know()

@@ -20,6 +20,7 @@ from abcdlink.llm.profiles import require_key
 from abcdlink.llm.records import Answer, Form, Outcome, Question, Usage
 from abcdlink.llm.reply import Reply, answer_of
 from abcdlink.llm.request import LIMIT, content_of, extra_of
+from abcdlink.llm.vllm import CHUNK, Engine
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
 
@@ -75,7 +76,8 @@ class LLM:
         self.settings = settings or get_settings()
         extra_of(self.settings)
         self.budget = Budget(self.settings, account)
-        self.endpoint = Endpoint(self.settings, self.budget, sleep)
+        offline = self.settings.llm_engine == "vllm"
+        self.endpoint = Engine(self.settings, self.budget) if offline else Endpoint(self.settings, self.budget, sleep)
         self.cache = AnswerCache(self.settings.cache_root / "llm")
         self._state = self.endpoint.state
         self._spent, self._used = Ledger(), Ledger()
@@ -108,7 +110,7 @@ class LLM:
             **({"profile": settings.llm_profile} if settings.llm_profile else {}),
             "model": settings.llm_model,
             "base_url": self.endpoint.shown_url,
-            "embedded": not settings.llm_base_url,
+            "embedded": settings.llm_is_embedded,
             "temperature": settings.llm_temperature,
             "top_p": settings.llm_top_p,
             "seed": settings.llm_seed,
@@ -180,6 +182,8 @@ class LLM:
         distinct: dict[str, Question] = {}
         for key, question in zip(keys, questions, strict=True):
             distinct.setdefault(key, question)
+        if isinstance(self.endpoint, Engine):
+            self._pay_together(self.endpoint, list(distinct.values()), progress)
         pool = ThreadPoolExecutor(self.settings.llm_concurrency, thread_name_prefix="llm")
         try:
             waiting = {key: pool.submit(self.ask, question) for key, question in distinct.items()}
@@ -257,7 +261,11 @@ class LLM:
             if state.failure is not None and state.failures > failures:
                 # Another thread found out while this one waited; a dead server must not be waited for in turn.
                 raise state.failure
-            known = state.capabilities = state.capabilities or server_capabilities.load(self._found)
+            known = state.capabilities
+            if isinstance(self.endpoint, Engine):
+                self.endpoint.start()
+                known = state.capabilities = Capabilities(form=self._forms[0])
+            known = state.capabilities = known or server_capabilities.load(self._found)
             if known is None:
                 try:
                     known = self._ask_server()
@@ -266,6 +274,48 @@ class LLM:
                     raise
                 self._learn(known)
             return known
+
+    def _pay_together(self, engine: Engine, questions: Sequence[Question], progress: Progress) -> None:
+        """Keep the answers to all questions that have none; they go to the engine in the order given, in large batches.
+
+        What gets no answer is asked again by itself, and says why then.
+        """
+        with engine.state.paying:
+            still_open = [
+                bodies for bodies in (_Bodies(one, self.settings) for one in questions) if not self._kept(bodies)
+            ]
+            if not still_open:
+                return
+            try:
+                known = self.know()
+            except NoReplyError:
+                return
+            chunks = [still_open[start : start + CHUNK] for start in range(0, len(still_open), CHUNK)]
+            for chunk in progress(chunks, f"asking {self.settings.llm_model}, {len(still_open)} questions"):
+                contents = [one.content(known.form, logprobs=one.question.probabilities) for one in chunk]
+                answers = self._judged(engine, chunk, contents, known)
+                cut = [place for place, one in enumerate(answers) if one.outcome is Outcome.TRUNCATED]
+                larger = [{**contents[place], LIMIT: contents[place][LIMIT] * LARGER} for place in cut]
+                again = self._judged(engine, [chunk[place] for place in cut], larger, known)
+                for place, answer in zip(cut, again, strict=True):
+                    if (
+                        answer.outcome is not Outcome.TOO_LONG
+                    ):  # then the question is fine, only the larger answer is not
+                        answers[place] = answer.model_copy(update={"usage": answers[place].usage + answer.usage})
+                for one, answer in zip(chunk, answers, strict=True):
+                    self._spent.add(one.question.stage, answer.usage)
+                    self.cache.put(one.key(known.form, logprobs=one.question.probabilities), answer)
+
+    def _judged(
+        self, engine: Engine, asked: Sequence[_Bodies], contents: Sequence[dict[str, Any]], known: Capabilities
+    ) -> list[Answer]:
+        replies = engine.complete_many(contents)
+        return [
+            self._without_reply(bodies, reply)
+            if isinstance(reply, NoReplyError)
+            else answer_of(reply, bodies.question.json_schema, known.form)
+            for bodies, reply in zip(asked, replies, strict=True)
+        ]
 
     def _ask_server(self, *, strict: bool = False) -> Capabilities:
         def send(tried: Capabilities) -> Reply:

@@ -63,6 +63,9 @@ class Endpoint:
         InputError: the address is none.
     """
 
+    offline = False
+    """Whether there is no server, and many requests are best sent together."""
+
     def __init__(self, settings: Settings, budget: Budget, sleep: Callable[[float], None] = time.sleep) -> None:
         self.settings, self._budget, self._sleep = settings, budget, sleep
         self.base_url = settings.llm_base_url or f"http://127.0.0.1:{settings.llm_port}/v1"

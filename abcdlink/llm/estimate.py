@@ -147,6 +147,8 @@ def _by_server(endpoint: Endpoint, prompts: Sequence[list[dict[str, str]]]) -> l
     """Count by ``POST /tokenize``, which vLLM gives the messages and llama.cpp the text that its template makes."""
     import openai
 
+    if endpoint.offline:
+        return None
     root = endpoint.base_url.rstrip("/").removesuffix("/v1")
 
     def post(path: str, body: dict[str, Any]) -> dict[str, Any]:

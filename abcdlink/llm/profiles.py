@@ -190,9 +190,11 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
         if unknown := sorted(set(table) - ALLOWED):
             msg = f"{where}: there is no setting {unknown[0]!r}"
             raise InputError(msg, f"use some of {', '.join(sorted(ALLOWED))}")
-        if not table.get("base_url"):
+        if not table.get("base_url") and table.get("engine", "server") == "server":
             msg = f"{where} has no base_url"
-            raise InputError(msg, 'write the address of its server, such as base_url = "http://gpu-host:8000/v1"')
+            raise InputError(
+                msg, 'write base_url = "http://gpu-host:8000/v1", the address of its server, or engine = "vllm"'
+            )
         if not table.get("model"):
             msg = f"{where} has no model"
             raise InputError(msg, 'write the name under which its server knows the model, such as model = "gpt-4o"')

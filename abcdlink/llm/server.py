@@ -154,7 +154,8 @@ class Ratio:
 class ServerState:
     """The state of one server, as far as this process knows it.
 
-    ``failure``, ``failures``: why its capabilities could not be found out the last time, and how often that happened.
+    ``paying``: held while questions are paid for together. ``failure``, ``failures``: why its capabilities could not be
+    found out the last time, and how often that happened.
     ``given_up``: it did not answer for a whole round of attempts. ``broken_on``: prompts that ended in an error
     since the last answer. ``too_long``: questions that do not fit its context; another start of the server may
     enlarge it, so no other process hears of them.
@@ -164,6 +165,7 @@ class ServerState:
     single_flight: SingleFlight = field(default_factory=SingleFlight)
     ratio: Ratio = field(default_factory=Ratio)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    paying: threading.Lock = field(default_factory=threading.Lock)
     capabilities: Capabilities | None = None
     failure: NoReplyError | None = None
     failures: int = 0

@@ -10,6 +10,8 @@ from abcdlink.layout import batch_ticket
 from abcdlink.linking.records import Approach
 from abcdlink.llm.batch import NOTHING, BatchState, BatchTicket, collect, submit
 from abcdlink.llm.profiles import names, profile
+from abcdlink.llm.records import Question
+from abcdlink.progress import Progress, silent
 from abcdlink.stages.decide import checked_linker, llm_of, questions_left
 from abcdlink.store import Store
 
@@ -17,6 +19,28 @@ from abcdlink.store import Store
 def to_ask_by_batch(approaches: Iterable[Approach]) -> list[Approach]:
     """Return the approaches whose model is set to be asked by batch."""
     return [approach for approach in approaches if profile(approach.model).llm_batch]
+
+
+def ask_together(
+    store: Store, corpus_name: str, domain: Domain, approaches: Iterable[Approach], progress: Progress = silent
+) -> None:
+    """Ask all first questions of approaches whose model is an offline engine, as one sorted batch.
+
+    The answers are in the cache then, where the stage finds them; what follows from them it asks in smaller batches.
+    """
+    by_model: dict[str, dict[Approach, None]] = {}
+    for approach in approaches:
+        if profile(approach.model).llm_engine == "vllm":
+            by_model.setdefault(approach.model, {})[approach.asked] = None
+    corpus = read_corpus_from(store, corpus_name) if by_model else None
+    for asked in by_model.values():
+        llm = llm_of(store, next(iter(asked)))
+        questions: list[Question] = []
+        for one in asked:
+            if corpus:
+                checked_linker(store, corpus_name, corpus, domain, one, llm)
+            questions += questions_left(store, corpus_name, domain, one)
+        llm.ask_many(questions, progress)
 
 
 def ask_by_batch(store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> BatchState:

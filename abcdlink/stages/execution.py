@@ -14,6 +14,7 @@ from abcdlink.linking.records import Approach
 from abcdlink.llm.errors import ProfileError
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import Retriever
+from abcdlink.stages.batch import ask_together
 from abcdlink.stages.decide import decide_part, part_count
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store
@@ -114,6 +115,7 @@ class Here:
 
     def decide(self, store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> None:
         """Decide one part after another."""
+        ask_together(store, corpus_name, domain, approaches, self.progress)
         for approach, part in steps(approaches, part_count(store, corpus_name)):
             decide_part(store, corpus_name, domain, approach, part, self.progress)
 

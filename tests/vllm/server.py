@@ -79,7 +79,12 @@ def vllm_server(folder: Path) -> Iterator[VllmServer]:
 
 def _environment(folder: Path) -> dict[str, str]:
     ours = ("ABCDLINK_", "PYTHON", "VLLM_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | {
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | cpu_variables(folder)
+
+
+def cpu_variables(folder: Path) -> dict[str, str]:
+    """Return the variables with which vLLM runs on a small CPU, with its caches in the folder."""
+    return {
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
         # Threads wait for each other in busy loops: two on two cores that do other work too are slower than one.
