@@ -17,6 +17,8 @@ from abcdlink.linking.records import Scoring, Setup
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from abcdlink.domain import Domain
     from abcdlink.evaluation.scores import ApproachResult
     from abcdlink.stages.benchmark import Benchmark
@@ -123,6 +125,8 @@ def benchmark(
                     print_json(cost.model_dump(mode="json"))
                 return
         overview = run_benchmarks(store, domains, plan, execution)
+        if run:
+            _write_pictures(store, overview)
     if json:
         print_json(_as_json(overview, plan, definition, domains))
         return
@@ -238,6 +242,24 @@ def llm_rows(one: Benchmark) -> Iterator[tuple[str, ...]]:
 
 def _interval(ends: tuple[float, float] | None, sign: str = "") -> str:
     return "" if ends is None else " to ".join(f"{100 * end:{sign}.2f}" for end in ends)
+
+
+def _write_pictures(store: Store, overview: Overview) -> None:
+    """Write the pictures of every corpus, and of all together where there are several, into the run."""
+    from abcdlink.report.pictures import as_file, benchmark_pictures, quality_against_cost
+    from abcdlink.report.pictures.of_llms import Point
+
+    pictures: dict[str, Markup] = {}
+    for corpus, one in overview.corpora.items():
+        best_first = sorted(one.approaches, key=lambda result: -result.f1_of_all)
+        pictures |= {f"{corpus}, {title}": picture for title, picture in benchmark_pictures(best_first).items()}
+    if len(overview.corpora) > 1:
+        points = [Point(one.name, one.seconds_per_1000_pairs, one.f1) for one in overview.across]
+        if some := [point for point in points if point.cost > 0]:
+            pictures["all corpora, F1 against seconds"] = quality_against_cost(some, "seconds")
+    for title, picture in pictures.items():
+        store.write_text(f"benchmarks/pictures/{title}.svg", as_file(picture))
+    say(f"Pictures: {store.where('benchmarks/pictures')}")
 
 
 def _print_overview(overview: Overview) -> None:

@@ -21,6 +21,7 @@ from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image, benchmark_pictures
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.stages.benchmark import Benchmark
+from abcdlink.stages.benchmark_corpora import Overview
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.generate import Generation
@@ -78,7 +79,7 @@ def show_benchmark(run: str, result: Benchmark) -> None:
     rows += [
         {"approach": refusal.where, "left out": refusal.reason} for refusal in (*result.left_out, *result.undecided)
     ]
-    told = f"{result.pairs} synthetic pairs, {result.sources} sources with links, macro mean"
+    told = f"{result.pairs} pairs, {result.sources} sources with links, macro mean"
     table(key(run, "benchmark"), rows, told)
     compared = [*result.against_best, *result.llm_against_retriever]
     table(key(run, "comparisons"), map(comparison_row, compared), "Differences in mean F1; p corrected by Holm")
@@ -88,6 +89,24 @@ def show_benchmark(run: str, result: Benchmark) -> None:
         create_markdown_artifact(
             key=key(run, "benchmark", "picture"), markdown=shown, description="F1 and recall by cutoff, by prompt mode"
         )
+
+
+def show_overview(run: str, overview: Overview) -> None:
+    """Show the benchmark of each corpus, and the means over several corpora."""
+    for corpus, result in overview.corpora.items():
+        show_benchmark(f"{run}-{corpus}", result)
+    rows = [
+        {
+            "approach": one.name,
+            "precision": round(one.precision, 4),
+            "recall": round(one.recall, 4),
+            "F1, failures as wrong": round(one.f1, 4),
+            "seconds per 1,000 pairs": round(one.seconds_per_1000_pairs, 2),
+            "cost per 1,000 pairs": round(one.cost_per_1000_pairs, 4),
+        }
+        for one in overview.across
+    ]
+    table(key(run, "overview"), rows, f"Means of {len(overview.corpora)} corpora: {', '.join(overview.corpora)}")
 
 
 def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:

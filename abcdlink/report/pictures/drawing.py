@@ -70,6 +70,12 @@ def _for_page(svg: str, alt: str) -> Markup:
 def as_image(picture: Markup) -> str:
     """Return a picture as a ``data:`` address that any page can show, in the colours of the light scheme."""
     from base64 import b64encode
+
+    return f"data:image/svg+xml;base64,{b64encode(as_file(picture).encode()).decode()}"
+
+
+def as_file(picture: Markup) -> str:
+    """Return a picture as the content of an SVG file, in the colours of the light scheme."""
     from importlib.resources import files
 
     css = files("abcdlink.report").joinpath("templates/report.css").read_text(encoding="utf-8")
@@ -78,5 +84,4 @@ def as_image(picture: Markup) -> str:
         colours.setdefault(name, colour)  # the light scheme comes first
     svg = re.sub(r"var\(--([a-z0-9-]+)\)", lambda found: colours[found.group(1)], picture)
     background = f'<svg xmlns="http://www.w3.org/2000/svg" style="background: {colours["card"]}" '
-    svg = svg.replace("<svg ", background, 1)
-    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    return svg.replace("<svg ", background, 1)

@@ -13,7 +13,9 @@ from markupsafe import Markup
 
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
+from abcdlink.llm.profiles import DEFAULT
 from abcdlink.report.pictures.drawing import SERIES, SOFT, picture
+from abcdlink.report.pictures.of_llms import llm_pictures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +53,7 @@ def benchmark_pictures(results: Sequence[ApproachResult]) -> dict[str, Markup]:
         pictures["Recall by cutoff"] = by_cutoff("Recall", cutoff_series(results, "recall"))
     if by_mode := prompt_mode_series(results):
         pictures["F1 by prompt mode"] = by_prompt_mode(by_mode, levels_without_llm(results))
-    return pictures
+    return pictures | llm_pictures(results)
 
 
 def cutoff_series(results: Sequence[ApproachResult], measure: Literal["f1_of_all", "recall"]) -> list[Series]:
@@ -96,7 +98,7 @@ def by_cutoff(measure: str, lines: Sequence[Series]) -> Markup:
 
 
 def prompt_mode_series(results: Sequence[ApproachResult]) -> list[Series]:
-    """Return F1 by prompt mode: a line for each set-up, scoring and, where there are several, each offer of candidates.
+    """Return F1 by prompt mode: a line for each set-up and scoring, and each model and offer where there are several.
 
     Empty when the benchmark has fewer than two approaches with an LLM: there is nothing to compare.
     """
@@ -104,10 +106,11 @@ def prompt_mode_series(results: Sequence[ApproachResult]) -> list[Series]:
     if len(with_llm) < 2:  # noqa: PLR2004 - two are the fewest that can be compared
         return []
     offers = {(a.retriever, a.cutoff) for a in (result.approach for result in with_llm) if a.retriever}
+    models = {result.approach.model for result in with_llm}
     lines: dict[str, dict[int, float]] = {}
     for result in with_llm:
         approach = result.approach
-        name = _line_name(approach, with_offer=len(offers) > 1)
+        name = _line_name(approach, with_offer=len(offers) > 1, with_model=len(models) > 1)
         lines.setdefault(name, {})[approach.prompt_mode or 0] = result.f1_of_all
     return [Series(name, values) for name, values in sorted(lines.items())]
 
@@ -143,11 +146,12 @@ def by_prompt_mode(lines: Sequence[Series], levels: Sequence[Level]) -> Markup:
     return parts[0]
 
 
-def _line_name(approach: Approach, *, with_offer: bool) -> str:
+def _line_name(approach: Approach, *, with_offer: bool, with_model: bool) -> str:
     scoring = {Scoring.VOTES: f", {approach.samples} votes", Scoring.PROBABILITY: ", probability"}
     rule = f" cut by {approach.rule}" if approach.rule else ""
     offer = f"{approach.retriever}@{approach.cutoff} " if with_offer and approach.retriever else ""
-    return f"{offer}{approach.setup}{scoring.get(approach.scoring, '')}{rule}"
+    model = f"{approach.model or DEFAULT} " if with_model else ""
+    return f"{offer}{model}{approach.setup}{scoring.get(approach.scoring, '')}{rule}"
 
 
 def _looks() -> Iterator[dict[str, Any]]:

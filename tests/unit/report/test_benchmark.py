@@ -6,6 +6,8 @@ import re
 from html import unescape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Sentence
@@ -25,6 +27,7 @@ from abcdlink.report.pictures.of_benchmark import (
     levels_without_llm,
     prompt_mode_series,
 )
+from abcdlink.report.pictures.of_llms import Point, pareto_front, rows_against_llms
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.store import Store
@@ -81,7 +84,66 @@ def test_lines_by_prompt_mode_name_the_candidates_only_where_these_differ():
 def test_one_llm_approach_gives_no_picture_by_prompt_mode():
     llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [4])[0]
     results = [result(llm, 0.5), result(ranker("bm25", 1), 0.4)]
-    assert list(benchmark_pictures(results)) == ["F1 by cutoff", "Recall by cutoff"]
+    assert not [title for title in benchmark_pictures(results) if "prompt mode" in title]
+
+
+def test_lines_by_prompt_mode_name_the_model_where_there_are_several():
+    grid = llm_grid(["bm25"], [5], [Setup.LISTWISE], [1, 4], models=["", "phi-4"])
+    names = {one.name for one in prompt_mode_series([result(one, 0.5) for one in grid])}
+    assert names == {"default listwise", "phi-4 listwise"}
+
+
+def with_cost(approach, f1, seconds, cost=0.0, interval=None):
+    return result(approach, f1).model_copy(update={"seconds": seconds, "cost": cost, "interval": interval})
+
+
+def test_the_front_is_what_nothing_beats_in_both_cost_and_quality():
+    points = [Point(*one) for one in [("a", 1, 0.3), ("b", 2, 0.2), ("c", 2, 0.5), ("d", 3, 0.5), ("e", 9, 0.9)]]
+    assert [point.name for point in pareto_front(points)] == ["a", "c", "e"]
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 99), st.floats(0, 1)), min_size=1, max_size=20))
+def test_every_point_off_the_front_is_beaten_by_one_on_it_and_none_on_it_is(pairs):
+    points = [Point(str(n), *pair) for n, pair in enumerate(pairs)]
+    front = pareto_front(points)
+    for point in points:
+        beats = [one for one in front if one.cost <= point.cost and one.f1 >= point.f1 and one != point]
+        assert point in front or beats
+        assert point not in front or not [one for one in beats if (one.cost, one.f1) != (point.cost, point.f1)]
+
+
+def test_quality_against_cost_by_seconds_of_all_and_by_money_of_llms():
+    llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [4], models=["small", "large"])
+    results = [
+        with_cost(ranker("bm25", 1), 0.4, 1),
+        with_cost(llm[0], 0.5, 20, 0.5),
+        with_cost(llm[1], 0.7, 90, 4.0),
+    ]
+    pictures = benchmark_pictures(results)
+    seconds, money = (
+        re.search(r'aria-label="([^"]+)"', pictures[f"F1 against {of}"])[1] for of in ("seconds", "money")
+    )
+    assert "bm25@1: F1 0.40" in seconds
+    assert "0 others" in seconds
+    assert "bm25@1" not in money.replace("bm25@5", "")
+    pairs = results[1].pairs
+    assert f"bm25@5+small-listwise-4: F1 0.50 for {1000 * 0.5 / pairs:.3g}" in money
+
+
+def test_retrievers_stand_above_the_llms_that_decide_on_their_candidates_with_intervals():
+    grid = llm_grid(["bm25", "jaccard"], [5], [Setup.LISTWISE], [1, 4])
+    results = [with_cost(one, 0.1 * n, 1, interval=(0.1 * n - 0.1, 0.1 * n + 0.1)) for n, one in enumerate(grid, 2)]
+    results += [with_cost(ranker("bm25", k), 0.3 + k / 100, 1, interval=(0.2, 0.4)) for k in (1, 3)]
+    rows = rows_against_llms(results)
+    assert [(row.name, row.base) for row in rows] == [
+        ("bm25@3", True),
+        ("bm25@5+llm-listwise-4", False),
+        ("bm25@5+llm-listwise-1", False),
+        ("jaccard@5+llm-listwise-4", False),
+        ("jaccard@5+llm-listwise-1", False),
+    ]
+    label = re.search(r'aria-label="([^"]+)"', benchmark_pictures(results)["Retriever against LLM"])[1]
+    assert "bm25@3: 0.33 (0.20 to 0.40)" in label
 
 
 def test_levels_are_the_best_fixed_cutoff_of_what_offers_candidates():
