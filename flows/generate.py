@@ -48,14 +48,15 @@ def generate(
 
 
 @flow(name="validate", flow_run_name="validate {run}", **NOTED)
-def validate(run: RunKey, domain: str = "") -> Validation:
+def validate(run: RunKey, domain: str = "", beside: list[str] = []) -> Validation:  # noqa: B006 - Prefect copies it
     """Measure the synthetic corpus of a run against its natural one.
 
     Args:
         run: run key, the name of this whole bootstrap; the same key goes on with what is there.
         domain: name or path of the domain; empty: the one that the run was begun with.
+        beside: folders of more corpora to show beside these.
     """
     store = open_run(run)
-    result = AS_TASKS.step("validate", run_validation, store, domain_of(store, domain))
+    result = AS_TASKS.step("validate", run_validation, store, domain_of(store, domain), beside)
     show_validation(run, result)
     return result

@@ -96,7 +96,12 @@ def generate(
         say(f"  and {look.unlinked_confirmed} of {look.unlinked} sentences without links; {look.unknown} not answered")
 
 
-def validate(run: RunArgument, domain: RunDomainOption = "", json: JsonOption = False) -> None:
+def validate(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    beside: Annotated[list[str], typer.Option(help="Folder of another corpus to show beside; repeatable.")] = [],  # noqa: B006
+    json: JsonOption = False,
+) -> None:
     """Measure the synthetic corpus of a run against its natural one.
 
     Example: `abcdlink validate spring-news`
@@ -104,12 +109,29 @@ def validate(run: RunArgument, domain: RunDomainOption = "", json: JsonOption = 
     from abcdlink.domain import domain_of
     from abcdlink.stages.validate import run_validation
     from abcdlink.store import existing_run
+    from abcdlink.validation import MEASURES
 
     store = existing_run(run)
-    result = run_validation(store, domain_of(store, domain))
+    result = run_validation(store, domain_of(store, domain), beside)
     if json:
         print_json(result.model_dump(mode="json"))
         return
     print_table(f"{run}: synthetic against natural documents", ("measure", "value"), result.measures.items())
-    for flag in result.flags:
-        say(f"Out of bounds: {flag}")
+    columns = ("measure", "against", "synthetic", "other", "Cliff's delta", "95 % interval")
+    rows = [
+        (
+            MEASURES[one.measure],
+            one.corpus,
+            one.synthetic_mean,
+            one.mean,
+            one.delta,
+            "{:.2f} to {:.2f}".format(*one.interval),
+        )
+        for one in result.differences
+    ]
+    print_table("Style, document by document; delta 0: no difference", columns, rows)
+    counts = {name: one.rows for name, one in result.counts.items()}
+    numbers = [(what, *(found[what] for found in counts.values())) for what in next(iter(counts.values()), {})]
+    print_table("Documents and links", ("", *counts), numbers)
+    for note in (*result.notes, *(f"out of bounds: {flag}" for flag in result.flags)):
+        say(note[0].upper() + note[1:])

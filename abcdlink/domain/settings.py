@@ -184,6 +184,11 @@ class ValidationThresholds(Record):
         (0.4, 2.5), description="allowed synthetic / natural mean sentence length in words"
     )
     max_duplicates: float = Field(0.05, ge=0, le=1, description="share of source sentences that occurred before")
+    subjectivity_model: str = Field(
+        "cffl/bert-base-styleclassification-subjective-neutral",
+        description="text classifier that tells subjective sentences: a folder or a name on the hub; empty: none",
+    )
+    subjectivity_label: str = Field("", description="its label for subjective; empty: the one that begins with subj")
 
 
 class DomainSettings(Record):

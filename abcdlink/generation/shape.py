@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean, pstdev
 
+from abcdlink.corpus.counts import count
 from abcdlink.corpus.records import Corpus, Document, Record
 from abcdlink.domain import Domain, Shape
 from abcdlink.errors import InputError
@@ -42,20 +43,7 @@ class Size(Record):
     @property
     def several(self) -> int:
         """How many source sentences link to more than one target sentence."""
-        return sum(count > 1 for count in self.targets)
-
-
-class Means(Record):
-    """The shape of a corpus as measured: means over its pairs.
-
-    ``sentences``: of a source document. ``linked``: share of the source sentences that have links. ``targets``:
-    target sentences of a linked source. ``sources``: source sentences of a linked target.
-    """
-
-    sentences: float
-    linked: float
-    targets: float
-    sources: float
+        return sum(number > 1 for number in self.targets)
 
 
 class ShapeRow(Record):
@@ -80,7 +68,7 @@ def sizes_of(shape: Shape, targets: Mapping[str, int], seed: int) -> dict[str, S
         targets: target document -> how many of its sentences can be linked to; those with none are left out.
         seed: decides which document gets which size.
     """
-    names = [name for name, count in targets.items() if count]
+    names = [name for name, number in targets.items() if number]
     low, high = shape.sentences
     ranks = dice(seed, "sizes").sample(range(len(names)), len(names))
     sizes: dict[str, Size] = {}
@@ -102,63 +90,51 @@ def sizes_of(shape: Shape, targets: Mapping[str, int], seed: int) -> dict[str, S
         counts = [1] * linked
         choice = dice(seed, "targets", name)
         for _ in range(links - linked):
-            counts[choice.choice([i for i, count in enumerate(counts) if count < distinct])] += 1
+            counts[choice.choice([i for i, number in enumerate(counts) if number < distinct])] += 1
         sizes[name] = Size(sentences=sentences, targets=tuple(counts), distinct=distinct)
     return sizes
-
-
-def means_of(corpus: Corpus) -> Means:
-    """Measure the shape of a corpus with links; pairs that nobody has annotated do not count.
-
-    Raises:
-        InputError: when no pair of the corpus has a link.
-    """
-    pairs = [pair for pair in corpus.pairs if pair.links is not None]
-    links = [
-        (pair.id, source, target) for pair in pairs for source, found in (pair.links or {}).items() for target in found
-    ]
-    if not links:
-        msg = f"the corpus {corpus.name!r} has no links"
-        raise InputError(msg, "learn the shape from a corpus with links, or leave it to the domain")
-    lengths = [len(corpus.source_of(pair).sentences) for pair in pairs]
-    sources = len({(pair, source) for pair, source, _ in links})
-    return Means(
-        sentences=fmean(lengths),
-        linked=sources / sum(lengths),
-        targets=len(links) / sources,
-        sources=len(links) / len({(pair, target) for pair, _, target in links}),
-    )
 
 
 def learn_shape(corpus: Corpus) -> Shape:
     """Return the shape of a corpus with links, for ``sizes_of``.
 
     The range of lengths has the mean and the standard deviation of the corpus, as far as there are shorter documents
-    than the mean: all lengths in between will be equally likely.
+    than the mean: all lengths in between will be equally likely. Pairs that nobody has annotated do not count.
 
     Raises:
-        InputError: as ``means_of``.
+        InputError: when no pair of the corpus has a link.
     """
-    means = means_of(corpus)
-    lengths = [len(corpus.source_of(pair).sentences) for pair in corpus.pairs if pair.links is not None]
-    spread = min(3**0.5 * pstdev(lengths), means.sentences - 1)
+    known = _with_known_links(corpus)
+    found = count(known)
+    if not found.links:
+        msg = f"the corpus {corpus.name!r} has no links"
+        raise InputError(msg, "learn the shape from a corpus with links, or leave it to the domain")
+    lengths = [len(corpus.source_of(pair).sentences) for pair in known.pairs]
+    mean = fmean(lengths)
+    spread = max(0.0, min(3**0.5 * pstdev(lengths), mean - 2))
     return Shape(
-        sentences=(round(means.sentences - spread), round(means.sentences + spread)),
-        linked=means.linked,
-        targets=means.targets,
-        sources=means.sources,
+        sentences=(max(2, round(mean - spread)), max(2, round(mean + spread))),
+        linked=found.linked_source_share or 0,
+        targets=found.links_per_linked_source or 1,
+        sources=found.links_per_linked_target or 1,
     )
 
 
-def compare_shape(shape: Shape, reached: Means) -> tuple[ShapeRow, ...]:
-    """Compare what was wanted with what was reached, one row a measure."""
+def _with_known_links(corpus: Corpus) -> Corpus:
+    return corpus.model_copy(update={"pairs": [pair for pair in corpus.pairs if pair.links is not None]})
+
+
+def compare_shape(shape: Shape, corpus: Corpus) -> tuple[ShapeRow, ...]:
+    """Compare what was wanted with what a corpus is like, one row a measure; none for a corpus without links."""
+    reached = count(_with_known_links(corpus))
     wanted = {
-        "sentences of a source document": (fmean(shape.sentences), reached.sentences),
-        "share of the source sentences with links": (shape.linked, reached.linked),
-        "targets of a linked source": (shape.targets, reached.targets),
-        "sources of a linked target": (shape.sources, reached.sources),
+        "sentences of a source document": (fmean(shape.sentences), reached.source_sentences),
+        "share of source sentences with a link": (shape.linked, reached.linked_source_share),
+        "links of a linked source sentence": (shape.targets, reached.links_per_linked_source),
+        "links of a linked target sentence": (shape.sources, reached.links_per_linked_target),
     }
     return tuple(
         ShapeRow(measure=name, wanted=asked, reached=got, met=abs(got - asked) <= TOLERANCE * asked)
         for name, (asked, got) in wanted.items()
+        if got is not None and reached.links
     )

@@ -47,6 +47,7 @@ from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
+from abcdlink.validation import Validation
 from abcdlink.whatnow import WhatNow, what_now
 
 R = TypeVar("R", bound=BaseModel)
@@ -77,7 +78,7 @@ class Content:
     natural: Corpus | None
     synthetic: Corpus | None
     generation: dict[str, Any] | None
-    validation: dict[str, Any] | None
+    validation: Validation | None
     benchmark: Benchmark | None
     shortlist: Shortlist | None
     pools: dict[str, Any] | None
@@ -121,17 +122,6 @@ class Content:
     def skipped(self) -> tuple[str, ...]:
         """The stages that a quick start does without."""
         return ("generate", "validate", "benchmark") if is_quick(self.manifest) else ()
-
-    @property
-    def measures(self) -> dict[str, Any]:
-        """The validation's measures by name; measures within a group are named ``group: measure``."""
-        rows: dict[str, Any] = {}
-        for name, value in (self.validation or {}).items():
-            if isinstance(value, dict):
-                rows |= {f"{name}: {part}": of_part for part, of_part in value.items()}
-            elif name != "flags":
-                rows[name] = value
-        return rows
 
     @property
     def shortlisted(self) -> list[Approach]:
@@ -227,7 +217,7 @@ def gather(store: Store) -> Content:
         natural=_corpus(store, NATURAL),
         synthetic=_corpus(store, SYNTHETIC),
         generation=_json(store, GENERATION),
-        validation=_json(store, VALIDATION),
+        validation=store.read_record(VALIDATION, Validation) if store.exists(VALIDATION) else None,
         benchmark=benchmark,
         shortlist=shortlist,
         pools=_json(store, POOL_COUNTS),

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 from abcdlink import __version__
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
-from abcdlink.report.pictures import acceptance_bars, benchmark_pictures, kappa_intervals, pictures_over_time
+from abcdlink.report.pictures import (
+    acceptance_bars,
+    benchmark_pictures,
+    kappa_intervals,
+    pictures_over_time,
+    validation_pictures,
+)
 from abcdlink.report.todo import steps_of
 from abcdlink.store import Store
+from abcdlink.validation import MEASURES
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -56,6 +63,8 @@ def render(content: Content) -> str:
         pictures=_pictures(content),
         steps=steps_of(content),
         most=MOST_LISTED,
+        measures_of_style=MEASURES,
+        dash=DASH,
         most_scores=MOST_SCORES,
         version=__version__,
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -64,6 +73,8 @@ def render(content: Content) -> str:
 
 def _pictures(content: Content) -> dict[str, Markup]:
     pictures = benchmark_pictures(content.results)
+    if content.validation:
+        pictures |= {f"validation: {name}": made for name, made in validation_pictures(content.validation).items()}
     if content.agreement:
         result = content.agreement
         rows = {f"batch {batch}": measures for batch, measures in result.batches.items()}

@@ -67,8 +67,8 @@ def _to_look_at(content: Content) -> Iterator[Step]:
     if content.decisions and content.decisions.anomalies:
         what = f"{counted(len(content.decisions.anomalies), 'thing')} looked wrong when decisions were pulled"
         yield Step(what, "adjudication")
-    if content.validation and content.validation["flags"]:
-        flags = counted(len(content.validation["flags"]), "measure")
+    if content.validation and content.validation.flags:
+        flags = counted(len(content.validation.flags), "measure")
         yield Step(f"{flags} of the generated pairs outside the domain's thresholds", "generated")
     refused = sum(map(len, content.refusals.values()))
     if refused:

@@ -17,7 +17,6 @@ from abcdlink.generation import (
     compare_shape,
     generate_pair,
     learn_shape,
-    means_of,
     sizes_of,
     usable,
 )
@@ -205,7 +204,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
         dropped=len(corpus.refused) - (len(plan.targets) - len(corpus.pairs)),
         reasons={reason: reasons.count(reason) for reason in dict.fromkeys(reasons)},
         usage=usage,
-        shape=compare_shape(plan.shape, means_of(corpus)) if corpus.pairs else (),
+        shape=compare_shape(plan.shape, corpus),
         second_look=look,
     )
     if not corpus.pairs:

@@ -18,7 +18,7 @@ from abcdlink.feedback.texts import cases_text
 from abcdlink.interannotator import Acceptance, Agreement, Measures
 from abcdlink.layout import NATURAL
 from abcdlink.llm.records import Usage
-from abcdlink.report.pictures import as_image, benchmark_pictures
+from abcdlink.report.pictures import as_image, benchmark_pictures, validation_pictures
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.benchmark_corpora import Overview
@@ -26,7 +26,7 @@ from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
-from abcdlink.validation import Validation
+from abcdlink.validation import MEASURES, Validation
 from labelstudio_config.run import PushedProject
 
 
@@ -66,10 +66,35 @@ def show_generation(run: str, result: Generation) -> None:
 
 
 def show_validation(run: str, result: Validation) -> None:
-    """Show the measures of the synthetic corpus and what is out of bounds."""
+    """Show the synthetic corpus beside natural documents: measures, distributions, links, what is out of bounds."""
     rows = [{"measure": name, "value": value} for name, value in result.measures.items()]
-    flags = "; ".join(result.flags) or "nothing out of bounds"
+    flags = "; ".join((*result.flags, *result.notes)) or "nothing out of bounds"
     table(key(run, "validation"), rows, f"Synthetic against natural documents: {flags}")
+    differences = [
+        {
+            "measure": MEASURES[one.measure],
+            "against": one.corpus,
+            "synthetic": round(one.synthetic_mean, 3),
+            "other": round(one.mean, 3),
+            "Cliff's delta": round(one.delta, 3),
+            "95 % interval": f"{one.interval[0]:.2f} to {one.interval[1]:.2f}",
+        }
+        for one in result.differences
+    ]
+    table(key(run, "validation", "style"), differences, "Style, document by document; delta 0: no difference")
+    counts = {name: one.rows for name, one in result.counts.items()}
+    names = next(iter(counts.values()), {})
+    table(
+        key(run, "validation", "links"),
+        [{"what": what, **{name: found[what] for name, found in counts.items()}} for what in names],
+        "Documents and links in numbers",
+    )
+    pictures = validation_pictures(result)
+    if pictures:
+        shown = "\n\n".join(f"![{name}]({as_image(made)})" for name, made in pictures.items())
+        create_markdown_artifact(
+            key=key(run, "validation", "picture"), markdown=shown, description="Style and links by corpus"
+        )
 
 
 def show_benchmark(run: str, result: Benchmark) -> None:

@@ -9,13 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from abcdlink.candidates import PoolRules, Proposals, build_pools, sampled, split_batches
-from abcdlink.corpus.io import write_corpus_to
+from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
+from abcdlink.domain import find_domain
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import decision_part
 from abcdlink.linking.records import Decision
 from abcdlink.store import Store
+from abcdlink.validation import validate
 from tests.helpers.example_benchmark import benchmark
 
 HOSTILE = "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*"
@@ -64,7 +66,8 @@ def generate(store: Store, model: str = "smollm2-135m-instruct") -> None:
     write_corpus_to(store, "synthetic", _corpus(PairKind.SYNTHETIC, random.Random(2)))
     result = {"strategy": "sentence", "model": model, "pairs": 6, "links": 36, "refused": 1, "usage": usage}
     store.write_json("generation.json", result)
-    store.write_json("validation.json", {"pairs": 6, "type_token_ratio": 0.61, "flags": [f"too long {HOSTILE}"]})
+    found = validate(read_corpus_from(store, "synthetic"), read_corpus_from(store, "natural"), find_domain("news"))
+    store.write_record("validation.json", found.model_copy(update={"flags": (f"too long {HOSTILE}",)}))
 
 
 def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:

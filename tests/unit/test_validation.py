@@ -1,11 +1,22 @@
 """Measures of a synthetic corpus, and what is flagged."""
 
+import random
+
 import pytest
+from textstat import textstat
 
 from abcdlink.corpus import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.corpus.io import write_corpus, write_corpus_to
 from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
 from abcdlink.languages import share_copied, words
-from abcdlink.validation import validate
+from abcdlink.report.pictures import validation_pictures
+from abcdlink.stages.validate import run_validation
+from abcdlink.store import open_run
+from abcdlink.validation import Validation, style_of, validate
+from abcdlink.validation.compare import cliffs_delta
+from abcdlink.validation.style import load_classifier, mtld, type_token_ratio
+from tests.helpers.tiny_models import tiny_bert
 
 DOMAIN = find_domain("news")
 
@@ -29,23 +40,115 @@ def test_measures_are_what_they_say():
     result = validate(
         corpus(PairKind.SYNTHETIC, (source, target, {"0": ("0", "1"), "1": (), "2": ("1",)})), NATURAL, DOMAIN
     )
-    assert (result.pairs, result.links, result.sources_with_links) == (1, 3, 2)
-    assert result.links_per_source == pytest.approx(1.5)
+    assert (result.pairs, result.links) == (1, 3)
+    assert result.counts["synthetic"].links_per_linked_source == pytest.approx(1.5)
     assert result.overlap == pytest.approx((2 / 3 + 0 + 0) / 3)
     assert result.duplicates == 0
-    assert result.synthetic.sentence_length == pytest.approx(4)
-    assert result.natural.sentence_length == pytest.approx(5)
-    assert result.synthetic.type_token_ratio == 1
+    synthetic, natural = result.styles["synthetic"], result.styles["natural"]
+    assert (synthetic.mean("sentences"), natural.mean("sentences")) == (3, 2)
+    assert synthetic.mean("sentence_length") == pytest.approx(4)
+    assert natural.mean("sentence_length") == pytest.approx(5)
+    assert synthetic.mean("type_token_ratio") == 1
     assert result.flags == ()
     assert result.measures["links"] == 3
-    assert result.measures["natural: sentence_length"] == pytest.approx(5)
+    assert result.measures["words of a sentence, natural"] == pytest.approx(5)
+
+
+def document(*texts):
+    return Document(id="d", sentences=tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts)))
 
 
 def test_type_token_ratio_does_not_fall_with_the_length_of_a_document():
     text = " ".join(f"w{i % 50}" for i in range(100))
-    short, long = (corpus(PairKind.SYNTHETIC, ([text] * n, ["b"], {})) for n in (1, 5))
-    ratios = [validate(c, NATURAL, DOMAIN).synthetic.type_token_ratio for c in (short, long)]
-    assert ratios == [pytest.approx(0.5)] * 2
+    assert type_token_ratio(document(text)) == type_token_ratio(document(*[text] * 5)) == pytest.approx(0.5)
+
+
+def test_mtld_is_the_mean_length_of_factors():
+    # Of a, b, a, b, ... the third word brings the ratio to 2/3, which is below 0.72: factors of three words.
+    assert mtld(document("a b " * 60)) == pytest.approx(3)
+    assert mtld(document(" ".join(f"w{i}" for i in range(49)))) is None
+    varied = document(" ".join(f"w{i * i % 97}" for i in range(200)))
+    assert mtld(varied) > 10
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_flesch_is_the_librarys_own_on_the_same_text(language):
+    texts = ["The cat sat  on the mat.", "It was extraordinarily complicated; nobody understood it."]
+    textstat.set_lang(language)
+    expected = textstat.flesch_reading_ease(" ".join(" ".join(text.split()) for text in texts))
+    assert style_of([document(*texts)], language).values["flesch"] == (expected,)
+    textstat.set_lang("en")
+
+
+def test_in_other_languages_no_formula_for_english_is_used():
+    values = style_of([document("消防队周一救出了三名矿工。")], "zh").values
+    assert not {"flesch", "subjectivity_lexicon", "subjectivity"} & set(values)
+    assert values["sentence_length"][0] > 0
+
+
+def test_the_lexicon_tells_opinion_from_fact():
+    opinion, fact = document("What a wonderful, brilliant and awful idea!"), document("The bridge has two bearings.")
+    values = style_of([opinion, fact]).values["subjectivity_lexicon"]
+    assert values[0] > 0.5 > values[1]
+
+
+def test_any_text_classifier_measures_subjectivity(tmp_path):
+    labels = {"id2label": {0: "NEUTRAL", 1: "SUBJECTIVE"}, "label2id": {"NEUTRAL": 0, "SUBJECTIVE": 1}}
+    folder = tiny_bert(tmp_path / "model", "BertForSequenceClassification", num_labels=2, **labels)
+    classify = load_classifier(str(folder))
+    subjective, neutral = (
+        classify(["fire", "the price rose"]),
+        load_classifier(str(folder), "NEUTRAL")(["fire", "the price rose"]),
+    )
+    assert [a + b for a, b in zip(subjective, neutral, strict=True)] == [pytest.approx(1)] * 2
+    assert classify(["fire"]) == pytest.approx(subjective[:1])
+    assert style_of([document("fire", "the price rose")], classifier=classify).values["subjectivity"] == (
+        pytest.approx(sum(subjective) / 2),
+    )
+    with pytest.raises(InputError, match="'NEUTRAL', 'SUBJECTIVE'"):
+        load_classifier(str(folder), "opinion")
+
+
+def test_without_the_classifiers_weights_that_is_said_and_nothing_takes_its_place(isolated_home, tmp_path):
+    store = open_run("r")
+    for name, kind in (("synthetic", PairKind.SYNTHETIC), ("natural", PairKind.NATURAL)):
+        write_corpus_to(store, name, corpus(kind, (["Red cats run far."], ["Dogs bark."], {"0": ("0",)})))
+    result = run_validation(store, DOMAIN)
+    (note,) = result.notes
+    assert "bert-base-styleclassification-subjective-neutral is not on this machine" in note
+    assert "subjectivity" not in result.styles["synthetic"].values
+    # Another corpus beside these is measured when it is asked for, and kept.
+    write_corpus(NATURAL, tmp_path / "more")
+    beside = run_validation(store, DOMAIN, [str(tmp_path / "more")])
+    assert set(beside.styles) == {"synthetic", "natural", "more"}
+    assert run_validation(store, DOMAIN) == beside
+
+
+def test_cliffs_delta_counts_which_document_has_the_higher_value():
+    assert cliffs_delta([1, 2, 3], [1, 2, 3])[0] == 0
+    delta, (low, high) = cliffs_delta([3, 4, 5, 6], [1, 2, 3, 0])
+    assert delta == pytest.approx((16 - 1) / 16)
+    assert low <= delta <= high <= 1
+    shifted = [random.Random(i).gauss(0.5, 1) for i in range(200)]
+    plain = [random.Random(1000 + i).gauss(0, 1) for i in range(200)]
+    delta, (low, high) = cliffs_delta(shifted, plain)
+    # 2 Phi(0.5 / sqrt 2) - 1 = 0.276
+    assert low < 0.276 < high
+    assert 0.05 < high - low < 0.3
+
+
+def test_pictures_show_every_measure_that_there_is_by_corpus():
+    pair = (["Red cats run far.", "Dogs bark."], ["Dogs."], {"0": ("0",)})
+    made = validation_pictures(validate(corpus(PairKind.SYNTHETIC, pair, pair), NATURAL, DOMAIN))
+    assert "Flesch reading ease" in made
+    assert "synthetic: median 2.00, from 2.00 to 2.00, 2 documents" in made["sentences"]
+    assert "synthetic: source sentences with links 50%" in made["links"]
+
+
+def test_what_earlier_versions_kept_is_read():
+    kept = {"pairs": 6, "links": 9, "sources_with_links": 7, "links_per_source": 1.3, "overlap": 0.2, "duplicates": 0}
+    kept |= {"synthetic": {"documents": 6}, "natural": {"documents": 6}, "flags": ["too long"]}
+    assert Validation.model_validate(kept).flags == ("too long",)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +170,7 @@ def test_nothing_to_measure_is_said_not_raised():
     empty = Corpus(name="none", documents={}, pairs=[])
     result = validate(empty, empty, DOMAIN)
     assert result.overlap is None
-    assert result.synthetic.sentence_length is None
+    assert result.styles["synthetic"].mean("sentence_length") is None
     assert result.flags == ("there are no synthetic pairs", "there are no natural documents to compare with")
     unlinked = validate(corpus(PairKind.SYNTHETIC, (["Red cats run far."], ["Dogs."], {})), NATURAL, DOMAIN)
     assert unlinked.flags == ("there are no links in the synthetic pairs",)

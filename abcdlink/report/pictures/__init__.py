@@ -4,6 +4,7 @@ from abcdlink.report.pictures.drawing import as_file, as_image
 from abcdlink.report.pictures.of_agreement import acceptance_bars, kappa_intervals
 from abcdlink.report.pictures.of_benchmark import benchmark_pictures
 from abcdlink.report.pictures.of_llms import quality_against_cost
+from abcdlink.report.pictures.of_validation import validation_pictures
 from abcdlink.report.pictures.over_time import pictures_over_time
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "kappa_intervals",
     "pictures_over_time",
     "quality_against_cost",
+    "validation_pictures",
 ]

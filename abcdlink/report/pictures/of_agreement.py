@@ -29,7 +29,7 @@ def acceptance_bars(acceptance: Mapping[str, Acceptance]) -> Markup:
             axes.barh(row, one.rate, height=0.56, color=SOFT if method == RANDOM else colour)
             axes.plot(one.interval, [row, row], color=INK, linewidth=1.6, marker="|", markersize=9)
             axes.text(1.04, row, f"{one.rate:.0%}  ({one.accepted}/{one.candidates})", va="center")
-        _rows(axes, list(acceptance))
+        name_rows(axes, list(acceptance))
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
     return parts[0]
@@ -50,13 +50,13 @@ def kappa_intervals(rows: Mapping[str, Measures]) -> Markup:
                 axes.plot(one.interval, [row, row], color=colour, linewidth=3, solid_capstyle="round")
             axes.plot([one.kappa], [row], color=colour, marker="o", markersize=9)
             axes.text(1.04, row, f"{one.kappa:.2f}  (n = {one.judged})", va="center")
-        _rows(axes, list(rows))
+        name_rows(axes, list(rows))
         axes.set_xlim(min(0, *lows) - 0.02, 1)
         axes.set_xlabel("kappa (0: chance, 1: full agreement)")
     return parts[0]
 
 
-def _rows(axes: Axes, names: list[str]) -> None:
+def name_rows(axes: Axes, names: list[str]) -> None:
     """Name the rows of a horizontal picture, the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", length=0, labelcolor=INK)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from abcdlink.corpus import Corpus, Document, Pair, Sentence
 from abcdlink.domain import Shape
 from abcdlink.errors import InputError
-from abcdlink.generation import compare_shape, learn_shape, means_of, sizes_of
+from abcdlink.generation import compare_shape, learn_shape, sizes_of
 
 
 def corpus(*lengths_and_links):
@@ -73,16 +73,15 @@ def test_short_targets_are_asked_for_no_more_links_than_they_can_have(targets, s
 
 def test_a_shape_is_learnt_from_pairs_with_links():
     found = corpus((10, {0: [1, 2], 3: [2], 4: []}), (14, {1: [5]}), (50, None))
-    means = means_of(found)
-    assert means.sentences == 12
-    assert means.linked == pytest.approx(3 / 24)
-    assert means.targets == pytest.approx(4 / 3)
-    assert means.sources == pytest.approx(4 / 3)
     shape = learn_shape(found)
     assert shape.sentences == (9, 15)  # mean 12, standard deviation 2
-    rows = compare_shape(shape, means)
-    assert [row.met for row in rows] == [True] * 4
-    assert not compare_shape(shape, means.model_copy(update={"linked": 0.2}))[1].met
+    assert shape.linked == pytest.approx(3 / 24)
+    assert shape.targets == pytest.approx(4 / 3)
+    assert shape.sources == pytest.approx(4 / 3)
+    assert [row.met for row in compare_shape(shape, found)] == [True] * 4
+    denser = corpus((10, {0: [1, 2], 3: [2], 4: [1]}), (14, {1: [5]}))
+    assert [row.met for row in compare_shape(shape, denser)] == [True, False, True, False]
+    assert compare_shape(shape, corpus((10, {}))) == ()
 
 
 def test_a_corpus_without_links_has_no_shape():
