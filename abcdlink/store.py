@@ -245,5 +245,5 @@ def existing_run(key: str, root: str | None = None) -> Store:
     store = open_run(key, root)
     if not store.exists(MANIFEST):
         msg = f"there is no run {key!r} in {store.where()}"
-        raise InputError(msg, "look at the run key, or begin a run with `abcdlink run bootstrap`")
+        raise InputError(msg, "look at the run key, or begin a run with `abcdlink start`")
     return store

@@ -99,6 +99,26 @@ ENOUGH = 3
 """Fewer answers than this say nothing of a pace."""
 
 
+CLOSED = "closed.json"
+
+
+class Closed(Record):
+    """A project at which nobody is waited for any more, while it has so many tasks."""
+
+    tasks: int
+
+
+def close_project(store: Store, slug: str, tasks: int) -> None:
+    """Note that the answers that are there are enough; tasks that are added later are waited for again."""
+    store.write_record(project_file(slug, CLOSED), Closed(tasks=tasks))
+
+
+def is_closed(store: Store, slug: str, tasks: int) -> bool:
+    """Tell whether the coordinator closed a project that has so many tasks."""
+    closed = store.find_record(project_file(slug, CLOSED), Closed)
+    return closed is not None and closed.tasks in {0, tasks}
+
+
 def keep_standing(store: Store, slug: str, standing: Standing) -> None:
     """Keep how far a project is."""
     store.write_record(project_file(slug, STANDING), standing)

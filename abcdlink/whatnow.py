@@ -204,7 +204,7 @@ def _with_coordinator(store: Store, flow: str, waiting: Waiting) -> tuple[str, l
             ),
             Line(
                 text="Accept the draft, or your own text with --clarifications FILE",
-                command=f"abcdlink feedback accept {key}",
+                command=f"abcdlink feedback start {key}",
             ),
             Line(text="Or resume the run in the Prefect UI, where the draft is in a form"),
         ]

@@ -179,7 +179,7 @@ def ask_for_feedback(store: Store, waiting: Waiting) -> None:
         f"Batch {batch} of run {store.key!r} is judged. What each annotator may look at again:",
         f"  {store.where(batch_file(batch, 'feedback'))}",
         f"Read it and the drafted clarifications with `abcdlink feedback show {store.key}`, then give",
-        f"`abcdlink feedback accept {store.key}`: the annotators judge the borderline cases again in Label Studio,",
+        f"`abcdlink feedback start {store.key}`: the annotators judge the borderline cases again in Label Studio,",
         f"and batch {batch + 1} begins when all have; with --without-round it begins at once.",
     )
     for line in lines:

@@ -63,7 +63,7 @@ def ask_coordinator(store: Store, flow: str, batch: int, feedback: Feedback) -> 
     """Suspend until the coordinator has filled in the form, or said the same on the command line."""
     told = (
         f"The memos of batch {batch} are ready. Talk with the annotators, then resume this run here or with "
-        f"`abcdlink feedback accept {store.key}`."
+        f"`abcdlink feedback start {store.key}`."
     )
     wait_for_coordinator(store, flow, feedback_slug(batch), told)
     form = FeedbackForm.with_initial_data(

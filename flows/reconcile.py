@@ -20,7 +20,7 @@ from pydantic import Field
 
 from abcdlink.stages.batch import look_at_batch
 from abcdlink.store import open_run
-from abcdlink.waiting import Waiting, WaitsFor, waiting_of
+from abcdlink.waiting import Waiting, WaitsFor, is_closed, waiting_of
 from flows.llm_batch import batch_in_words, batch_waited_for
 from flows.people import check_earlier, look_after
 from flows.ui.artifacts import key
@@ -172,7 +172,7 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     show_what_now(store, waiting.flow_run)
     check_earlier(store, logger)
     choice.looked(f"{run} {waiting.slug}")
-    return progress.complete
+    return progress.complete or is_closed(store, waiting.slug, progress.tasks)
 
 
 def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> bool:

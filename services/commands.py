@@ -6,16 +6,16 @@ import sys
 
 import typer
 
-from abcdlink.cli.output import START, JsonOption, print_json, print_table, say
+from abcdlink.cli.output import JsonOption, print_json, print_table, say
 from abcdlink.settings import get_settings
 from services.records import Result, Stack
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("up", rich_help_panel=START)(up)
-    app.command("down", rich_help_panel=START)(down)
-    app.command("doctor", rich_help_panel=START)(doctor)
+    app.command("up")(up)
+    app.command("down")(down)
+    app.command("doctor")(doctor)
 
 
 def start_servers() -> Stack:

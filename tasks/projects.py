@@ -12,6 +12,7 @@ from prefect import get_run_logger, task
 
 from abcdlink.domain import find_domain
 from abcdlink.store import open_run
+from abcdlink.waiting import is_closed
 from labelstudio_config.anomalies import anomalies_in
 from labelstudio_config.pages.page import Page
 from labelstudio_config.run import (
@@ -51,7 +52,8 @@ def look(run: str, slug: str) -> Progress:
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
         get_run_logger().warning("Run %s, %s: %s.", run, slug, line)
     note_standing(store, pushed, snapshot)
-    return progress_in(snapshot, pushed.task_keys, pushed.overlap)
+    progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)
+    return progress.model_copy(update={"complete": progress.complete or is_closed(store, slug, progress.tasks)})
 
 
 @task(task_run_name="pull {page.slug}", **SERVICE_RETRIES)

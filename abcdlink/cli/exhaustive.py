@@ -1,4 +1,4 @@
-"""Command ``recall``: what the approaches find of the links of exhaustively judged sources."""
+"""Command ``exhaustive show``: what the approaches find of the links of exhaustively judged sources."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from abcdlink.statistics import MeanInterval
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("recall")(recall)
-
-
-def recall(
+def show(
     run: RunArgument,
     domain: RunDomainOption = "",
     rule: Annotated[
@@ -33,7 +28,7 @@ def recall(
 ) -> None:
     """Measure true recall, precision and F1 on the sources whose every target sentence was judged.
 
-    Example: `abcdlink recall spring-news --rule majority`
+    Example: `abcdlink exhaustive show spring-news --rule majority`
     """
     from abcdlink.domain import domain_of
     from abcdlink.stages.exhaustive import measure_recall

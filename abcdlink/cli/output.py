@@ -86,12 +86,18 @@ def _run_key(key: str) -> str:
     return key
 
 
-RunArgument = Annotated[str, typer.Argument(help="Run key: the name of one whole job.", callback=_run_key)]
+def _begun(incomplete: str) -> list[str]:
+    """Complete a run key: those that were begun."""
+    from abcdlink.store import all_runs
+
+    return [store.key for store in all_runs() if store.key.startswith(incomplete)]
+
+
+RunArgument = Annotated[
+    str, typer.Argument(help="Run key: the name of one whole job.", callback=_run_key, autocompletion=_begun)
+]
 
 WIDEST = 10_000
-
-START, PEOPLE, RESULTS, EXPERT = "Start", "People", "Results", "Expert"
-"""Panels of ``abcdlink --help``."""
 
 out = Console()
 err = Console(stderr=True)

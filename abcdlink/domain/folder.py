@@ -286,7 +286,7 @@ def domain_of(store: Store, name: str = "") -> Domain:
     begun = store.manifest.get("domain")
     if begun is None:
         msg = f"there is no run {store.key!r} yet ({store.where()})"
-        raise InputError(msg, "start it with `abcdlink run bootstrap` or `abcdlink generate`")
+        raise InputError(msg, "start it with `abcdlink start` or `abcdlink generate`")
     # The folder may have moved since, with the checkout or home that it is in: then the name finds it.
     where = begun["folder"] if Path(begun["folder"]).is_dir() else begun["name"]
     setting = begun.get("setting", Setting.DEFAULT)

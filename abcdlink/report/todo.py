@@ -54,7 +54,7 @@ def _of_judgments(content: Content) -> Iterator[Step]:
     if open_ones:
         what = f"{counted(open_ones, 'disagreement')} that nobody has decided"
         section = "adjudication" if content.decisions else "disagreements"
-        yield Step(what, section, f"abcdlink run adjudicate {content.key}")
+        yield Step(what, section, f"abcdlink adjudicate start {content.key}")
     needed = next((one for one in content.details.needed if one.measure == KAPPA), None) if content.details else None
     if needed is not None and needed.more:
         what = f"About {counted(needed.more, 'more pair')} for a 95 % interval of kappa only {needed.width:g} wide"

@@ -379,7 +379,7 @@ def the_linker(store: Store) -> str:
         return names[0]
     if not names:
         msg = f"run {store.key!r} has no learned linker"
-        raise InputError(msg, "benchmark with one: `abcdlink run bootstrap` does, with synthetic pairs")
+        raise InputError(msg, "benchmark with one: `abcdlink start` does, with synthetic pairs")
     msg = f"run {store.key!r} has several learned linkers: {', '.join(names)}"
     raise InputError(msg, "name one with --linker")
 

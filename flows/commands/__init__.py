@@ -12,14 +12,12 @@ import typer
 
 from abcdlink.candidates import PoolMode
 from abcdlink.cli.output import (
-    START,
     ByOption,
     CorpusOption,
     DomainOption,
     JsonOption,
     OnlyOption,
     RunArgument,
-    RunDomainOption,
     SettingOption,
     ShortestOption,
     SizeOption,
@@ -30,7 +28,7 @@ from abcdlink.cli.output import (
 )
 from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
 from abcdlink.generation import Strategy
-from flows.commands import adjudicate, annotate, feedback, here, qualify, status
+from flows.commands import annotate, feedback, here, people, qualify, status
 from flows.commands.starting import (
     AutoFeedbackOption,
     BatchesOption,
@@ -58,18 +56,17 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     run = typer.Typer(help="Start a flow on the Prefect server, or do stages here.", no_args_is_help=True)
     run.command("bootstrap")(run_bootstrap)
-    run.command("exhaustive")(run_exhaustive)
     run.command("reconcile")(run_reconcile)
     run.command("drops")(run_drops)
-    app.command("start", rich_help_panel=START)(start)
+    app.command("start")(start)
     app.add_typer(run, name="run")
     app.command("demo")(demo)
     status.register(app)
-    adjudicate.register(app, run)
     annotate.register(app)
     here.register(run)
     feedback.register(app)
     qualify.register(app)
+    people.register(app)
 
 
 def start(
@@ -132,6 +129,7 @@ def run_bootstrap(
     in_process: Annotated[
         bool, typer.Option("--here", help="Do the stages up to the candidates in this process, without Prefect.")
     ] = False,
+    wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
     """Do the whole job: generate, validate, benchmark, shortlist, candidates, annotate.
@@ -167,28 +165,7 @@ def run_bootstrap(
     if in_process:
         here.bootstrap_here(parameters, json)
         return
-    start_flow("bootstrap/bootstrap", parameters, json)
-
-
-def run_exhaustive(
-    run: RunArgument,
-    domain: RunDomainOption = "",
-    share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the source sentences.")] = 0.1,
-    number: Annotated[int | None, typer.Option(min=1, help="A number of source sentences instead of a share.")] = None,
-    overlap: OverlapOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 13,
-    json: JsonOption = False,
-) -> None:
-    """Have people judge every target sentence of a random sample of source sentences.
-
-    Example: `abcdlink run exhaustive spring-news --share 0.1`
-    """
-    from abcdlink.domain import domain_of
-    from abcdlink.store import existing_run
-
-    domain_of(existing_run(run), domain)
-    judging = {"share": share, "number": number, "overlap": overlap, "seed": seed}
-    start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json)
+    start_flow("bootstrap/bootstrap", parameters, json, wait)
 
 
 def run_reconcile(json: JsonOption = False) -> None:

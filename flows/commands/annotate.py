@@ -1,4 +1,4 @@
-"""Commands of batches: ``annotate start``, ``status``, ``pull``, ``check``, ``reassign``, ``requeue``.
+"""Commands of batches: ``annotate``.
 
 Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
 """
@@ -13,7 +13,8 @@ from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.store import Store, existing_run
-from flows.commands.starting import AutoFeedbackOption, BatchesOption, OverlapOption, start_flow
+from flows.commands.kinds import group
+from flows.commands.starting import AutoFeedbackOption, BatchesOption, OverlapOption, WaitOption, start_flow
 
 if TYPE_CHECKING:
     from labelstudio_config.attendance import Attendance
@@ -36,14 +37,11 @@ BlockOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    annotate = typer.Typer(help="Batches in front of annotators.", no_args_is_help=True)
-    annotate.command("start")(start)
-    annotate.command("status")(status)
+    annotate = group(app, "annotate", "Batches in front of annotators.", start=start, status=status, show=show)
     annotate.command("pull")(pull)
     annotate.command("check")(check)
     annotate.command("reassign")(reassign)
     annotate.command("requeue")(requeue)
-    app.add_typer(annotate, name="annotate")
 
 
 def start(
@@ -55,6 +53,7 @@ def start(
     late_days: LateOption = 3,
     reminders: BlockOption = "",
     auto_feedback: AutoFeedbackOption = False,
+    wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
     """Start the annotation of a run whose candidates are made.
@@ -72,7 +71,7 @@ def start(
         "reminder_block": reminders,
         "auto_feedback": auto_feedback,
     }
-    start_flow("annotate/annotate", {"run": run, "domain": domain, "annotation": annotation}, json)
+    start_flow("annotate/annotate", {"run": run, "domain": domain, "annotation": annotation}, json, wait)
 
 
 def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
@@ -93,31 +92,38 @@ def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = 
         say(f"No batch of run {run} is in Label Studio.")
 
 
-def pull(
-    run: RunArgument,
-    batch: BatchOption = 1,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Only tell kappa and acceptance so far; nothing of the batch is replaced.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """Pull a batch again, after answers were changed in Label Studio; what was pulled before is kept beside.
+def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
+    """Show agreement and acceptance of each batch; of one that was not pulled yet, those of its answers so far.
 
-    Example: `abcdlink annotate pull spring-news --batch 1 --partial`
+    Example: `abcdlink annotate show spring-news --batch 1`
     """
+    from abcdlink.interannotator import Agreement
+    from abcdlink.layout import AGREEMENT, batch_file
     from abcdlink.stages.annotate import details_so_far
     from labelstudio_config import batches
 
-    store = existing_run(run)
-    if partial:
-        so_far = batches.pull_partial(store, batch)
-        if json:
-            print_json(so_far.model_dump(mode="json"))
-        else:
-            print_agreement(so_far, f"Run {run}, batch {batch} so far")
-            print_details(details_so_far(store, batch, partial=True), tables=False)
-        return
-    again = batches.pull_again(store, batch)
+    store, found = existing_run(run), {}
+    for number in _batches(store, batch):
+        name = batch_file(number, AGREEMENT)
+        over = store.exists(name)
+        found[number] = store.read_record(name, Agreement) if over else batches.pull_partial(store, number)
+        if not json:
+            print_agreement(found[number], f"Run {run}, batch {number}{'' if over else ' so far'}")
+            print_details(details_so_far(store, number, partial=not over), tables=False)
+    if json:
+        print_json({"run": run, "batches": {str(number): one.model_dump(mode="json") for number, one in found.items()}})
+    elif not found:
+        say(f"No batch of run {run} is in Label Studio.")
+
+
+def pull(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> None:
+    """Pull a batch again, after answers were changed in Label Studio; what was pulled before is kept beside it.
+
+    Example: `abcdlink annotate pull spring-news --batch 1`
+    """
+    from labelstudio_config import batches
+
+    again = batches.pull_again(existing_run(run), batch)
     if json:
         print_json(again.model_dump(mode="json"))
         return
@@ -141,7 +147,7 @@ def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = F
     for number, changes in found.items():
         _tell([f"batch {number}: {line}" for line in changes] or [f"batch {number}: nothing has changed"])
     if any(found.values()):
-        say(f"The figures of run {run} are of before these changes: `abcdlink annotate pull` makes them anew.")
+        say(f"The figures of run {run} are of before these changes: `abcdlink annotate pull` recomputes them.")
 
 
 def reassign(

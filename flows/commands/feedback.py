@@ -1,4 +1,4 @@
-"""Commands of feedback rounds: ``feedback show``, ``feedback accept``.
+"""Commands of feedback rounds: ``feedback``.
 
 Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
 """
@@ -12,7 +12,8 @@ import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, say
 from abcdlink.errors import InputError
-from flows.commands.starting import use_local_server
+from flows.commands.kinds import answer, group, resume_run
+from flows.commands.starting import WaitOption
 
 if TYPE_CHECKING:
     from abcdlink.store import Store
@@ -23,10 +24,7 @@ FLOW = "annotate"
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    feedback = typer.Typer(help="Feedback rounds between batches.", no_args_is_help=True)
-    feedback.command("show")(show)
-    feedback.command("accept")(accept)
-    app.add_typer(feedback, name="feedback")
+    group(app, "feedback", "Feedback rounds between batches.", start=start, show=show, flow=FLOW)
 
 
 def show(
@@ -63,7 +61,7 @@ def show(
         )
 
 
-def accept(
+def start(
     run: RunArgument,
     clarifications: Annotated[
         Path | None,
@@ -72,46 +70,39 @@ def accept(
     without_round: Annotated[
         bool, typer.Option("--without-round", help="Start the next batch at once: nobody is asked in Label Studio.")
     ] = False,
+    wait: WaitOption = False,
+    json: JsonOption = False,
 ) -> None:
-    """Accept the clarifications; while annotators answer in Label Studio: go on without those who have not.
+    """Accept the clarifications: annotators see them and judge the borderline cases again in Label Studio.
 
-    Example: `abcdlink feedback accept spring-news --clarifications clarifications.md`
+    Example: `abcdlink feedback start spring-news --clarifications clarifications.md`
     """
     from abcdlink.layout import batch_of
     from abcdlink.store import existing_run
-    from abcdlink.waiting import WaitsFor
 
     store = existing_run(run)
-    waiting = _waits_for_feedback(store)
-    batch, form = batch_of(waiting.slug), None
-    if waiting.kind is WaitsFor.COORDINATOR:
-        form = _filled_in(store, batch, clarifications, without_round)
-    elif clarifications is not None:
-        msg = f"the clarifications after batch {batch} of run {run!r} were accepted already"
-        raise InputError(msg, "leave --clarifications out to go on without those who have not answered")
-    use_local_server()
-    from flows.watch import reach_server
-    from tasks.runs import resume
-
-    reach_server()
-    if not resume(waiting.flow_run, form):
-        msg = f"run {run!r} was not resumed: it was before, or it ended"
-        raise InputError(msg, "look at the run in the Prefect UI")
-    say(f"Run {run} goes on after the feedback on batch {batch}.")
+    waiting = _waits_for_coordinator(store)
+    batch = batch_of(waiting.slug)
+    resume_run(waiting.flow_run, _filled_in(store, batch, clarifications, without_round))
+    answer(store, f"Run {run} goes on after the feedback on batch {batch}.", json, wait)
 
 
-def _waits_for_feedback(store: Store) -> Waiting:
-    """Return what the run waits for; ``InputError`` when it is no feedback."""
+def _waits_for_coordinator(store: Store) -> Waiting:
+    """Return what the run waits for; ``InputError`` when it is not the coordinator's word on a batch."""
     from abcdlink.layout import is_feedback
     from abcdlink.waiting import WaitsFor, waiting_of
 
-    waiting = waiting_of(store, FLOW)
-    if waiting is not None and waiting.kind is not WaitsFor.NOTHING and is_feedback(waiting.slug):
+    key, waiting = store.key, waiting_of(store, FLOW)
+    about = waiting is not None and is_feedback(waiting.slug)
+    if waiting is not None and about and waiting.kind is WaitsFor.COORDINATOR:
         return waiting
+    if waiting is not None and about and waiting.kind is WaitsFor.ANNOTATORS:
+        msg = f"the clarifications of run {key!r} were accepted already"
+        raise InputError(msg, f"`abcdlink feedback close {key}` goes on without those who have not answered")
     annotators = waiting is not None and waiting.kind is WaitsFor.ANNOTATORS
     what = f"the annotators of {waiting.slug}" if waiting and annotators else "nothing"
-    msg = f"run {store.key!r} waits for {what}, not for feedback"
-    raise InputError(msg, f"`abcdlink annotate status {store.key}` shows how far its batches are")
+    msg = f"run {key!r} waits for {what}, not for feedback"
+    raise InputError(msg, f"`abcdlink status {key}` shows how far it is")
 
 
 def _filled_in(store: Store, batch: int, clarifications: Path | None, without_round: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Commands of qualification and ratings: ``qualify``, ``rate``, ``ratings``.
+"""Commands of ``qualify``.
 
 Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
 """
@@ -20,8 +20,8 @@ from abcdlink.cli.output import (
     print_table,
     say,
 )
-from abcdlink.errors import InputError
-from flows.commands.starting import start_flow, use_local_server
+from flows.commands.kinds import answer, group, resume_run
+from flows.commands.starting import WaitOption, start_flow
 
 if TYPE_CHECKING:
     from abcdlink.judgments import Annotator
@@ -34,15 +34,9 @@ ThresholdOption = Annotated[float, typer.Option("--threshold", min=-1, max=1, he
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    qualify = typer.Typer(help="Try out applicants on a pair whose links are known.", no_args_is_help=True)
-    qualify.command("start")(start)
+    qualify = group(app, "qualify", "Try out applicants on a pair whose links are known.", start=start, show=show)
     qualify.command("screening")(screening)
-    qualify.command("show")(show)
-    qualify.command("close")(close)
     qualify.command("confirm")(confirm)
-    app.add_typer(qualify, name="qualify")
-    app.command("rate")(rate)
-    app.command("ratings")(ratings)
 
 
 def start(
@@ -54,6 +48,7 @@ def start(
     applicants: Annotated[int, typer.Option(min=1, max=50, help="Close when so many have judged every task.")] = 4,
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
+    wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
     """Push a gold pair for applicants; the run key may be new, then name the domain.
@@ -66,10 +61,14 @@ def start(
     domain_to_begin(open_run(run), domain)
     asked = {"corpus": corpus, "pair": pair, "links": links, "applicants": applicants}
     choice = {**asked, "wanted": wanted, "threshold": threshold}
-    start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json)
+    start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json, wait)
 
 
-def screening(run: RunArgument, file: Annotated[Path, typer.Argument(help="CSV file, one row an applicant.")]) -> None:
+def screening(
+    run: RunArgument,
+    file: Annotated[Path, typer.Argument(help="CSV file, one row an applicant.")],
+    json: JsonOption = False,
+) -> None:
     """Record what is known of applicants; it is shown to the coordinator alone and is in no export or report.
 
     Columns: account, native_language, degree, approval_rate (percent), participant_id; others are kept as well.
@@ -81,7 +80,10 @@ def screening(run: RunArgument, file: Annotated[Path, typer.Argument(help="CSV f
 
     rows = read_screening(file)
     kept = add_screening(open_run(run), rows)
-    say(f"Took {len(rows)} rows; run {run} has screening fields of {len(kept)} accounts.")
+    if json:
+        print_json({"rows": len(rows), "accounts": len(kept)})
+    else:
+        say(f"Took {len(rows)} rows; run {run} has screening fields of {len(kept)} accounts.")
 
 
 def show(
@@ -129,27 +131,13 @@ def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
     return score_applicants(pools, result.judgments, result.annotators), result.annotators
 
 
-def close(run: RunArgument) -> None:
-    """Close applications before as many as asked for are done.
-
-    Example: `abcdlink qualify close spring-news`
-    """
-    from abcdlink.store import existing_run
-    from abcdlink.waiting import WaitsFor, waiting_of
-
-    waiting = waiting_of(existing_run(run), "qualify")
-    if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS:
-        msg = f"run {run!r} does not wait for applicants"
-        raise InputError(msg, "look at the run in the Prefect UI, or begin with `abcdlink qualify start`")
-    _resume(waiting.flow_run)
-    say(f"Applications of run {run} are closed.")
-
-
 def confirm(
     run: RunArgument,
     accounts: Annotated[str, typer.Option(help="Accounts or pseudonyms, with commas; default: the proposal.")] = "",
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
+    wait: WaitOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Say who may judge batches; judgments of others will be reported.
 
@@ -163,62 +151,7 @@ def confirm(
     store = existing_run(run)
     best = [one.annotator for one in proposal(applicants_of(store), wanted, threshold)]
     decision = decide(store, listed(accounts) or best)
-    say(f"Qualified: {', '.join(decision.annotators)}.")
     waiting = waiting_of(store, "qualify")
     if waiting is not None and waiting.kind is WaitsFor.COORDINATOR:
-        _resume(waiting.flow_run, {"qualified": list(decision.annotators)})
-
-
-def _resume(flow_run: str, form: dict[str, object] | None = None) -> None:
-    """Resume a run.
-
-    Raises:
-        InputError: when it is not suspended.
-        ServiceError: when no Prefect server answers.
-    """
-    use_local_server()
-    from flows.watch import reach_server
-    from tasks.runs import resume
-
-    reach_server()
-    if not resume(flow_run, form):
-        msg = f"the flow run {flow_run} is not suspended any more"
-        raise InputError(msg, "look at it in the Prefect UI: it was resumed already, or it ended")
-
-
-def rate(
-    run: RunArgument,
-    domain: RunDomainOption = "",
-    synthetic: Annotated[int, typer.Option(min=1, help="Synthetic documents, at most.")] = 20,
-    natural: Annotated[int, typer.Option(min=0, help="Natural documents mixed in, at most.")] = 10,
-    overlap: Annotated[int, typer.Option(min=1, max=10, help="Raters a document.")] = 2,
-    json: JsonOption = False,
-) -> None:
-    """Have people rate synthetic documents, with natural ones among them.
-
-    Example: `abcdlink rate spring-news --synthetic 20 --natural 10`
-    """
-    from abcdlink.layout import SYNTHETIC
-    from abcdlink.store import existing_run
-
-    existing_run(run).require(f"{SYNTHETIC}/pairs.jsonl", "generate")
-    rating = {"synthetic": synthetic, "natural": natural, "overlap": overlap}
-    start_flow("rate/rate", {"run": run, "domain": domain, "rating": rating}, json)
-
-
-def ratings(run: RunArgument, json: JsonOption = False) -> None:
-    """Show the mean ratings of synthetic and natural documents, and how far raters agree.
-
-    Example: `abcdlink ratings spring-news`
-    """
-    from abcdlink.rate import ratings_of, summarise
-    from abcdlink.rate.summary import rows_of
-    from abcdlink.store import existing_run
-
-    summaries = summarise(ratings_of(existing_run(run)))
-    if json:
-        print_json({"criteria": [one.model_dump(mode="json") for one in summaries]})
-        return
-    rows = rows_of(summaries)
-    columns = list(rows[0]) if rows else ["criterion"]
-    print_table(f"{run}: ratings", columns, [["" if v is None else v for v in row.values()] for row in rows], texts=2)
+        resume_run(waiting.flow_run, {"qualified": list(decision.annotators)})
+    answer(store, f"Qualified: {', '.join(decision.annotators)}.", json, wait)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.output import START, JsonOption, RunArgument, out, print_json, print_table, say
+from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.errors import AbcdlinkError, InputError
 from flows.commands.starting import WaitOption, start_flow, use_local_server
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("status", rich_help_panel=START)(status)
-    app.command("runs", rich_help_panel=START)(runs)
-    app.command("continue", rich_help_panel=START)(go_on)
+    app.command("status")(status)
+    app.command("runs")(runs)
+    app.command("continue")(go_on)
 
 
 def status(

@@ -118,12 +118,15 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     shell("abcdlink", "up")
     shell(*by_name["init", "my-domain"])
     shell(*by_name["import", "text"])
-    bootstrap = by_name["run", "bootstrap"]
-    shell(*["trial" if part == "spring" else part for part in bootstrap], "--quick", "--batches", "1")
+    start = by_name["start", "spring"]
+    shell(*["trial" if part == "spring" else part for part in start], "--goal", "quick try", "--wait")
     page = json.loads(shell.wait_for("trial", project_file(batch_slug(1), PUSHED)).read_text())
     assert page["task_keys"]
-    shell(*bootstrap)
+    shell(*start)
     shell.wait_for("spring", project_file(batch_slug(1), PUSHED))
+    now = shell(*by_name["status", "spring"])
+    assert "Annotators judge batch 1 of 2" in now
+    assert "/user/signup" in now
     assert "annotators for each task" in shell(*by_name["annotate", "status"])
     report = Path(shell("abcdlink", "report", "trial").strip()).read_text(encoding="utf-8")
     assert "This run is a quick start" in report
@@ -136,12 +139,12 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
         judge(shell, batch)
         if batch == 1:
             shell.wait_until(lambda: json.loads(waiting.read_text())["kind"] == WaitsFor.COORDINATOR.value)
-            shell(*by_name["feedback", "accept"], "--without-round")
+            shell(*by_name["feedback", "start"], "--without-round")
     shell.wait_for("spring", REPORT)
-    shell(*by_name["rate", "spring"])
+    shell(*by_name["rate", "start"])
     shell.wait_for("spring", project_file(RATE_SLUG, PUSHED))
-    shell(*by_name["run", "adjudicate"])
-    shell(*by_name["run", "exhaustive"])
+    shell(*by_name["adjudicate", "start"])
+    shell(*by_name["exhaustive", "start"])
     shell.wait_for("spring", project_file(EXHAUSTIVE_SLUG, PUSHED))
     gold = {"pair": "g", "source": {"id": "a", "sentences": GOLD}, "target": {"id": "b", "sentences": GOLD[::-1]}}
     (shell.folder / "gold.jsonl").write_text(json.dumps({**gold, "links": {"0": ["2"], "1": ["1"], "2": ["0"]}}) + "\n")

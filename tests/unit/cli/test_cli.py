@@ -221,20 +221,20 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path, monkeypa
         (("benchmark", "corpus", "--retrievers", "bm25", "--cutoffs", "gap"), "too few for 3 folds", "fewer folds"),
         (("benchmark", "corpus", "--cutoffs", "gap", "--group", "("), "not a valid regular expression", "beginning"),
         (("benchmark", "corpus", "--cutoffs", "gap", "--group", "x-"), "does not begin with 'x-'", "matches"),
-        (("scores", "never"), "no run 'never'", "run bootstrap"),
-        (("compare", "never"), "no run 'never'", "run bootstrap"),
-        (("errors", "never", "bm25@3"), "no run 'never'", "run bootstrap"),
+        (("scores", "never"), "no run 'never'", "abcdlink start"),
+        (("compare", "never"), "no run 'never'", "abcdlink start"),
+        (("errors", "never", "bm25@3"), "no run 'never'", "abcdlink start"),
         (("import", "word", "texts", "--out", "o"), "'word'", "abcd-link"),
         (("import", "text", "nowhere", "--out", "o"), "nowhere", ""),
         (("agreement", "nowhere.csv"), "no file nowhere.csv", "annotations.csv"),
         (("generate", "../up"), "cannot be a run key", "letters"),
         (("generate", "r", "--domain", "poems"), "no domain 'poems'", "news"),
         (("generate", "r", "--corpus", "nowhere"), "nowhere", ""),
-        (("validate", "never"), "no run 'never'", "run bootstrap"),
-        (("report", "never"), "no run 'never'", "run bootstrap"),
-        (("export", "never"), "no run 'never'", "run bootstrap"),
-        (("annotate", "start", "never"), "no run 'never'", "run bootstrap"),
-        (("feedback", "accept", "never"), "there is no run", "run bootstrap"),
+        (("validate", "never"), "no run 'never'", "abcdlink start"),
+        (("report", "never"), "no run 'never'", "abcdlink start"),
+        (("export", "never"), "no run 'never'", "abcdlink start"),
+        (("annotate", "start", "never"), "no run 'never'", "abcdlink start"),
+        (("feedback", "start", "never"), "there is no run", "abcdlink start"),
         (("run", "bootstrap", "r", "--corpus", "nowhere"), "no corpus folder", "abcdlink import"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
@@ -282,7 +282,7 @@ def test_what_commands_give_a_flow_is_found_from_the_folder_where_flows_run(
     for name, value in {"ABCDLINK_HOME": "home", "ABCDLINK_RUNS": "runs", "ABCDLINK_DROPS_SOURCE": "drops"}.items():
         monkeypatch.setenv(name, value if name != "ABCDLINK_HOME" else str(tmp_path / value))
     get_settings.cache_clear()
-    monkeypatch.setattr("flows.commands.start_flow", lambda _, parameters, __: started.append(parameters))
+    monkeypatch.setattr("flows.commands.start_flow", lambda _, parameters, *__: started.append(parameters))
     (tmp_path / "mine").mkdir()
     for end, text in {"source": "The old bridge is open.", "target": "The bridge has reopened."}.items():
         (tmp_path / "mine" / f"p1.{end}.txt").write_text(text)

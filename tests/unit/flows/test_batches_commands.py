@@ -15,9 +15,11 @@ from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
-from abcdlink.waiting import WaitsFor, wait_for
+from abcdlink.waiting import WaitsFor, is_closed, wait_for
+from flows.commands import kinds
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import look_now, read_pushed
+from labelstudio_config.standing import note_standing
 from tasks.projects import pull
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve
 
@@ -66,8 +68,8 @@ def test_what_is_there_so_far_is_shown_and_a_whole_pull_refused(server: FakeLabe
     for user in (ADA, BEN):
         server.answer(keys[0], user)
     pools = {pool.key: pool for pool in open_run(RUN).read_records(POOLS, Pool)}
-    assert called("pull", RUN, "--partial")["judged"] == len(pools[keys[0]].candidates)
-    told = CliRunner().invoke(make_app(), ["annotate", "pull", RUN, "--partial"]).stdout
+    assert called("show", RUN)["batches"]["1"]["judged"] == len(pools[keys[0]].candidates)
+    told = call("show", RUN).stdout
     assert "no estimate for 1 pairs: 5 or more judged pairs are needed" in told
     refused = CliRunner().invoke(make_app(), ["annotate", "pull", RUN])
     assert "not complete" in str(refused.exception)
@@ -120,3 +122,32 @@ def invoke(*words: str) -> Result:
     result = CliRunner().invoke(make_app(), list(words))
     assert result.exception is None, result.output
     return result
+
+
+def test_a_closed_batch_goes_on_with_the_answers_that_are_there(
+    server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resumed: list[str] = []
+    monkeypatch.setattr(kinds, "resume_run", lambda flow_run, _form=None: resumed.append(flow_run))
+    refused = CliRunner().invoke(make_app(), ["annotate", "close", RUN])
+    assert "does not wait for people" in str(refused.exception)
+    store = open_run(RUN)
+    wait_for(store, "f1", "annotate", WaitsFor.ANNOTATORS, "batch-1")
+    for user in (ADA, BEN):
+        server.answer(keys[0], user)
+    call("status", RUN)
+    note_standing(store, *look_now(store, "batch-1"))
+    assert "3 of 4 tasks are open" in called("close", RUN)["said"]
+    assert resumed == ["f1"]
+    assert is_closed(store, "batch-1", 4)
+    assert not is_closed(store, "batch-1", 5), "tasks that are added later are waited for"
+    pull.fn(RUN, LinkingPage(batch=1, overlap=2))
+    judged = keep_agreement(store, 1, 2).judged
+    assert called("show", RUN)["batches"]["1"]["judged"] == judged
+    assert judged == len({pool.key: pool for pool in store.read_records(POOLS, Pool)}[keys[0]].candidates)
+
+
+def test_every_kind_of_work_has_the_same_four_commands() -> None:
+    for kind in ("annotate", "feedback", "adjudicate", "rate", "qualify", "exhaustive"):
+        told = invoke(kind, "--help").stdout
+        assert all(f" {command} " in told for command in ("start", "status", "close", "show")), kind

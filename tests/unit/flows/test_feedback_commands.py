@@ -46,15 +46,15 @@ def test_show_tells_memos_draft_and_outcome(run: Store) -> None:
         (WaitsFor.NOTHING, batch_slug(2), "waits for nothing, not for feedback"),
     ],
 )
-def test_accept_is_refused_when_nothing_is_to_accept(run: Store, kind: WaitsFor, slug: str, problem: str) -> None:
+def test_starting_is_refused_when_nothing_is_to_accept(run: Store, kind: WaitsFor, slug: str, problem: str) -> None:
     wait_for(run, "00000000-0000-0000-0000-000000000000", "annotate", kind, slug)
-    code, text = said("accept", "harbour")
+    code, text = said("start", "harbour")
     assert code != 0
     assert problem in text
 
 
 def test_clarifications_are_taken_once_and_from_a_file_that_is_there(run: Store) -> None:
     wait_for(run, "x", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
-    assert "there is no file nowhere.md" in said("accept", "harbour", "--clarifications", "nowhere.md")[1]
+    assert "there is no file nowhere.md" in said("start", "harbour", "--clarifications", "nowhere.md")[1]
     wait_for(run, "x", "annotate", WaitsFor.ANNOTATORS, feedback_slug(1))
-    assert "were accepted already" in said("accept", "harbour", "--clarifications", "nowhere.md")[1]
+    assert "were accepted already" in said("start", "harbour", "--clarifications", "nowhere.md")[1]

@@ -281,7 +281,7 @@ def test_report_and_command_show_the_ratings(store: Store, tmp_path: Path, monke
     keep_ratings(store, [], [*made, *ratings(NATURAL, {"rater-1": [5]})], [], [])
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
     get_settings.cache_clear()
-    shown = CliRunner().invoke(make_app(), ["ratings", "harbour", "--json"], catch_exceptions=False)
+    shown = CliRunner().invoke(make_app(), ["rate", "show", "harbour", "--json"], catch_exceptions=False)
     (one,) = json.loads(shown.stdout)["criteria"]
     assert one["means"]["synthetic"]["mean"] == pytest.approx(16 / 6)
     assert "2.67" in CliRunner().invoke(make_app(), ["ratings", "harbour"], catch_exceptions=False).stdout

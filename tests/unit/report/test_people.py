@@ -109,7 +109,7 @@ def test_sections_of_people_who_are_no_programs_do_not(content: Content):
 def test_what_is_left_to_do(content: Content, html: str):
     told = {step.section: step for step in steps_of(content)}
     assert told["adjudication"].what == "2 disagreements that nobody has decided"
-    assert told["adjudication"].command == "abcdlink run adjudicate harbour"
+    assert told["adjudication"].command == "abcdlink adjudicate start harbour"
     assert [step.what for step in steps_of(content) if step.section == "feedback"] == [
         "Did not acknowledge the guidelines after batch 1: annotator-2",
         "Still with a question after the round after batch 1: annotator-1",

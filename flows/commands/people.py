@@ -1,0 +1,151 @@
+"""Commands of ``rate``, ``adjudicate`` and ``exhaustive``.
+
+Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from abcdlink.cli.exhaustive import show as show_recall
+from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, print_json, print_table, say
+from flows.commands.kinds import group
+from flows.commands.starting import OverlapOption, WaitOption, start_flow
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group(app, "rate", "Rate the synthetic documents.", start=start_rating, show=show_ratings)
+    group(
+        app,
+        "adjudicate",
+        "Decide where annotators differ, by a third person or together.",
+        start=start_adjudication,
+        show=show_adjudication,
+    )
+    group(
+        app,
+        "exhaustive",
+        "Judge every target sentence of a sample: true recall.",
+        start=start_exhaustive,
+        show=show_recall,
+    )
+
+
+def start_rating(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    synthetic: Annotated[int, typer.Option(min=1, help="Synthetic documents, at most.")] = 20,
+    natural: Annotated[int, typer.Option(min=0, help="Natural documents mixed in, at most.")] = 10,
+    overlap: Annotated[int, typer.Option(min=1, max=10, help="Raters for each document.")] = 2,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Have people rate synthetic documents, with natural ones among them.
+
+    Example: `abcdlink rate start spring-news --synthetic 20 --natural 10`
+    """
+    from abcdlink.layout import SYNTHETIC
+    from abcdlink.store import existing_run
+
+    existing_run(run).require(f"{SYNTHETIC}/pairs.jsonl", "generate")
+    rating = {"synthetic": synthetic, "natural": natural, "overlap": overlap}
+    start_flow("rate/rate", {"run": run, "domain": domain, "rating": rating}, json, wait)
+
+
+def show_ratings(run: RunArgument, json: JsonOption = False) -> None:
+    """Show the mean ratings of synthetic and natural documents, and how far raters agree.
+
+    Example: `abcdlink rate show spring-news`
+    """
+    from abcdlink.rate import ratings_of, summarise
+    from abcdlink.rate.summary import rows_of
+    from abcdlink.store import existing_run
+
+    summaries = summarise(ratings_of(existing_run(run)))
+    if json:
+        print_json({"criteria": [one.model_dump(mode="json") for one in summaries]})
+        return
+    rows = rows_of(summaries)
+    columns = list(rows[0]) if rows else ["criterion"]
+    print_table(f"{run}: ratings", columns, [["" if v is None else v for v in row.values()] for row in rows], texts=2)
+
+
+def start_adjudication(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    batch: Annotated[
+        list[int] | None, typer.Option(min=1, help="Only of this batch; may be given again. Default: all so far.")
+    ] = None,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Ask a third person, or the annotators together, to decide where annotators differ.
+
+    Example: `abcdlink adjudicate start spring-news`
+    """
+    from abcdlink.domain import domain_of
+    from abcdlink.stages.adjudicate import judged_so_far
+    from abcdlink.store import existing_run
+
+    store, batches = existing_run(run), sorted(set(batch or []))
+    domain_of(store, domain)
+    judged_so_far(store, batches)
+    start_flow("adjudicate/adjudicate", {"run": run, "domain": domain, "batches": batches}, json, wait)
+
+
+def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
+    """Show what was decided where annotators differ, by method, and whom the decisions followed.
+
+    Example: `abcdlink adjudicate show spring-news`
+    """
+    from abcdlink.stages.adjudicate import summary_of
+    from abcdlink.store import existing_run
+
+    summary = summary_of(existing_run(run))
+    if json:
+        print_json(summary.model_dump(mode="json"))
+        return
+    rows = [
+        (one.method, one.disputed, one.to_link, one.to_no_link, one.open, _rate(one.before), _rate(one.after))
+        for one in summary.rows
+    ]
+    columns = ("method", "disputed", "Link", "No Link", "open", "accepted by all", "links when adjudicated")
+    print_table(f"{run}: adjudication", columns, rows)
+    print_table(
+        f"{run}: whom the decisions followed",
+        ("annotator", "decided", "followed", "their own decision"),
+        [(one.annotator, one.decided, one.followed, one.own) for one in summary.followed],
+    )
+    for one in summary.adjudicators:
+        say(f"{one.adjudicator} decided {one.decided}, {one.consensus} of them by consensus or on their own judgment.")
+    if summary.moot:
+        say(f"{summary.moot} decisions are on candidates on which nobody differs any more.")
+
+
+def _rate(rate: float | None) -> str:
+    return "" if rate is None else f"{rate:.1%}"
+
+
+def start_exhaustive(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the source sentences.")] = 0.1,
+    number: Annotated[int | None, typer.Option(min=1, help="A number of source sentences instead of a share.")] = None,
+    overlap: OverlapOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 13,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Have people judge every target sentence of a random sample of source sentences.
+
+    Example: `abcdlink exhaustive start spring-news --share 0.1`
+    """
+    from abcdlink.domain import domain_of
+    from abcdlink.store import existing_run
+
+    domain_of(existing_run(run), domain)
+    judging = {"share": share, "number": number, "overlap": overlap, "seed": seed}
+    start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json, wait)
