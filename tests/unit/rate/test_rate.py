@@ -284,7 +284,7 @@ def test_report_and_command_show_the_ratings(store: Store, tmp_path: Path, monke
     shown = CliRunner().invoke(make_app(), ["rate", "show", "harbour", "--json"], catch_exceptions=False)
     (one,) = json.loads(shown.stdout)["criteria"]
     assert one["means"]["synthetic"]["mean"] == pytest.approx(16 / 6)
-    assert "2.67" in CliRunner().invoke(make_app(), ["ratings", "harbour"], catch_exceptions=False).stdout
+    assert "2.67" in CliRunner().invoke(make_app(), ["rate", "show", "harbour"], catch_exceptions=False).stdout
     write_report(store)
     assert '<section id="ratings">' in store.read_text("report.html")
 
@@ -295,4 +295,4 @@ def test_ratings_that_are_not_there_name_the_flow(
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
     get_settings.cache_clear()
     with pytest.raises(InputError, match="'rate'"):
-        CliRunner().invoke(make_app(), ["ratings", "harbour"], catch_exceptions=False)
+        CliRunner().invoke(make_app(), ["rate", "show", "harbour"], catch_exceptions=False)
