@@ -11,6 +11,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
+from importlib.metadata import distribution
+from pathlib import Path
 from typing import Any
 
 import regex
@@ -67,36 +69,12 @@ USUAL = {
 }
 """Script -> the language that is assumed where nothing else is known."""
 
-STEMMERS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "nb": "norwegian",
-}
+_SNOWBALL = """
+ar=arabic ca=catalan da=danish de=german el=greek en=english es=spanish et=estonian eu=basque fi=finnish
+fr=french ga=irish hi=hindi hu=hungarian hy=armenian id=indonesian it=italian lt=lithuanian ne=nepali nl=dutch
+pt=portuguese ro=romanian ru=russian sr=serbian sv=swedish ta=tamil tr=turkish nb=norwegian
+"""
+STEMMERS = dict(entry.split("=") for entry in _SNOWBALL.split())
 """Language -> its Snowball stemmer."""
 
 NO_DATA = frozenset({"zh", "ja", "ko", "th", "vi", "lo", "km", "my", "ka"})
@@ -158,12 +136,8 @@ def guess_language(texts: Iterable[str], otherwise: str = ENGLISH) -> str:
 @cache
 def is_known(language: str) -> bool:
     """Tell whether spaCy has data of a language."""
-    from importlib.util import find_spec
-
     return (
-        regex.fullmatch("[a-z]{2,3}", language) is not None
-        and language != "xx"
-        and find_spec(f"spacy.lang.{language}") is not None
+        regex.fullmatch("[a-z]{2,3}", language) is not None and language != "xx" and _language_file(language).is_file()
     )
 
 
@@ -173,10 +147,14 @@ def language_name(language: str) -> str:
     Raises:
         InputError: when spaCy does not know the language.
     """
-    from spacy.util import get_lang_class
-
     require(language)
-    return str(regex.sub(r"(?<=[a-z])(?=[A-Z])", " ", get_lang_class(language).__name__))
+    named = regex.search(r"class (\w+)\(Language\)", _language_file(language).read_text(encoding="utf-8"))
+    return regex.sub(r"(?<=[a-z])(?=[A-Z])", " ", named[1]) if named else language
+
+
+def _language_file(language: str) -> Path:
+    """Return where spaCy defines a language: importing it would load torch, 5 seconds and 200 MB."""
+    return Path(str(distribution("spacy").locate_file(f"spacy/lang/{language}/__init__.py")))
 
 
 def require(language: str) -> None:

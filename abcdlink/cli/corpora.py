@@ -105,7 +105,8 @@ def import_documents(
     if guessed := not language:
         texts = (text for document in corpus.documents.values() for text in document.texts)
         language = guess_language(texts, usual)
-        if language != usual:  # its sentences end elsewhere
+        if language != usual and get_segmenter(usual).documents_cut:  # their sentences end elsewhere
+            del corpus, texts  # two large corpora would not fit
             corpus = read(language)
     segmenter = get_segmenter(language)
     view = preview(corpus, of_domain, language, segmenter.name)

@@ -190,13 +190,9 @@ class CorpusBuilder:
 
 def _digest(document: Document) -> bytes:
     """Return what tells the content of a document, without its id, from any other."""
-    digest = hashlib.blake2b(digest_size=16)
-    for sentence in document.sentences:
-        digest.update(
-            f"{len(sentence.id)} {len(sentence.text)} {sentence.id}{sentence.text}".encode(errors="surrogatepass")
-        )
-    digest.update(repr(sorted(document.meta.items())).encode(errors="surrogatepass"))
-    return digest.digest()
+    parts = [f"{len(one.id)} {len(one.text)} {one.id}{one.text}" for one in document.sentences]
+    content = "".join([*parts, repr(sorted(document.meta.items()))])
+    return hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def first_problem(error: ValidationError) -> str:

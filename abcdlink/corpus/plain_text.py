@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from enum import StrEnum
 from itertools import pairwise
 
-from abcdlink.corpus.records import Document, Note
+from abcdlink.corpus.records import Document, Note, Tally
 from abcdlink.corpus.segmentation import UNSPACED, Segmenter
+from abcdlink.languages import END
 
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 """An HTML entity with its semicolon; without one, ``?a=1&copy=2`` would turn into a copyright sign."""
 
 LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
-ENDED = re.compile("[.!?…。！？।۔؟։።｡][)\\]\"'”’»」』）]*$")  # noqa: RUF001 - ends of sentences in many scripts
 RAGGED = 0.85
 """A line counts as full when the next word would not fit into this share of the longest line."""
 
@@ -40,9 +40,7 @@ class PlainText:
 
     def __init__(self, segmenter: Segmenter, lines: Lines = Lines.AUTO, *, entities: bool = True) -> None:
         self.segmenter, self.lines, self.entities = segmenter, lines, entities
-        self._joined: list[str] = []
-        self._kept: list[str] = []
-        self._decoded: list[str] = []
+        self._joined, self._kept, self._decoded = Tally(), Tally(), Tally()
 
     def document(
         self, document_id: str, text: str, *, is_linked: bool = False, meta: dict[str, str] | None = None
@@ -54,13 +52,13 @@ class PlainText:
         if self.entities:
             decoded = decode_entities(text)
             if decoded != text:
-                self._decoded.append(document_id)
+                self._decoded.add(document_id)
             text = decoded
         joined = join_lines(text, Lines.KEEP if is_linked and self.lines is Lines.AUTO else self.lines)
         if joined != text:
-            self._joined.append(document_id)
+            self._joined.add(document_id)
         elif any(len(paragraph) > 1 for paragraph in _paragraphs(text)):
-            self._kept.append(document_id)
+            self._kept.add(document_id)
         document = self.segmenter.document(document_id, joined)
         return document.model_copy(update={"meta": meta}) if meta else document
 
@@ -71,7 +69,7 @@ class PlainText:
             "Documents with wrapped lines, which were joined within paragraphs": self._joined,
             "Documents in which the end of a line ends a sentence": self._kept,
         }
-        return [Note.of(what, documents) for what, documents in found.items() if documents]
+        return [tally.note(what) for what, tally in found.items() if tally.count]
 
 
 def decode_entities(text: str) -> str:
@@ -120,7 +118,7 @@ def _is_wrapped(paragraphs: list[list[str]]) -> bool:
     for paragraph in paragraphs:
         width = max(map(len, paragraph))
         for line, following in pairwise(paragraph):
-            if ENDED.search(line):
+            if END.search(line):
                 ended += 1
             elif following[0].islower():
                 broken += 1

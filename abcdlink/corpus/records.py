@@ -141,6 +141,24 @@ class Note(Record):
         return f"{self.what}: {self.count} ({shown}{', ...' if self.count > SHOWN else ''})"
 
 
+class Tally:
+    """Counts the items of a note and keeps the names of the first ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._examples: list[str] = []
+
+    def add(self, item: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self._examples) < NOTED:
+            self._examples.append(item)
+
+    def note(self, what: str) -> Note:
+        """Return the note."""
+        return Note(what=what, count=self.count, examples=tuple(self._examples))
+
+
 def _not_copied(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - whatever is validated
     """Leave documents that are not in memory where they are; anything else is validated into a dictionary."""
     return value if isinstance(value, Mapping) and not isinstance(value, dict) else handler(value)

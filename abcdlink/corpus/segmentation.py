@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Document, Sentence
 from abcdlink.errors import InputError
+from abcdlink.languages import require
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -47,7 +49,10 @@ MAY_TOUCH = re.compile(rf"{UNSPACED.pattern}|[\"\u201c]")
 DASH = re.compile(r"[-\u2013\u2014]\s")
 DATELINE = re.compile(r"[A-ZÀ-Þ][A-ZÀ-Þ' .-]+,.{0,20}$")
 """The place and the day before the dash that opens a report."""
-SPEAKER = re.compile("と|[他她它我你]们?(?:\\w{0,3}[说道问答喊叫称]|点头|摇头)")
+SPEAKER = re.compile(
+    "と|[他她它我你]们?(?:\\w{0,3}[说道问答喊叫称]|点头|摇头)"
+    "|(?![没无不])[\u4e00-\u9fff]{1,12}(?:说[道着]?|[问答喊叫]道|表示|指出|告诉记者)(?=[。，；]|$)"  # noqa: RUF001 - Chinese marks
+)
 """How Japanese and Chinese go on after a quotation."""
 QUOTED = re.compile(rf"[.!?。！？…][{CLOSING}]+$")  # noqa: RUF001 - marks as they are typeset
 ASIDE = re.compile(r"^(\([^()]*[.!?]\))\s+(?=[A-Z\"“(])")
@@ -70,6 +75,8 @@ class Segmenter:
 
     def __init__(self, name: str, split: Split, max_length: int = 0) -> None:
         self.name = name
+        self.documents_cut = 0
+        """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length
 
     def split(self, text: str) -> list[str]:
@@ -87,6 +94,7 @@ class Segmenter:
 
     def document(self, document_id: str, text: str) -> Document:
         """Cut a text into a document whose sentence ids are 0, 1, 2 ...; ``InputError`` when it is blank."""
+        self.documents_cut += 1
         sentences = (Sentence(id=str(index), text=sentence) for index, sentence in enumerate(self.split(text)))
         return Document(id=document_id, sentences=tuple(sentences))
 
@@ -102,16 +110,12 @@ def get_segmenter(language: str = "en") -> Segmenter:
         InputError: when spaCy does not know the language.
     """
     import sentencex
-    import spacy
-    import spacy.util
 
-    try:
-        spacy.util.get_lang_class(language)
-    except ImportError:
-        msg = f"spaCy knows no language {language!r}"
-        raise InputError(msg, "use an ISO code such as en, de or zh") from None
+    require(language)
     for model in MODELS.get(language, ()):
-        if spacy.util.is_package(model):
+        if find_spec(model) is not None:
+            import spacy
+
             # The parser sets sentence starts; the rest of the model would only cost time.
             pipeline = spacy.load(model, exclude=["tagger", "attribute_ruler", "lemmatizer", "ner"])
             return Segmenter(model, partial(_by_model, pipeline), pipeline.max_length)

@@ -10,8 +10,8 @@ from typing import cast
 
 from abcdlink.corpus.records import Document
 
-MOST_HELD = 64_000_000
-"""Characters of text that are held in memory: with their objects some 300 MB."""
+MOST_HELD = 16_000_000
+"""Characters of text that are held in memory: with their objects some 100 MB."""
 
 PAGE = 500
 """Documents that are read from the file at a time."""

@@ -28,7 +28,7 @@ PREVIEW = "preview.html"
 MOST_PAIRS, MOST_LINES = 60, 6000
 """At most so many pairs or documents, and about so many sentences, are shown."""
 
-MOST_LOOKED_AT = 5000
+MOST_LOOKED_AT = 2000
 """So many documents, and the source documents of so many pairs, are read through; of a larger corpus, some from all
 over it."""
 

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.formats.files import ImportSource, holds_nul, open_file
 from abcdlink.corpus.plain_text import PlainText
-from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Record, Sentence, pair_name
+from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Record, pair_name
 from abcdlink.errors import InputError
 from abcdlink.store import decoded_lines
 
@@ -54,11 +54,12 @@ class DocumentLine(Line):
         """Return the document, cut into sentences where it came as text; bare sentences get the ids 0, 1, 2 ..."""
         if self.sentences is None:
             return texts.document(self.id, self.text or "", is_linked=is_linked, meta=self.meta)
-        sentences = (
-            Sentence(id=str(index), text=line) if isinstance(line, str) else Sentence(id=line.id, text=line.text)
+        sentences = [
+            {"id": str(index), "text": line} if isinstance(line, str) else {"id": line.id, "text": line.text}
             for index, line in enumerate(self.sentences)
-        )
-        return Document(id=self.id, sentences=tuple(sentences), meta=self.meta)
+        ]
+        # All sentences in one call, which is much faster than one call for each.
+        return Document.model_validate({"id": self.id, "sentences": sentences, "meta": self.meta})
 
 
 class PairLine(Line):
