@@ -17,6 +17,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas import FlowRun
 from prefect.runtime import deployment, flow_run
 
+from abcdlink.linking.grid import with_smaller
 from abcdlink.linking.records import Approach
 from abcdlink.llm.batch import BatchState
 from abcdlink.llm.profiles import profile
@@ -35,7 +36,7 @@ PAUSE = "llm-batch"
 
 def tell_cost(run: str, corpus: str, domain: str, approaches: Sequence[Approach]) -> None:
     """Show what the LLM has still to be asked; nothing where it costs nothing."""
-    settings = [profile(model) for model in dict.fromkeys(approach.model for approach in approaches)]
+    settings = [profile(model) for model in dict.fromkeys(one.profile for one in with_smaller(approaches))]
     if not any(one.llm_has_prices for one in settings):
         return
     found = estimate_cost(run, corpus, domain, list(approaches))

@@ -215,8 +215,8 @@ def _print_corpus(corpus: str, one: Benchmark, plan: BenchmarkPlan, definition: 
         if drawn := next((result for result in with_llm if result.sampled_from), None):
             told += f"; on {drawn.sources} of {drawn.sampled_from} sources with links, drawn with seed {_seed(plan)}"
         print_table(told, LLM_COLUMNS, llm_rows(one))
-    for refusal in (*one.left_out, *one.undecided):
-        say(f"Left out on {corpus}: {refusal.where}: {refusal.reason}")
+    for note in one.notes:
+        say(f"{corpus}: {note}")
 
 
 def _seed(plan: BenchmarkPlan) -> int | None:
@@ -307,6 +307,7 @@ def _as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: 
             "approaches": {result.approach.name: _result_as_json(result) for result in one.approaches},
             "average_f1": average_f1(one.approaches, plan.cutoffs),
             "llm_against_retriever": [found.model_dump(mode="json") for found in one.llm_against_retriever],
+            "notes": one.notes,
             "left_out": [refusal.model_dump(mode="json") for refusal in (*one.left_out, *one.undecided)],
         }
 

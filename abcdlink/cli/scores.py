@@ -78,8 +78,8 @@ def scores(
     if with_llm:
         rows = [_llm_row(one, usage) for one, usage in with_llm]
         print_table(f"{run}: what came of the LLM's questions, and what they took", LLM_COLUMNS, rows, texts=2)
-    for refusal in result.left_out:
-        say(f"Left out: {refusal.where}: {refusal.reason}")
+    for note in result.notes:
+        say(note)
 
 
 def _print_by(title: str, table: pd.DataFrame, names: list[str]) -> None:

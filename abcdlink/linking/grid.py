@@ -7,7 +7,7 @@ from itertools import groupby, product
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Scoring, Setup
+from abcdlink.linking.records import CASCADE, Approach, ApproachKind, CutoffRule, Scoring, Setup
 
 SAMPLES = 5
 """Answers that vote: an odd number, so that none of two sides has half of the votes."""
@@ -58,7 +58,9 @@ def llm_grid(
     grid: dict[str, Approach] = {}
     for model, setup, mode in product(models, setups, modes):
         places = [("", None)] if setup is Setup.LLM_ONLY else list(product(retrievers, cutoffs))
-        for (retriever, cutoff), how in product(places, scorings):
+        # Where a model is unsure is told by scores alone, so a cascade leaves out the plain answer.
+        hows = [how for how in scorings if CASCADE not in model or how.scoring is not Scoring.ANSWER]
+        for (retriever, cutoff), how in product(places, hows or scorings):
             approach = Approach(
                 kind=ApproachKind.LLM,
                 retriever=retriever,
@@ -72,10 +74,21 @@ def llm_grid(
     return list(grid.values())
 
 
+def with_smaller(approaches: Iterable[Approach]) -> list[Approach]:
+    """Return what has to be asked for approaches, in this order: what the smaller model of a cascade decides first."""
+    found: dict[str, Approach] = {}
+    for approach in approaches:
+        for one in (approach.smaller, approach.asked):
+            if one:
+                found.setdefault(one.name, one)
+    return list(found.values())
+
+
 def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach, int]]:
     """Yield (approach that is asked, number of a part), each once, in the order in which to decide them.
 
-    Approaches that differ in their rule only ask the same and come once. Neighbours with the same
+    Approaches that differ in their rule only ask the same and come once; what the smaller model of a
+    cascade decides comes before the cascade. Neighbours with the same
     model, set-up and prompt mode take turns part by part, so that their questions on one pair follow each
     other closely.
 
@@ -83,7 +96,7 @@ def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach
         approaches: as ``llm_grid`` orders them.
         parts: how many parts the pairs are cut into.
     """
-    asked = {approach.asked.name: approach.asked for approach in approaches}
+    asked = {one.name: one for one in with_smaller(approaches)}
     for _, same in groupby(asked.values(), key=lambda approach: (approach.model, approach.setup, approach.prompt_mode)):
         together = list(same)
         yield from ((approach, part) for part in range(parts) for approach in together)

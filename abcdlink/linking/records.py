@@ -71,6 +71,11 @@ class Scoring(StrEnum):
     """The probability of the answer's token for link, where the server gives log-probabilities."""
 
 
+CASCADE = "~"
+"""Between the names of two LLM profiles: the second one is asked where the first one is unsure."""
+DEFAULT_MODEL = "default"
+
+
 class Approach(Record):
     """Anything that decides links, e.g. ``bm25@3``, ``hybrid@7+llm-pairwise-2`` or ``llm-only-4``.
 
@@ -90,7 +95,9 @@ class Approach(Record):
     cutoff: Cutoff | None = None
     prompt_mode: int | None = Field(None, ge=1, le=4, description="LLM only: 4 is description + examples")
     setup: Setup = Setup.LISTWISE
-    model: str = Field("", description="LLM only: the profile that is asked, see ``abcdlink.llm.profiles``")
+    model: str = Field(
+        "", description="LLM only: the profile that is asked, see ``abcdlink.llm.profiles``; two make a cascade"
+    )
     scoring: Scoring = Scoring.ANSWER
     samples: int = Field(1, ge=1)
     rule: CutoffRule | None = None
@@ -124,6 +131,16 @@ class Approach(Record):
                 "is offered targets by a rule",
                 "say how many targets the LLM is offered",
             ),
+            (
+                CASCADE in self.model and self.scoring is Scoring.ANSWER,
+                "is a cascade that cannot tell where its first model is unsure",
+                "score by votes or by probability",
+            ),
+            (
+                CASCADE in self.model and (self.model.count(CASCADE) > 1 or len({"", *self.model.split(CASCADE)}) < 3),  # noqa: PLR2004 - two names, and none
+                "is a cascade that needs two different models",
+                f"name two LLM profiles, such as small{CASCADE}large",
+            ),
             (votes and self.samples == 1, "votes with one sample", "take 3 samples or more"),
             (not votes and self.samples > 1, "has several samples", "let them vote"),
             (
@@ -145,6 +162,26 @@ class Approach(Record):
     def asked(self) -> Approach:
         """The same approach without a rule: whose questions and scores this one's links come from."""
         return self.model_copy(update={"rule": None})
+
+    @property
+    def profile(self) -> str:
+        """The LLM profile that this approach asks itself; of a cascade the larger model."""
+        larger = self.model.rpartition(CASCADE)[2]
+        return "" if larger == DEFAULT_MODEL else larger
+
+    @property
+    def smaller(self) -> Approach | None:
+        """Of a cascade, the approach of the smaller model, which decides first; ``None``: it is no cascade."""
+        if CASCADE not in self.model:
+            return None
+        name = self.model.partition(CASCADE)[0]
+        return self.model_copy(update={"model": "" if name == DEFAULT_MODEL else name, "rule": None})
+
+    @property
+    def larger(self) -> Approach:
+        """Of a cascade, the approach of the larger model, which answers for good; of any other, itself."""
+        changed = {"model": self.profile, "scoring": Scoring.ANSWER, "samples": 1, "rule": None}
+        return self.model_copy(update=changed) if self.smaller else self
 
     @property
     def uncut(self) -> Approach:

@@ -117,9 +117,10 @@ def names() -> tuple[str, ...]:
 
 
 def require_known(chosen: Iterable[str]) -> None:
-    """Raise ``InputError`` when one of the names is no profile."""
+    """Raise ``InputError`` when one of the names, or a part of a cascade (``small~large``), is no profile."""
     for name in chosen:
-        profile(name)
+        for one in name.split("~"):
+            profile(one)
 
 
 def is_same_model(one: str, other: str) -> bool:

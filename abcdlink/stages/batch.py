@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.layout import batch_ticket
+from abcdlink.linking.grid import with_smaller
 from abcdlink.linking.records import Approach
 from abcdlink.llm.batch import NOTHING, BatchState, BatchTicket, collect, submit
 from abcdlink.llm.profiles import names, profile
@@ -17,8 +18,8 @@ from abcdlink.store import Store
 
 
 def to_ask_by_batch(approaches: Iterable[Approach]) -> list[Approach]:
-    """Return the approaches whose model is set to be asked by batch."""
-    return [approach for approach in approaches if profile(approach.model).llm_batch]
+    """Return the approaches whose model is set to be asked by batch; never the larger model of a cascade."""
+    return [one for one in with_smaller(approaches) if not one.smaller and profile(one.profile).llm_batch]
 
 
 def ask_together(
@@ -29,9 +30,9 @@ def ask_together(
     The answers are in the cache then, where the stage finds them; what follows from them it asks in smaller batches.
     """
     by_model: dict[str, dict[Approach, None]] = {}
-    for approach in approaches:
-        if profile(approach.model).llm_engine == "vllm":
-            by_model.setdefault(approach.model, {})[approach.asked] = None
+    for one in with_smaller(approaches):
+        if not one.smaller and profile(one.profile).llm_engine == "vllm":
+            by_model.setdefault(one.profile, {})[one] = None
     corpus = read_corpus_from(store, corpus_name) if by_model else None
     for asked in by_model.values():
         llm = llm_of(store, next(iter(asked)))
@@ -57,7 +58,7 @@ def ask_by_batch(store: Store, corpus_name: str, domain: Domain, approaches: Seq
     """
     by_model: dict[str, dict[Approach, None]] = {}
     for approach in approaches:
-        by_model.setdefault(approach.model, {})[approach.asked] = None
+        by_model.setdefault(approach.profile, {})[approach.asked] = None
     corpus, state = read_corpus_from(store, corpus_name), NOTHING
     for model, asked in by_model.items():
         name, llm = batch_ticket(corpus_name, model), llm_of(store, next(iter(asked)))

@@ -8,6 +8,8 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record, Refusal
 from abcdlink.domain import Domain
@@ -16,10 +18,10 @@ from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, c
 from abcdlink.evaluation.scores import PAPER_CUTOFFS, ApproachResult, macro_by_cutoff, score_ranking
 from abcdlink.layout import BENCHMARK, CUTOFFS, GENERATION, SCORES, SHORTLIST, SYNTHETIC, benchmark_file
 from abcdlink.linking.learned import is_learned
-from abcdlink.linking.records import Approach, current_name
+from abcdlink.linking.records import CASCADE, Approach, current_name
 from abcdlink.llm.profiles import is_same_model
 from abcdlink.llm.records import Usage
-from abcdlink.stages.decide import DecisionPart, read_decisions
+from abcdlink.stages.decide import Cascade, DecisionPart, read_decisions
 from abcdlink.stages.execution import HERE, Execution, each_model
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.once import alone, is_done
@@ -43,7 +45,8 @@ class Benchmark(Record):
     approach with an LLM compared with its retriever at that one's best cutoff. ``usage``: approach ->
     what its questions cost; an approach that cuts scores by a rule asks none of its own (``Approach.asked``).
     ``undecided``: approaches whose model gave out, with the reason; running the stage again tries them again.
-    ``own_pairs``: approaches whose model also wrote the synthetic pairs, which may flatter them.
+    ``cascades``: cascade -> what its larger model was spared. ``own_pairs``: approaches whose model also wrote the
+    synthetic pairs, which may flatter them.
     """
 
     pairs: int
@@ -56,6 +59,22 @@ class Benchmark(Record):
     llm_against_retriever: tuple[Comparison, ...] = ()
     undecided: tuple[Refusal, ...] = ()
     own_pairs: tuple[str, ...] = ()
+    cascades: dict[str, Cascade] = Field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be said beside the scores, one sentence each: what is missing, and what may flatter."""
+        told = [f"Left out: {one.where}: {one.reason}." for one in self.left_out]
+        told += [f"Not decided: {one.where}: {one.reason}; run the benchmark again then." for one in self.undecided]
+        if self.own_pairs:
+            names = ", ".join(self.own_pairs)
+            told.append(f"The model that wrote the synthetic pairs also links them here, which may flatter {names}.")
+        told += [
+            f"{name}: the larger model was asked about {one.passed_on_sources} of {one.sources} source sentences "
+            f"({one.passed_on} of {one.candidates} candidates), in {one.usage.calls} calls."
+            for name, one in self.cascades.items()
+        ]
+        return tuple(told)
 
 
 def benchmark_done(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC) -> bool:
@@ -159,6 +178,7 @@ def finish_benchmark(
         against_best=tuple(compare_with_best(table)),
         llm_against_retriever=tuple(_llm_against_retriever(results, table)),
         undecided=tuple(undecided),
+        cascades={name: part.cascade for name, part in decided.items() if part.cascade},
         own_pairs=tuple(_on_own_pairs(store, {a.name: decided[a.asked.name].model for a in with_llm}))
         if corpus_name == SYNTHETIC
         else (),
@@ -174,7 +194,9 @@ def _on_own_pairs(store: Store, models: Mapping[str, str]) -> Iterator[str]:
     """Yield the approaches whose model wrote the synthetic pairs."""
     if store.exists(GENERATION):
         writer = str(json.loads(store.read_text(GENERATION)).get("model", ""))
-        yield from (name for name, model in models.items() if is_same_model(model, writer))
+        for name, model in models.items():
+            if any(is_same_model(one, writer) for one in model.split(CASCADE)):
+                yield name
 
 
 class _Scoring:

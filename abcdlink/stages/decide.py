@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import add
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
+from abcdlink.linking.answers import HALF
 from abcdlink.linking.decisions import top_k
 from abcdlink.linking.linker import LLMLinker
 from abcdlink.linking.prompts import prompts_of, refuse_known_examples
-from abcdlink.linking.records import Approach, Decision, Setup, former_name
+from abcdlink.linking.records import CASCADE, Approach, Decision, Setup, former_name
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
@@ -28,16 +31,41 @@ PART_SIZE = 4
 """Pairs per part: some tens of seconds with the embedded model."""
 
 
+UNSURE = (0.1, 0.9)
+"""In a cascade the larger model decides on candidates whose score by the smaller one is between these, or unknown."""
+
+
+class Cascade(Record):
+    """What the larger model of a cascade was spared.
+
+    ``candidates`` and ``sources`` are what the smaller model was asked about; ``passed_on`` and ``passed_on_sources``
+    the part of it that the larger one was asked about too, with ``usage``.
+    """
+
+    candidates: int
+    passed_on: int
+    sources: int
+    passed_on_sources: int
+    usage: Usage
+
+    def __add__(self, other: Cascade) -> Cascade:
+        """Return both together."""
+        names = Cascade.model_fields
+        return Cascade.model_validate({name: getattr(self, name) + getattr(other, name) for name in names})
+
+
 class DecisionPart(Record):
     """Decisions of one approach on some pairs of a corpus, and what they cost.
 
-    ``prompt_hash``: the version of the prompts, see ``linking.prompts``; ``model``: the LLM's name.
+    ``prompt_hash``: the version of the prompts, see ``linking.prompts``; ``model``: the LLM's name, of a cascade
+    both names. ``usage`` is that of both models then, and ``cascade`` says what the larger one was asked.
     """
 
     decisions: tuple[Decision, ...]
     usage: Usage
     prompt_hash: str
     model: str
+    cascade: Cascade | None = None
 
 
 def part_count(store: Store, corpus_name: str) -> int:
@@ -72,31 +100,91 @@ def decide_part(
     if store.exists(name):
         _require_same(store, name, domain, version, approach)
         return
+    if approach.smaller:
+        decide_part(store, corpus_name, domain, approach.smaller, part, progress)
     corpus = read_corpus_from(store, corpus_name)
     llm = llm_of(store, approach)
-    linker = checked_linker(store, corpus_name, corpus, domain, approach, llm)
+    linker = checked_linker(store, corpus_name, corpus, domain, approach.larger, llm)
     parts = parts_of(corpus.pairs, PART_SIZE)
     pairs = parts[part]
-    offered = _offered(store, corpus, corpus_name, approach, pairs)
+    before = _smaller_part(store, corpus_name, approach, part)
+    offered = _offered(store, corpus, corpus_name, approach, pairs) if before is None else _passed_on(before, pairs)
     label = f"{approach.name} on {corpus_name}, part {part + 1} of {len(parts)}"
     decisions = tuple(
         decision for pair in progress(pairs, label) for decision in linker.decide(pair, corpus, offered[pair.id])
     )
+    usage = llm.used.get(approach.larger.name, Usage())
+    cascade = _spared(before, decisions, usage) if before else None
     require_an_answer(decisions)
     kept = DecisionPart(
-        decisions=decisions,
-        usage=llm.used.get(approach.name, Usage()),
+        decisions=tuple(_merged(approach.name, before, decisions)) if before else decisions,
+        usage=usage + before.usage if before else usage,
         prompt_hash=version,
-        model=llm.settings.llm_model,
+        model=_models_of(approach),
+        cascade=cascade,
     )
-    by = f" by {approach.model}" if approach.model else ""
+    by = f" by {approach.profile}" if approach.profile else ""
     note_llm(store, f"decide {corpus_name}{by}", llm)
     store.write_record(name, kept, indent=None)
 
 
 def llm_of(store: Store, approach: Approach) -> LLM:
     """Return the LLM that an approach asks, on the account of the run; ``InputError`` when there is no such profile."""
-    return LLM(profile(approach.model), account=store.key)
+    return LLM(profile(approach.profile), account=store.key)
+
+
+def _models_of(approach: Approach) -> str:
+    """Return the name of the model, of a cascade both names."""
+    asked = [approach.smaller, approach.larger]
+    return CASCADE.join(profile(one.profile).llm_model for one in asked if one)
+
+
+def _smaller_part(store: Store, corpus_name: str, approach: Approach, part: int) -> DecisionPart | None:
+    """Return what the smaller model of a cascade decided, where it did."""
+    name = _part_name(store, corpus_name, approach.smaller, part) if approach.smaller else ""
+    return store.read_record(name, DecisionPart) if name and store.exists(name) else None
+
+
+def _passed_on(before: DecisionPart, pairs: Sequence[Pair]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return pair id -> source id -> the candidates on which the smaller model is unsure or has no answer."""
+    least, most = UNSURE
+    offered: dict[str, dict[str, tuple[str, ...]]] = {pair.id: {} for pair in pairs}
+    for one in before.decisions:
+        unsure = (target for target in one.offered if least < one.scores.get(target, HALF) < most)
+        offered[one.pair][one.source] = tuple(unsure)
+    return offered
+
+
+def _merged(name: str, before: DecisionPart, after: Sequence[Decision]) -> Iterator[Decision]:
+    """Yield the decisions of a cascade: what the larger model said, and where it was not asked, the smaller one."""
+    larger = {(one.pair, one.source): one for one in after}
+    for one in before.decisions:
+        later = larger[one.pair, one.source]
+        said = {target: float(target in later.targets) for target in later.offered if target not in later.unknown}
+        scores = {**one.scores, **said}
+        unknown = tuple(target for target in one.offered if target not in scores)
+        ended = later if unknown or not one.outcome.answered else one
+        yield Decision(
+            approach=name,
+            pair=one.pair,
+            source=one.source,
+            targets=tuple(target for target in one.offered if scores.get(target, 0.0) > HALF),
+            offered=one.offered,
+            unknown=unknown,
+            scores={target: scores[target] for target in one.offered if target in scores},
+            outcome=ended.outcome,
+            detail=ended.detail,
+        )
+
+
+def _spared(before: DecisionPart, after: Sequence[Decision], usage: Usage) -> Cascade:
+    return Cascade(
+        candidates=sum(len(one.offered) for one in before.decisions),
+        passed_on=sum(len(one.offered) for one in after),
+        sources=sum(bool(one.offered) for one in before.decisions),
+        passed_on_sources=sum(bool(one.offered) for one in after),
+        usage=usage,
+    )
 
 
 def checked_linker(
@@ -117,7 +205,8 @@ def checked_linker(
 def questions_left(store: Store, corpus_name: str, domain: Domain, approach: Approach) -> list[Question]:
     """Return what is still to be asked, as far as it is known before, in the order of asking: for ``LLM.estimate``.
 
-    The rankings of the approach's retriever must be there. Parts that the run holds ask nothing more.
+    The rankings of the approach's retriever must be there. Parts that the run holds ask nothing more. Of a cascade
+    these are the larger model's questions: all of them, at most, as long as the smaller model has not decided.
     """
     approach = approach.asked
     corpus = read_corpus_from(store, corpus_name)
@@ -126,8 +215,11 @@ def questions_left(store: Store, corpus_name: str, domain: Domain, approach: App
     pairs = [pair for name, part in zip(names, parts, strict=True) if not store.exists(name) for pair in part]
     if not pairs:
         return []
-    linker = linker_for(domain, llm_of(store, approach), approach)
-    offered = _offered(store, corpus, corpus_name, approach, pairs)
+    linker = linker_for(domain, llm_of(store, approach), approach.larger)
+    offered = dict(_offered(store, corpus, corpus_name, approach, pairs))
+    for part, of_part in enumerate(parts):
+        if not store.exists(names[part]) and (before := _smaller_part(store, corpus_name, approach, part)):
+            offered |= _passed_on(before, of_part)
     return [question for pair in pairs for question in linker.first_questions(pair, corpus, offered[pair.id])]
 
 
@@ -166,10 +258,11 @@ def _require_same(store: Store, name: str, domain: Domain, version: str, approac
         files = f"changed since the run began: {', '.join(changed)}" if begun and changed else f"in {domain.folder}"
         msg = f"{store.where(name)} was decided with other prompts (version {kept.prompt_hash}, now {version}; {files})"
         raise InputError(msg, "restore these texts, or use another run key")
-    settings = profile(approach.model)
-    if kept.model != settings.llm_model:
-        msg = f"{store.where(name)} was decided by the model {kept.model!r} (now {settings.llm_model!r})"
-        raise InputError(msg, f"set {settings.llm_setting('model')} to {kept.model}, or use another run key")
+    models = _models_of(approach)
+    if kept.model != models:
+        msg = f"{store.where(name)} was decided by the model {kept.model!r} (now {models!r})"
+        setting = profile(approach.profile).llm_setting("model")
+        raise InputError(msg, f"set {setting} to {kept.model}, or use another run key")
 
 
 def read_decisions(store: Store, corpus_name: str, approach: Approach) -> DecisionPart:
@@ -195,4 +288,5 @@ def read_decisions(store: Store, corpus_name: str, approach: Approach) -> Decisi
         usage=sum((part.usage for part in read), Usage()),
         prompt_hash=version,
         model=model,
+        cascade=reduce(add, spared) if (spared := [part.cascade for part in read if part.cascade]) else None,
     )

@@ -9,6 +9,7 @@ from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
+from abcdlink.linking.grid import with_smaller
 from abcdlink.linking.learned import is_learned
 from abcdlink.linking.records import Approach
 from abcdlink.llm.estimate import Estimate, expected_cost, sum_of
@@ -42,15 +43,15 @@ class CostEstimate(Record):
 
 def estimate_approaches(store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> CostEstimate:
     """Estimate the questions that approaches have left on a corpus of the run; rankings must be there."""
-    asked = {approach.asked.name: approach.asked for approach in approaches}
+    asked = {one.name: one for one in with_smaller(approaches)}
     questions = {name: questions_left(store, corpus_name, domain, approach) for name, approach in asked.items()}
-    llms = {approach.model: llm_of(store, approach) for approach in asked.values()}
+    llms = {approach.profile: llm_of(store, approach) for approach in asked.values()}
     by_model: dict[str, list[Question]] = {model: [] for model in llms}
     for name, some in questions.items():
-        by_model[asked[name].model] += some
+        by_model[asked[name].profile] += some
     models = {model or DEFAULT: expected_cost(llms[model], some) for model, some in by_model.items()}
     return CostEstimate(
-        approaches={name: expected_cost(llms[asked[name].model], some) for name, some in questions.items()},
+        approaches={name: expected_cost(llms[asked[name].profile], some) for name, some in questions.items()},
         models=models,
         total=sum_of(list(models.values())),
         priceless=tuple(model or DEFAULT for model, llm in llms.items() if not llm.settings.llm_has_prices),

@@ -23,7 +23,9 @@ class LLMPlan(Record):
 
     models: tuple[Name, ...] = Field(
         (),
-        description="LLM profiles that decide, by the names in the settings file; empty: those of the role linkers.",
+        description="LLM profiles that decide, by the names in the settings file; empty: those of the role linkers. "
+        "small~large is a cascade: the larger model decides where the smaller one is unsure (needs votes or "
+        "probability).",
     )
     retrievers: tuple[Name, ...] = Field(
         (),

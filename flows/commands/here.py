@@ -84,5 +84,5 @@ def run_benchmark(
         return
     title = f"{run}: {result.pairs} synthetic pairs, {result.sources} sources with links; percent"
     print_table(title, COLUMNS, map(row_of, result.approaches))
-    for refusal in result.left_out:
-        say(f"Left out: {refusal.where}: {refusal.reason}.")
+    for note in result.notes:
+        say(note)

@@ -105,6 +105,7 @@ def show_benchmark(run: str, result: Benchmark) -> None:
         {"approach": refusal.where, "left out": refusal.reason} for refusal in (*result.left_out, *result.undecided)
     ]
     told = f"{result.pairs} pairs, {result.sources} sources with links, macro mean"
+    told = " ".join([f"{told}.", *result.notes])
     table(key(run, "benchmark"), rows, told)
     compared = [*result.against_best, *result.llm_against_retriever]
     table(key(run, "comparisons"), map(comparison_row, compared), "Differences in mean F1; p corrected by Holm")

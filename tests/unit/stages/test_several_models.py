@@ -297,4 +297,6 @@ def test_the_estimate_is_by_model_and_says_whose_prices_are_not_known(store, ser
 
 def test_a_model_that_wrote_the_pairs_it_links_is_marked(store, servers):
     store.write_text(GENERATION, json.dumps({"model": "organisation/Chance"}))
-    assert run_benchmark(store, DOMAIN, PLAN).own_pairs == ("chance-only-4",)
+    result = run_benchmark(store, DOMAIN, PLAN)
+    assert result.own_pairs == ("chance-only-4",)
+    assert result.notes[-1].endswith("may flatter chance-only-4.")
