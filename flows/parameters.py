@@ -225,9 +225,14 @@ class QualificationParameters(Parameters):
 class RatingParameters(Parameters):
     """How people rate documents."""
 
-    synthetic: int = Field(20, ge=1, description="Synthetic documents that are rated, at most.")
-    natural: int = Field(10, ge=0, description="Natural documents that are mixed in, at most.")
-    overlap: int = Field(2, ge=1, le=10, description="Raters per document.")
+    synthetic: int = Field(30, ge=1, description="Synthetic documents that are rated, at most.")
+    natural: int = Field(30, ge=0, description="Natural documents that are mixed in, at most.")
+    same_targets: bool = Field(
+        False,
+        description="Natural documents on the same target documents as the synthetic ones (their counterparts, as in "
+        "the paper); otherwise on other targets, so that raters cannot compare.",
+    )
+    overlap: int | None = Field(None, ge=1, le=10, description="Raters of a document; empty: as the domain says.")
     seed: int = Field(13, ge=0, description="Seed of the choice and of the order.")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from prefect import flow
 
+from abcdlink.domain import find_domain
 from abcdlink.layout import RATE_SLUG
-from abcdlink.rate import has_ratings, ratings_of, summarise
-from abcdlink.rate.summary import rows_of
+from abcdlink.rate import has_ratings, rating_settings, ratings_of, rows_of, summarise
 from abcdlink.store import Store, open_run
 from flows.parameters import RatingParameters, RunKey, run_domain
 from flows.ui.artifacts import key, table
@@ -30,8 +30,8 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
     """
     store = open_run(run)
     meaning = run_domain(store, domain)
-    sample_documents(run, meaning, rating.synthetic, rating.natural, rating.seed)
-    collect(store, meaning, rating.overlap)
+    sample_documents(run, meaning, rating.synthetic, rating.natural, rating.seed, rating.same_targets)
+    collect(store, meaning, rating.overlap or rating_settings(find_domain(meaning)).raters)
     ratings = ratings_of(store)
     raters = len({one.annotator for one in ratings})
     table(key(run, "ratings"), map(dict, rows_of(summarise(ratings))), f"{len(ratings)} ratings by {raters} raters")

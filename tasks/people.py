@@ -75,9 +75,9 @@ def true_recall(run: str, domain: str, rule: LabelRule) -> Recall:
 
 
 @task(task_run_name="sample documents to rate")
-def sample_documents(run: str, domain: str, synthetic: int, natural: int, seed: int) -> int:
+def sample_documents(run: str, domain: str, synthetic: int, natural: int, seed: int, same_targets: bool = False) -> int:
     """Sample documents; returns how many."""
-    return len(prepare_ratings(open_run(run), find_domain(domain), synthetic, natural, seed))
+    return len(prepare_ratings(open_run(run), find_domain(domain), synthetic, natural, seed, same_targets=same_targets))
 
 
 @task(task_run_name="gold pair")

@@ -39,8 +39,7 @@ from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
 from abcdlink.qualify import Applicant, applicants_of, ranked
 from abcdlink.qualify.confirm import qualified_of
-from abcdlink.rate import RatingSummary, has_ratings, ratings_of, summarise
-from abcdlink.rate.kept import raters_of
+from abcdlink.rate import RatingSummary, has_ratings, raters_of, ratings_of, summarise
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings

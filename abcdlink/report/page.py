@@ -14,6 +14,7 @@ from abcdlink.report.pictures import (
     benchmark_pictures,
     kappa_intervals,
     pictures_over_time,
+    rating_histograms,
     validation_pictures,
 )
 from abcdlink.report.todo import steps_of
@@ -73,6 +74,7 @@ def render(content: Content) -> str:
 
 def _pictures(content: Content) -> dict[str, Markup]:
     pictures = benchmark_pictures(content.results)
+    pictures |= {f"ratings: {name}": made for name, made in rating_histograms(content.ratings).items()}
     if content.validation:
         pictures |= {f"validation: {name}": made for name, made in validation_pictures(content.validation).items()}
     if content.agreement:

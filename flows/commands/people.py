@@ -37,9 +37,14 @@ def register(app: typer.Typer) -> None:
 def start_rating(
     run: RunArgument,
     domain: RunDomainOption = "",
-    synthetic: Annotated[int, typer.Option(min=1, help="Synthetic documents, at most.")] = 20,
-    natural: Annotated[int, typer.Option(min=0, help="Natural documents mixed in, at most.")] = 10,
-    overlap: Annotated[int, typer.Option(min=1, max=10, help="Raters for each document.")] = 2,
+    synthetic: Annotated[int, typer.Option(min=1, help="Synthetic documents, at most.")] = 30,
+    natural: Annotated[int, typer.Option(min=0, help="Natural documents mixed in, at most.")] = 30,
+    same_targets: Annotated[
+        bool, typer.Option("--same-targets", help="Natural documents on the targets of the synthetic ones.")
+    ] = False,
+    overlap: Annotated[
+        int | None, typer.Option(min=1, max=10, help="Raters for each document. Default: as the domain says.")
+    ] = None,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -51,7 +56,7 @@ def start_rating(
     from abcdlink.store import existing_run
 
     existing_run(run).require(f"{SYNTHETIC}/pairs.jsonl", "generate")
-    rating = {"synthetic": synthetic, "natural": natural, "overlap": overlap}
+    rating = {"synthetic": synthetic, "natural": natural, "same_targets": same_targets, "overlap": overlap}
     start_flow("rate/rate", {"run": run, "domain": domain, "rating": rating}, json, wait)
 
 
@@ -60,8 +65,7 @@ def show_ratings(run: RunArgument, json: JsonOption = False) -> None:
 
     Example: `abcdlink rate show spring-news`
     """
-    from abcdlink.rate import ratings_of, summarise
-    from abcdlink.rate.summary import rows_of
+    from abcdlink.rate import ratings_of, rows_of, summarise
     from abcdlink.store import existing_run
 
     summaries = summarise(ratings_of(existing_run(run)))

@@ -13,11 +13,20 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.layout import RATE_SLUG
-from abcdlink.rate import has_ratings, keep_ratings, kept_criteria, sample_of
-from abcdlink.rate.criteria import Criterion
-from abcdlink.rate.kept import ANOMALIES, raters_of
-from abcdlink.rate.prepare import corpora_of
-from abcdlink.rate.records import HIGHEST, LOWEST, RatedDocument, Rating
+from abcdlink.rate import (
+    ANOMALIES,
+    HIGHEST,
+    LOWEST,
+    Criterion,
+    RatedDocument,
+    Rating,
+    corpora_of,
+    has_ratings,
+    keep_ratings,
+    kept_criteria,
+    raters_of,
+    sample_of,
+)
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.html import document_html, guidelines_html

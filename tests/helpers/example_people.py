@@ -17,8 +17,7 @@ from abcdlink.qualify.confirm import confirm
 from abcdlink.qualify.kept import keep_gold_set, keep_judgments
 from abcdlink.qualify.pools import gold_set
 from abcdlink.qualify.records import GOLD
-from abcdlink.rate.kept import keep_ratings
-from abcdlink.rate.records import Rating
+from abcdlink.rate import Rating, keep_ratings
 from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback
 from abcdlink.store import Store
 

@@ -4,6 +4,7 @@ from abcdlink.report.pictures.drawing import as_file, as_image
 from abcdlink.report.pictures.of_agreement import acceptance_bars, kappa_intervals
 from abcdlink.report.pictures.of_benchmark import benchmark_pictures
 from abcdlink.report.pictures.of_llms import quality_against_cost
+from abcdlink.report.pictures.of_ratings import rating_histograms
 from abcdlink.report.pictures.of_validation import validation_pictures
 from abcdlink.report.pictures.over_time import pictures_over_time
 
@@ -15,5 +16,6 @@ __all__ = [
     "kappa_intervals",
     "pictures_over_time",
     "quality_against_cost",
+    "rating_histograms",
     "validation_pictures",
 ]

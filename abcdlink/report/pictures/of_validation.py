@@ -44,6 +44,7 @@ def _distributions(title: str, values: Mapping[str, list[float]]) -> Markup:
     )
     parts: list[Markup] = []
     with picture(0.75 + 0.55 * len(values), f"{title} by corpus. {told}.", parts) as axes:
+        axes.use_sticky_edges = False  # or the box hides what is left of it
         for row, ((_, found), colour) in enumerate(zip(values.items(), cycle(SERIES), strict=False)):
             # Spread evenly over the height of the row, in an order that has nothing to do with the value.
             heights = [row - 0.28 + 0.56 * ((number * 7) % 11) / 10 for number in range(len(found))]

@@ -21,14 +21,15 @@ from abcdlink.rate import (
     Criterion,
     RatedDocument,
     Rating,
+    corpora_of,
     criteria_of,
     keep_ratings,
     kept_criteria,
     prepare,
+    rating_settings,
     sample_documents,
     summarise,
 )
-from abcdlink.rate.prepare import corpora_of
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.stages.intake import describe_run
@@ -50,10 +51,17 @@ def store(tmp_path: Path, news: Domain) -> Store:
     return store
 
 
-@pytest.mark.parametrize("domain", ["news", "reviews"])
-def test_shipped_domains_have_criteria(domain: str) -> None:
-    criteria = criteria_of(find_domain(domain))
-    assert 1 <= len(criteria) <= len(KEYS)
+@pytest.mark.parametrize(
+    ("domain", "raters", "names"),
+    [
+        ("news", 4, ["Fluency", "Coherence", "Realism", "Specificity"]),
+        ("reviews", 3, ["Fluency", "Coherence", "Helpfulness", "Specificity"]),
+    ],
+)
+def test_shipped_domains_have_the_papers_criteria_and_raters(domain: str, raters: int, names: list[str]) -> None:
+    settings = rating_settings(find_domain(domain))
+    assert (settings.raters, [one.name for one in settings.rating]) == (raters, names)
+    assert len(names) <= len(KEYS)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +121,18 @@ def test_there_may_be_fewer_documents_and_each_is_rated_once() -> None:
     assert len({one.key for one in documents}) == 13
     with pytest.raises(InputError, match="no synthetic pair"):
         sample_documents(corpus(SYNTHETIC, {}), twice, "run", (1, 1), 1)
+
+
+def test_natural_documents_can_be_the_counterparts_of_the_synthetic_ones() -> None:
+    documents = sample_documents(MADE, FOUND, "run", (6, 6), 1, same_targets=True)
+    numbers = {
+        kind: sorted(one.pair.split("-")[1] for one in documents if one.kind is kind) for kind in (SYNTHETIC, NATURAL)
+    }
+    assert len(numbers[SYNTHETIC]) == 6
+    assert numbers[SYNTHETIC] == numbers[NATURAL]
+    elsewhere = corpus(NATURAL, {"x": ("a", "other")})
+    with pytest.raises(InputError, match="no natural pair on a target"):
+        sample_documents(MADE, elsewhere, "run", (1, 1), 1, same_targets=True)
 
 
 def test_the_run_keeps_its_sample_and_its_criteria(store: Store, news: Domain, tmp_path: Path) -> None:
@@ -256,6 +276,28 @@ def test_means_intervals_and_agreement_are_right() -> None:
     a, b = [*made["a"], *found["a"]], [*made["b"], *found["b"]]
     assert one.kappa == pytest.approx(cohen_kappa_score(a, b, weights="quadratic", labels=range(1, 6)))
     assert one.observed == pytest.approx(3 / 7)
+    assert one.histogram == {SYNTHETIC: (2, 4, 0, 1, 1), NATURAL: (0, 0, 0, 3, 3)}
+
+
+def test_alpha_is_krippendorffs_for_ordinal_values() -> None:
+    """His example of four observers and twelve units (2011, Computing Krippendorff's Alpha-Reliability): 0.815."""
+    missing = 0
+    said = {
+        "a": [1, 2, 3, 3, 2, 1, 4, 1, 2, missing, missing, missing],
+        "b": [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, missing, 3],
+        "c": [missing, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, missing],
+        "d": [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, missing],
+    }
+    given = [
+        Rating(kind=SYNTHETIC, pair=f"p{n}", annotator=rater, criterion="Fluency", value=value)
+        for rater, values in said.items()
+        for n, value in enumerate(values)
+        if value != missing
+    ]
+    (one,) = summarise(given)
+    assert one.alpha == pytest.approx(0.815, abs=0.0005)
+    low, high = one.alpha_interval or (1, 0)
+    assert 0 < low < 0.815 < high <= 1
 
 
 def test_kappa_is_the_mean_over_pairs_of_raters_on_what_both_rated() -> None:
@@ -286,7 +328,12 @@ def test_report_and_command_show_the_ratings(store: Store, tmp_path: Path, monke
     assert one["means"]["synthetic"]["mean"] == pytest.approx(16 / 6)
     assert "2.67" in CliRunner().invoke(make_app(), ["rate", "show", "harbour"], catch_exceptions=False).stdout
     write_report(store)
-    assert '<section id="ratings">' in store.read_text("report.html")
+    page = store.read_text("report.html")
+    assert '<section id="ratings">' in page
+    assert (
+        "Ratings by Fluency. synthetic: 1 times 1, 3 times 2, 0 times 3, 1 times 4, 1 times 5; natural: 0 times 1"
+        in page
+    )
 
 
 def test_ratings_that_are_not_there_name_the_flow(

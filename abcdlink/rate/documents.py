@@ -1,0 +1,240 @@
+"""Which documents people rate, by what, and what the run stores of it.
+
+Synthetic documents are rated among natural ones, and nothing in a task tells which are which.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import Field, ValidationError, model_validator
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus, Pair, PairKind, Record
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.judgments import Annotator
+from abcdlink.keys import opaque
+from abcdlink.layout import NATURAL, SYNTHETIC
+from abcdlink.stages.once import is_done
+from abcdlink.store import Store
+
+FILE = "rating.toml"
+"""Of a domain: its criteria, and how many people rate each document."""
+MOST_CRITERIA = 4
+"""As many as there are rows of keys to rate with."""
+LOWEST, HIGHEST = 1, 5
+
+FOLDER = "ratings"
+SAMPLE = f"{FOLDER}/sample.jsonl"
+CRITERIA = f"{FOLDER}/criteria.jsonl"
+"""As the page was made with them: the domain's may be edited while people rate."""
+RATERS = f"{FOLDER}/raters.jsonl"
+"""Who stands behind each pseudonym; the pseudonyms of batches are others."""
+ANNOTATIONS = f"{FOLDER}/annotations.json"
+ANOMALIES = f"{FOLDER}/anomalies.json"
+RATINGS = f"{FOLDER}/ratings.jsonl"
+
+
+class Criterion(Record):
+    """One thing that is rated. ``low`` and ``high``: what the lowest and the highest value mean."""
+
+    name: str = Field(min_length=1, max_length=40)
+    question: str = Field(min_length=1)
+    low: str = Field(min_length=1)
+    high: str = Field(min_length=1)
+
+
+class RatingSettings(Record):
+    """The content of ``rating.toml``: the criteria, and how many people rate each document."""
+
+    raters: int = Field(2, ge=1, le=10)
+    rating: tuple[Criterion, ...] = Field(min_length=1, max_length=MOST_CRITERIA)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> RatingSettings:
+        names = [one.name for one in self.rating]
+        if len(set(names)) != len(names):
+            msg = f"two criteria have the same name ({', '.join(names)})"
+            raise ValueError(msg)
+        return self
+
+
+class RatedDocument(Record):
+    """The source document of one pair, to be rated beside its target document; one Label Studio task.
+
+    ``key``: opaque and stable name of the task. ``kind``: which corpus of the run holds the pair; never shown.
+    """
+
+    key: str
+    kind: PairKind
+    pair: str
+
+
+class Rating(Record):
+    """What one rater said of one document by one criterion.
+
+    ``annotator``: pseudonym (``rater-1``). ``seconds``: spent on the whole document, where known.
+    ``comment``: on the document, whatever the criterion.
+    """
+
+    kind: PairKind
+    pair: str
+    annotator: str
+    criterion: str
+    value: int = Field(ge=LOWEST, le=HIGHEST)
+    seconds: float | None = None
+    submitted: datetime | None = None
+    comment: str = ""
+
+
+def rating_settings(domain: Domain) -> RatingSettings:
+    """Return a domain's criteria and its number of raters.
+
+    Raises:
+        InputError: when the file is missing or does not fit.
+    """
+    path = domain.folder / FILE
+    try:
+        return RatingSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        msg = f"domain {domain.name!r} has no file {path}"
+        raise InputError(msg, f"write it, or copy {FILE} from a shipped domain") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} is not valid TOML: {error}"
+        raise InputError(msg, "fix the place that the message names") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "rating"
+        msg = f"{path}: {where}: {first['msg']}"
+        raise InputError(msg, "give each [[rating]] a name, a question, and the words low and high") from None
+
+
+def criteria_of(domain: Domain) -> tuple[Criterion, ...]:
+    """Return the criteria of a domain, one to four; ``InputError`` as ``rating_settings``."""
+    return rating_settings(domain).rating
+
+
+def sample_documents(
+    synthetic: Corpus, natural: Corpus, run_key: str, sizes: tuple[int, int], seed: int, *, same_targets: bool = False
+) -> list[RatedDocument]:
+    """Sample pairs of both corpora and mix them; the same arguments give the same documents in the same order.
+
+    Args:
+        synthetic: generated pairs.
+        natural: pairs that people wrote.
+        run_key: makes the opaque task keys differ between runs.
+        sizes: how many synthetic and how many natural documents; fewer where there are not as many.
+        seed: of the choice and of the order.
+        same_targets: whether the natural documents are the counterparts of the synthetic ones, written on the same
+            target documents, as in the paper. Then a rater who remembers a target can tell that one of two documents
+            was made for it. Otherwise they have other targets, as far as there are others. No document is rated twice.
+
+    Raises:
+        InputError: when there is no synthetic pair, or no natural counterpart of any.
+    """
+    if not synthetic.pairs:
+        msg = f"run {run_key!r} has no synthetic pair to rate"
+        raise InputError(msg, "generate with other settings; `abcdlink report` says why pairs were refused")
+    chooser = random.Random(seed)  # noqa: S311 - no secret
+    made, found = _shuffled(synthetic, chooser), _shuffled(natural, chooser)
+    if same_targets:
+        answered = {pair.target for pair in found}
+        made = [pair for pair in made if pair.target in answered]
+        if not made:
+            msg = f"run {run_key!r} has no natural pair on a target document of the synthetic pairs"
+            raise InputError(msg, "rate documents on different targets: leave out the option for the same ones")
+    chosen = made[: sizes[0]]
+    shown = [pair.target for pair in chosen]
+    if same_targets:
+        others = sorted((pair for pair in found if pair.target in shown), key=lambda pair: shown.index(pair.target))
+    else:
+        others = sorted(found, key=lambda pair: pair.target in shown)
+    mixed = [
+        *((PairKind.SYNTHETIC, pair) for pair in chosen),
+        *((PairKind.NATURAL, pair) for pair in others[: sizes[1]]),
+    ]
+    chooser.shuffle(mixed)
+    return [
+        RatedDocument(key=opaque(run_key, "rating", kind, pair.id), kind=kind, pair=pair.id) for kind, pair in mixed
+    ]
+
+
+def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
+    """Return the pairs in random order, of those with one and the same source document the first only."""
+    by_source: dict[str, Pair] = {}
+    for pair in chooser.sample(corpus.pairs, len(corpus.pairs)):
+        by_source.setdefault(pair.source, pair)
+    return list(by_source.values())
+
+
+def prepare(
+    store: Store, domain: Domain, synthetic: int, natural: int, seed: int, *, same_targets: bool = False
+) -> list[RatedDocument]:
+    """Sample documents of the run to be rated, or return those that are there.
+
+    Raises:
+        InputError: when the run has no synthetic corpus, the domain has no criteria, or the ratings were begun
+            with other settings.
+    """
+    store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
+    inputs: dict[str, object] = {"synthetic": synthetic, "natural": natural, "seed": seed}
+    if same_targets:
+        inputs["same_targets"] = True
+    if not is_done(store, "ratings", SAMPLE, inputs):
+        corpora, criteria = corpora_of(store), criteria_of(domain)
+        made, found = corpora[PairKind.SYNTHETIC], corpora[PairKind.NATURAL]
+        sizes = synthetic, natural
+        documents = sample_documents(made, found, store.key, sizes, seed, same_targets=same_targets)
+        store.write_records(CRITERIA, criteria)
+        store.write_records(SAMPLE, documents)
+    return sample_of(store)
+
+
+def corpora_of(store: Store) -> dict[PairKind, Corpus]:
+    """Return the corpora that rated documents are of."""
+    there = store.exists(f"{NATURAL}/pairs.jsonl")
+    return {
+        PairKind.SYNTHETIC: read_corpus_from(store, SYNTHETIC),
+        PairKind.NATURAL: read_corpus_from(store, NATURAL) if there else Corpus(name=NATURAL, documents={}, pairs=[]),
+    }
+
+
+def sample_of(store: Store) -> list[RatedDocument]:
+    """Return which documents are rated; ``InputError`` when they were not chosen yet."""
+    store.require(SAMPLE, "rate")
+    return store.read_records(SAMPLE, RatedDocument)
+
+
+def kept_criteria(store: Store) -> list[Criterion]:
+    """Return by what the sampled documents are rated."""
+    return store.read_records(CRITERIA, Criterion)
+
+
+def raters_of(store: Store) -> list[Annotator]:
+    """Return who rated, as far as it is known."""
+    return store.find_records(RATERS, Annotator)
+
+
+def has_ratings(store: Store) -> bool:
+    """Tell whether the ratings were pulled."""
+    return store.exists(RATINGS)
+
+
+def keep_ratings(
+    store: Store, raters: Sequence[Annotator], ratings: Sequence[Rating], anomalies: Sequence[str], raw: object
+) -> None:
+    """Store what raters said; the ratings are written last."""
+    store.write_json(ANNOTATIONS, raw)
+    store.write_records(RATERS, raters)
+    store.write_json(ANOMALIES, list(anomalies))
+    store.write_records(RATINGS, ratings)
+
+
+def ratings_of(store: Store) -> list[Rating]:
+    """Return the ratings of a run; ``InputError`` when they were not pulled yet."""
+    store.require(RATINGS, "rate")
+    return store.read_records(RATINGS, Rating)
