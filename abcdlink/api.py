@@ -18,7 +18,7 @@ from abcdlink.interannotator import Agreement, read_judgment_file
 from abcdlink.interannotator import agreement as agreement_of
 from abcdlink.judgments import Judgment
 from abcdlink.linking.learned import Linker, base_retrievers, is_learned
-from abcdlink.linking.records import CutoffRule
+from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.plugins import MODULE_AND_CLASS
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import RETRIEVERS, Retriever
@@ -37,13 +37,14 @@ Ranker = str | Retriever | type[Linker]
 """What can be benchmarked: a name, a retriever, or the class of a linker."""
 
 
-def benchmark(
+def benchmark(  # noqa: PLR0913 - one name for each choice
     corpus: Corpus | str | Path,
     approaches: Sequence[Ranker],
     cutoffs: Sequence[int | str] = (1, 3),
     *,
     definition: Definition = "paper",
     folds: int = 5,
+    aim: Aim | str = Aim.PAPER,
     group: Callable[[Pair], str] | None = None,
     progress: Progress = silent,
 ) -> pd.DataFrame:
@@ -58,15 +59,17 @@ def benchmark(
         cutoffs: numbers k of top-ranked target sentences, and rules such as ``expected-f1``.
         definition: of precision at k: hits / min(k, target sentences) (``paper``), or hits / k (``common``).
         folds: parts of the pairs, where something is fitted.
+        aim: what rules are fitted for: ``paper``, the mean F1 over sources with links; ``all-sources``, the F1 over the
+            links of all sources, of which one may then have none.
         group: names the group of a pair, such as its topic; the pairs of a group are in one fold.
         progress: ``abcdlink.progress.terminal()`` shows bars.
 
     Returns:
         One row for each approach at each cutoff. Fractions of 1: ``precision``, ``recall``, ``f1`` (means over the
         source sentences with links), ``all_sources_precision``, ``all_sources_recall``, ``all_sources_f1``
-        (over the links of all source sentences) and ``false_link_rate`` (on source sentences without links;
-        NaN where there are none). Beside them ``approach`` (such as ``bm25@3``), ``retriever``, ``cutoff``,
-        ``sources`` (with links) and ``seconds``.
+        (over the links of all source sentences), ``false_link_rate`` (on source sentences without links;
+        NaN where there are none) and ``calibration_error`` of its probabilities (NaN where it has none). Beside them
+        ``approach`` (such as ``bm25@3``), ``retriever``, ``cutoff``, ``sources`` (with links) and ``seconds``.
 
     Raises:
         InputError: when there are no gold links, a name is unknown, or the pairs are too few for the folds.
@@ -79,7 +82,7 @@ def benchmark(
     if twice := next((name for name in names if names.count(name) > 1), ""):
         msg = f"two approaches are called {twice!r}"
         raise InputError(msg, "give your retrievers different names")
-    plan = plan_of([name for name in names if name not in own], list(own), cutoffs, definition, folds)
+    plan = plan_of([name for name in names if name not in own], list(own), cutoffs, definition, folds, aim)
     for name in plan.learned:
         base_retrievers(name)  # an unknown name is found before anything is ranked
     with TemporaryDirectory() as folder:
@@ -98,6 +101,7 @@ def plan_of(
     cutoffs: Sequence[int | str],
     definition: Definition,
     folds: int,
+    aim: Aim | str = Aim.PAPER,
     llm: LLMPlan | None = None,
 ) -> BenchmarkPlan:
     """Return the plan of a benchmark.
@@ -108,6 +112,7 @@ def plan_of(
         cutoffs: as ``benchmark``.
         definition: as ``benchmark``.
         folds: as ``benchmark``.
+        aim: as ``benchmark``.
         llm: which set-ups of an LLM; ``None``: no LLM is asked.
 
     Raises:
@@ -119,6 +124,9 @@ def plan_of(
         if not re.fullmatch(r"0*[1-9][0-9]*", str(number)):
             msg = f"{number!r} is not a cutoff"
             raise InputError(msg, f"give whole numbers from 1 and any of {', '.join(CutoffRule)}")
+    if aim not in set(Aim):
+        msg = f"{aim!r} is not an aim"
+        raise InputError(msg, f"choose {' or '.join(Aim)}")
     for what, given in (("cutoff", cutoffs), ("retriever", [*names, *own])):
         if not given:
             msg = f"no {what} is given"
@@ -129,6 +137,7 @@ def plan_of(
         cutoffs=tuple(int(number) for number in numbers),
         rules=tuple(rules),
         folds=folds,
+        aim=Aim(aim),
         definition=definition,
         llm=llm,
     )
@@ -191,6 +200,7 @@ def _row(result: ApproachResult) -> dict[str, str | int | float]:
         "all_sources_recall": everywhere.recall,
         "all_sources_f1": everywhere.f1,
         "false_link_rate": float("nan") if rate is None else rate,
+        "calibration_error": result.calibration.error if result.calibration else float("nan"),
         "retriever": result.approach.retriever,
         "cutoff": cutoff if isinstance(cutoff, int) else str(cutoff),
         "sources": result.sources,

@@ -52,7 +52,8 @@ class Judgment(Record):
 
     ``annotator``: pseudonym within the run (``annotator-1``); ``seconds``: time spent on the whole
     task (all candidates of one source), where it is known. ``flags`` and ``comment``: what the
-    annotator marked and wrote of the whole task.
+    annotator marked and wrote of the whole task. ``rest``: No Link by the one key for all candidates
+    that were still undecided.
     """
 
     batch: int
@@ -66,6 +67,7 @@ class Judgment(Record):
     submitted: datetime | None = None
     flags: tuple[str, ...] = ()
     comment: str = ""
+    rest: bool = False
 
     @property
     def at(self) -> Place:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from string import ascii_uppercase
 from typing import Any
 
 from abcdlink.corpus.records import Record
@@ -171,7 +172,11 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
     elif not standing.answers:
         lines.append(Line(text="Nobody has begun"))
     if standing.done < standing.tasks:
-        lines.append(Line(text="Send this link to them", link=standing.url))
+        if standing.own_urls:
+            own = zip(ascii_uppercase, standing.own_urls, strict=False)
+            lines += [Line(text=f"Send this link to annotator {letter} alone", link=url) for letter, url in own]
+        else:
+            lines.append(Line(text="Send this link to them", link=standing.url))
         invite = "Whoever has no account makes one here first"
         if around.invitation:
             lines.append(Line(text=invite, link=around.invitation))

@@ -74,16 +74,15 @@ def _push(server: Any, client: Any, project: Any, tasks: dict[str, Any]) -> Clai
 def _pull(server: Any, client: Any, project: Any, tasks: dict[str, Any], pools: list[Pool]) -> Claim:  # noqa: ANN401
     from labelstudio_config.pages.annotate import keep_result
     from labelstudio_config.projects import push_tasks
-    from labelstudio_config.run import PushedProject, look_at
+    from labelstudio_config.run import ProjectAt, PushedProject, look_at
 
     sdk, store = _sdk(server), open_run(RUN)
     at = push_tasks(client, project, {})
     users = [number for number, account in client.accounts().items() if account.startswith(("ada@", "ben@"))]
     client.import_tasks(at.project_id, [_annotated(key, data, users) for key, data in tasks.items()])
     store.write_records(POOLS, pools)
-    pushed = PushedProject(
-        slug="batch-1", title=project.title, project_id=at.project_id, url=at.url, overlap=2, task_keys=tuple(tasks)
-    )
+    here = ProjectAt(title=project.title, project_id=at.project_id, url=at.url)
+    pushed = PushedProject(slug="batch-1", overlap=2, task_keys=tuple(tasks), projects=(here,))
 
     def export(_: int) -> None:
         for _chunk in sdk.projects.exports.download_sync(at.project_id, export_type="JSON", download_all_tasks=True):

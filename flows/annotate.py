@@ -55,7 +55,7 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
     if store.exists(batch_file(batch, AGREEMENT)):
         return
     overlap = annotation.overlap_in(domain)
-    page = LinkingPage(batch=batch, overlap=overlap)
+    page = LinkingPage(batch=batch, overlap=overlap, shared=annotation.shared_queue)
     push(store.key, domain, page)
     set_schedule(store, page.slug, annotation.deadline_days, annotation.late_days, annotation.reminder_block)
     if pulled_of(store, batch) is None:

@@ -164,7 +164,8 @@ def invite(store: Store, waiting: Waiting) -> None:
         f"{pushed.title!r} waits for {overlap} annotators. It is people's turn:",
         f"  1. Each annotator makes an account at {label_studio().invitation()}",
         "     (two people on one machine: the second one in a private window)",
-        f"  2. and then judges the {len(pushed.task_keys)} tasks at {pushed.url}",
+        f"  2. and then judges the {len(pushed.task_keys)} tasks at {pushed.url}"
+        + (", each at their own link" if len(pushed.projects) > 1 else ""),
         f"The run goes on by itself when all {overlap} annotators are done; nothing has to stay open but the servers.",
         "Give this command again to see what the run waits for next.",
     )

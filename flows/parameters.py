@@ -121,6 +121,11 @@ class PeopleParameters(Parameters):
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
     )
+    shared_queue: bool = Field(
+        False,
+        description="All annotators share one project for each batch, and may see each other's answers there; off: "
+        "each has their own.",
+    )
     deadline_days: int | None = Field(
         None, ge=1, le=365, description="Days within which each batch should be done; empty: no deadline."
     )

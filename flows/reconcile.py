@@ -6,6 +6,7 @@ hold, and looking twice at once does no harm: Prefect accepts one of two attempt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Protocol
@@ -47,8 +48,8 @@ NOTHING = "Nothing to do."
 class Choice(Protocol):
     """Chooses which suspended runs are worth a look now."""
 
-    def is_due(self, run: str, project_id: int | None) -> bool:
-        """Tell whether the project (``None``: the LLM batch) of a run is to be looked at."""
+    def is_due(self, run: str, projects: Sequence[int]) -> bool:
+        """Tell whether the projects (none: the LLM batch) of a run are to be looked at."""
 
     def looked(self, run: str) -> None:
         """Note that it was."""
@@ -57,7 +58,7 @@ class Choice(Protocol):
 class Every:
     """Looks at every run."""
 
-    def is_due(self, run: str, project_id: int | None) -> bool:  # noqa: ARG002
+    def is_due(self, run: str, projects: Sequence[int]) -> bool:  # noqa: ARG002
         """Return true."""
         return True
 
@@ -158,7 +159,8 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     """Look at the project that a run waits for, show how it stands on the run's page, and tell whether it is done."""
     run = str(flow_run.parameters["run"])
     store, logger = open_run(run), flow_run_logger(flow_run)
-    if not choice.is_due(f"{run} {waiting.slug}", read_pushed(store, waiting.slug).project_id):
+    projects = [one.project_id for one in read_pushed(store, waiting.slug).projects]
+    if not choice.is_due(f"{run} {waiting.slug}", projects):
         return False
     pushed, snapshot = look_now(store, waiting.slug)
     for line in not_said_yet(store, waiting.slug, anomalies_in(snapshot, str)):
@@ -177,7 +179,7 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
 
 def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> bool:
     """Look at the batch by which an LLM was asked, and tell whether it is over, whatever came of it."""
-    if not choice.is_due(f"{run} {corpus}", None):
+    if not choice.is_due(f"{run} {corpus}", ()):
         return False
     store = open_run(run)
     state = look_at_batch(store, corpus)

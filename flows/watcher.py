@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -45,15 +46,15 @@ class WorthALook:
         self._began = 0.0
         self._asked: tuple[int | None, ...] = ()
 
-    def is_due(self, run: str, project_id: int | None) -> bool:
+    def is_due(self, run: str, projects: Sequence[int]) -> bool:
         """Tell whether a run is worth a look."""
         self._began = time.monotonic()
         if self._began < self._next.get(run, 0.0):
             return False
-        if project_id is None:
+        if not projects:
             self._next[run] = self._began + BATCH_SECONDS
             return True
-        counts = self._ask(project_id)
+        counts = self._ask(projects)
         new = counts is None or counts != self._counts.get(run)
         if not new and self._began < self._whole.get(run, 0.0):
             return False
@@ -67,10 +68,10 @@ class WorthALook:
         self._whole[run] = now + WHOLE_SECONDS
         self._next[run] = max(self._next.get(run, 0.0), now + SHARE * (now - self._began))
 
-    def _ask(self, project_id: int) -> tuple[int | None, ...] | None:
+    def _ask(self, projects: Sequence[int]) -> tuple[int | None, ...] | None:
         try:
-            self._client = self._client or label_studio()
-            return self._client.counts(project_id)
+            client = self._client = self._client or label_studio()
+            return tuple(count for project in projects for count in client.counts(project))
         except AbcdlinkError:  # gone, or not there: the look itself says what is wrong
             self._client = None
             return None

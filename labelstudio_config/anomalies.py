@@ -95,7 +95,7 @@ def _by_project(snapshot: Snapshot) -> dict[int, list[GoneTask]]:
 
 
 def _is_gone(snapshot: Snapshot, project: int) -> bool:
-    return project != snapshot.history.project or not snapshot.history.there
+    return project not in snapshot.history.there
 
 
 def _their_answers(tasks: list[GoneTask]) -> str:
@@ -175,7 +175,8 @@ def _skips(snapshot: Snapshot, name: Namer) -> list[str]:
 def _foreign(snapshot: Snapshot) -> list[str]:
     if not snapshot.foreign:
         return []
-    return [f"{snapshot.foreign} tasks in the project {snapshot.project} are not of this run and are left out"]
+    where = ", ".join(map(str, snapshot.history.there))
+    return [f"{snapshot.foreign} tasks in the project {where} are not of this run and are left out"]
 
 
 def _day(at: datetime) -> str:

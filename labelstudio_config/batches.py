@@ -27,7 +27,7 @@ from labelstudio_config.answers import differences, namer
 from labelstudio_config.attendance import Attendance, Schedule, attendance, relieve, schedule_of
 from labelstudio_config.history import user_of
 from labelstudio_config.pages.annotate import keep_partial, keep_result
-from labelstudio_config.run import PushedProject, is_pushed, label_studio, look_at, look_now
+from labelstudio_config.run import PushedProject, is_pushed, label_studio, let_titles_say, look_at, look_now
 from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 
 
@@ -124,23 +124,37 @@ def pull_partial(store: Store, batch: int) -> Agreement:
 def requeue(store: Store, batch: int) -> list[str]:
     """Offer tasks again to those who skipped them, or whose answer does not count; returns one sentence for each.
 
-    Skips and answers are kept in the run, deleted in Label Studio, and their tasks are waited for again.
+    Skips and answers are kept in the run, deleted in Label Studio, and their tasks are waited for again. So are
+    older answers of someone who answered a task in the projects of two annotators: another person is offered it.
     """
     pushed, snapshot = _look(store, batch)
     name, wanted = namer(annotators_of(store)), set(pushed.task_keys)
-    there = {one["id"] for task in snapshot.history.tasks for one in task["annotations"]}
+    there = {one["id"]: task["project"] for task in snapshot.history.tasks for one in task["annotations"]}
     skipped = [one for answers in snapshot.answers.values() for one in answers if one.skipped]
     again = [(one.raw["id"], one.key, one.user) for one in skipped]
     again += [
         (one.annotation["id"], one.key, user_of(one.annotation)) for one in snapshot.set_aside if not one.original
     ]
-    again = [one for one in again if one[0] in there and one[1] in wanted]
+    twice = [
+        (older.raw["id"], older.key, older.user)
+        for newest, *others in snapshot.answers.values()
+        for older in others
+        if there.get(older.raw["id"]) != there.get(newest.raw["id"])
+    ]
+    again = [one for one in (*again, *twice) if one[0] in there and one[1] in wanted]
     client = label_studio()
     for annotation, _, _ in again:
         client.delete_annotation(annotation)
     look_at(store, client, pushed, requeued={annotation for annotation, _, _ in again})
-    accounts = [(key, snapshot.account(user)) for _, key, user in again]
-    return [f"{account} ({name(account)}) is offered the task {key} again" for key, account in accounts]
+    if again:
+        let_titles_say(store, pushed.slug, closed=False)
+    said = []
+    for one in again:
+        account = snapshot.account(one[2])
+        who = f"{account} ({name(account)})"
+        doubled = f"{who} answered the task {one[1]} in two projects: someone else is offered it"
+        said.append(doubled if one in twice else f"{who} is offered the task {one[1]} again")
+    return said
 
 
 def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:

@@ -24,6 +24,16 @@ PART = 200
 UNREADABLE = "Label Studio cannot send it (a character that is not Unicode?)"
 
 
+TO_DO, CLOSED = "To do · ", "Closed · "
+"""What a project's title begins with in Label Studio: annotators see there which are theirs to do. It is no part of the
+title that we know a project by."""
+
+
+def without_state(title: str) -> str:
+    """Return a project's title as we know it, without what it begins with in Label Studio."""
+    return title.removeprefix(TO_DO).removeprefix(CLOSED)
+
+
 class Client:
     """What abcdlink needs of Label Studio. Made by ``connect``.
 
@@ -60,9 +70,10 @@ class Client:
             return str(self._sdk.users.whoami().email)
 
     def projects_titled(self, title: str) -> dict[int, int]:
-        """Return the projects with exactly this title: id -> number of tasks, lowest id first."""
+        """Return the projects with this title, whatever it begins with: id -> number of tasks, lowest id first."""
         with self._errors("list the projects"):
-            found = {p.id: p.task_number or 0 for p in self._sdk.projects.list(title=title) if p.title == title}
+            there = self._sdk.projects.list(title=title)
+            found = {p.id: p.task_number or 0 for p in there if without_state(p.title or "") == title}
         return dict(sorted(found.items()))
 
     def project(self, project: int) -> tuple[str, str] | None:
@@ -76,7 +87,7 @@ class Client:
                 if error.status_code != NOT_FOUND:
                     raise
                 return None
-        return str(found.title), str(found.created_at)
+        return without_state(str(found.title)), str(found.created_at)
 
     def create_project(self, **settings: Any) -> int:  # noqa: ANN401 - the fields of a project
         """Create a project and return its id."""
@@ -87,6 +98,11 @@ class Client:
         """Replace what annotators read first and behind the button "Instructions" (HTML)."""
         with self._errors(f"change the instruction of the project {project}"):
             self._sdk.projects.update(id=project, expert_instruction=instruction)
+
+    def retitle(self, project: int, title: str, color: str) -> None:
+        """Give a project another title and colour."""
+        with self._errors(f"change the title of the project {project}"):
+            self._sdk.projects.update(id=project, title=title, color=color)
 
     def delete_project(self, project: int) -> None:
         """Delete a project with all that is in it; one that is gone already is no error."""

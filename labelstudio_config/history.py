@@ -1,4 +1,4 @@
-"""What was ever seen in a project of Label Studio, so that what is deleted there is not lost.
+"""What was ever seen in projects of Label Studio, so that what is deleted there is not lost.
 
 A task that is there counts as it is now. A task that is gone, with its whole project perhaps, counts as
 it was when it was last seen. An answer that was deleted or changed while its task is still there is
@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from pydantic import model_validator
 
 from abcdlink.corpus.records import Record
 
@@ -53,24 +55,34 @@ class GoneTask(Record):
 
 
 class History(Record):
-    """All that was seen of a project so far.
+    """All that was seen so far of the projects with some tasks.
 
-    ``project``: id of the project that was there last; ``there``: whether it still is. ``tasks``: as they
-    are there. ``accounts``: of those who answered, id -> e-mail address; ``removed``: those that are gone.
+    ``there``: ids of the projects that are there. ``tasks``: as they are there. ``accounts``: of those who
+    answered, id -> e-mail address; ``removed``: those that are gone.
     """
 
-    project: int
-    there: bool
+    there: tuple[int, ...] = ()
     accounts: dict[int, str]
     removed: tuple[int, ...] = ()
     tasks: tuple[Task, ...] = ()
     gone: tuple[GoneTask, ...] = ()
     earlier: tuple[Earlier, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_project(cls, values: Any) -> Any:  # noqa: ANN401 - whatever was kept
+        """Read what was kept while there was one project: its id, and whether it was there."""
+        if isinstance(values, dict) and "project" in values:
+            number, there = values["project"], values["there"]
+            tasks = [{"project": number, **task} for task in values.get("tasks", ())]
+            rest = {name: value for name, value in values.items() if name != "project"}
+            return {**rest, "there": (number,) if there else (), "tasks": tasks}
+        return values
+
 
 def remember(
     before: History | None,
-    project: int | None,
+    there: Sequence[int],
     tasks: Sequence[Task],
     accounts: Mapping[int, str],
     now: datetime,
@@ -80,17 +92,17 @@ def remember(
 
     Args:
         before: what was seen before.
-        project: id of the project; ``None``: there is none.
-        tasks: of the project, as Label Studio exports them.
+        there: ids of the projects that are there.
+        tasks: of these projects, as Label Studio exports them.
         accounts: of the server.
         now: when this was read.
         requeued: ids of annotations that we took away so that their tasks are offered again.
     """
-    before = before or History(project=project or 0, there=project is not None, accounts={})
+    before = before or History(accounts={})
     seen = {_identity(task): task for task in before.tasks}
     present = [_with_what_is_known(_slim(task), seen.get(_identity(task))) for task in tasks]
-    there = {_identity(task): task for task in present}
-    lost = [task for identity, task in seen.items() if identity not in there]
+    present_ids = {_identity(task) for task in present}
+    lost = [task for identity, task in seen.items() if identity not in present_ids]
     earlier = [
         Earlier(key=key_of(task), annotation=annotation, fate=fate, noted=now)
         for task in present
@@ -98,14 +110,13 @@ def remember(
         for annotation, fate in _fates(seen[_identity(task)], task, requeued)
     ]
     return History(
-        project=before.project if project is None else project,
-        there=project is not None,
+        there=tuple(there),
         accounts=before.accounts | {user: accounts[user] for user in _users(present) if user in accounts},
         removed=tuple(sorted(before.accounts.keys() - accounts.keys())),
         tasks=tuple(present),
         gone=(
-            *(gone for gone in before.gone if _identity(gone.task) not in there),
-            *(GoneTask(project=before.project, task=task, noted=now) for task in lost),
+            *(gone for gone in before.gone if _identity(gone.task) not in present_ids),
+            *(GoneTask(project=task["project"], task=task, noted=now) for task in lost),
         ),
         earlier=(*before.earlier, *earlier),
     )

@@ -7,18 +7,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from string import ascii_uppercase
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from pydantic import Field
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
-from labelstudio_config.client import Client
+from labelstudio_config.client import CLOSED, TO_DO, Client
 from labelstudio_config.history import key_of
 
-TITLE_LIMIT = 50
-"""Longest project title that Label Studio takes, in characters."""
+TITLE_LIMIT = 50 - max(len(TO_DO), len(CLOSED)) - len(" · A")
+"""Longest title, in characters: Label Studio takes 50, with what it begins with, and what tells annotators' own
+projects apart."""
+
+COLORS = {TO_DO: "#2F6FDE", CLOSED: "#9A9A9A"}
 
 TAB = "Annotate"
 """The tab that keeps the tasks of one pair together.
@@ -34,9 +38,10 @@ STYLE_TAG = "<Style>"
 TELLS_NOTHING = (
     *("id", "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions"),
     *("predictions_results", "total_predictions", "file_upload", "storage_filename", "created_at", "updated_at"),
-    *("updated_by", "draft_exists", "data.task_key"),
+    *("updated_by", "draft_exists", "annotators", "total_annotations", "cancelled_annotations", "avg_lead_time"),
+    *("comment_authors", "comment_count", "unresolved_comment_count", "data.task_key"),
 )
-"""Columns of the tab's table that tell an annotator nothing."""
+"""Columns of the tab's table that tell an annotator nothing, or what others did."""
 
 
 class Project(Record):
@@ -47,12 +52,25 @@ class Project(Record):
     data that the list of tasks does not show.
     """
 
-    title: str = Field(max_length=TITLE_LIMIT)
+    title: str = Field(max_length=TITLE_LIMIT + len(" · A"))
     description: str
     label_config: str
     instruction: str
     overlap: int = Field(ge=1)
     hidden: tuple[str, ...] = ()
+
+
+class Asked(NamedTuple):
+    """What people are asked: a project and its tasks, key -> data, in the order in which people get them.
+
+    ``needed``: people whom a task waits for, where more may do it; ``None``: all who may. ``projects``: in how
+    many projects the same tasks are; each annotator has their own where there is more than one.
+    """
+
+    project: Project
+    tasks: dict[str, dict[str, Any]]
+    needed: int | None = None
+    projects: int = 1
 
 
 @cache
@@ -71,6 +89,15 @@ def title_of(run_key: str, what: str) -> str:
     return run_key[: TITLE_LIMIT - len(ending)] + ending
 
 
+MOST_ANNOTATORS = len(ascii_uppercase)
+"""Annotators who can have projects of their own with the same tasks."""
+
+
+def own_title(title: str, number: int) -> str:
+    """Return the title of one annotator's own project; they are numbered from 0."""
+    return f"{title} · {ascii_uppercase[number]}"
+
+
 def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:
     """Return the id of a project, or ``None``. Of several with this title the oldest counts.
 
@@ -84,6 +111,12 @@ def find_project(client: Client, title: str, known: int | None = None, made: str
     if known is not None and there is not None and (there[0] == title or (made and there[1] == made)):
         return known
     return next(iter(client.projects_titled(title)), None)
+
+
+def set_state(client: Client, project: int, title: str, state: str) -> None:
+    """Let a project's title say that it is to do (``TO_DO``) or ``CLOSED``; one that is gone is no error."""
+    if client.project(project) is not None:
+        client.retitle(project, state + title, COLORS[state])
 
 
 def require_project(client: Client, title: str) -> int:
@@ -113,7 +146,7 @@ def ensure_project(client: Client, project: Project, known: int | None = None) -
     before = client.projects_titled(project.title)
     if not before:
         client.create_project(
-            title=project.title,
+            title=TO_DO + project.title,
             description=project.description,
             label_config=with_style(project.label_config),
             expert_instruction=project.instruction,
@@ -124,7 +157,7 @@ def ensure_project(client: Client, project: Project, known: int | None = None) -
             enable_empty_annotation=False,
             show_collab_predictions=False,
             show_annotation_history=False,
-            color="#2F6FDE",
+            color=COLORS[TO_DO],
         )
     oldest, *later = (same := client.projects_titled(project.title))
     for copy in later:
@@ -135,12 +168,18 @@ def ensure_project(client: Client, project: Project, known: int | None = None) -
     return oldest
 
 
-def annotate_url(client: Client, project: int, hidden: tuple[str, ...] = ()) -> str:
-    """Return the address where annotators begin to label; makes the project's tab when it is not there."""
+def annotate_url(client: Client, project: int, hidden: tuple[str, ...] = (), *, own: bool = False) -> str:
+    """Return the address where annotators begin to label; makes the project's tab when it is not there.
+
+    ``own``: each task is for one person; then the tab shows open tasks only.
+    """
     tab = next((tab["id"] for tab in client.tabs(project) if tab["data"].get("title") == TAB), None)
     if tab is None:
         columns = [f"tasks:{column}" for column in (*TELLS_NOTHING, *(f"data.{field}" for field in hidden))]
-        data = {"title": TAB, "type": "list", "target": "tasks", "ordering": ["tasks:id"]}
+        data: dict[str, Any] = {"title": TAB, "type": "list", "target": "tasks", "ordering": ["tasks:id"]}
+        if own:
+            only = {"filter": "filter:tasks:completed_at", "operator": "empty", "type": "Datetime", "value": True}
+            data["filters"] = {"conjunction": "and", "items": [only]}
         tab = client.create_tab(project, {**data, "hiddenColumns": {"explore": columns, "labeling": []}})
     return f"{client.url}/projects/{project}/data?tab={tab}&labeling=1"
 
@@ -192,7 +231,7 @@ def push_tasks(
     return PushResult(
         project_id=at,
         made=(client.project(at) or ("", ""))[1],
-        url=annotate_url(client, at, project.hidden),
+        url=annotate_url(client, at, project.hidden, own=project.overlap == 1),
         created=len(missing),
         already=len(tasks) - len(missing),
     )

@@ -11,9 +11,11 @@ import json
 import lzma
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from string import ascii_uppercase
 from typing import Any
 
 from filelock import FileLock
+from pydantic import Field, model_validator
 
 from abcdlink.collection import collection_paused
 from abcdlink.corpus.records import Record
@@ -21,28 +23,66 @@ from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
-from labelstudio_config.client import Client, connect
-from labelstudio_config.history import History, digest_of, remember
-from labelstudio_config.projects import Project, PushResult, find_project, push_tasks
+from labelstudio_config.client import CLOSED, TO_DO, Client, connect
+from labelstudio_config.history import History, digest_of, key_of, remember
+from labelstudio_config.projects import Asked, Project, PushResult, find_project, own_title, push_tasks, set_state
 from labelstudio_config.snapshot import PushedCopy, Snapshot, open_keys, snapshot_of
 
 PUSHED = "pushed.json"
 
 
-class PushedProject(Record):
-    """A project that is in Label Studio. ``overlap``: annotators per task.
+class ProjectAt(Record):
+    """A project that is in Label Studio.
 
-    ``made``: when Label Studio made it, which tells it from another project with the same id on another server.
-    ``task_keys``: of its tasks. A field named ``keys`` would make Prefect take the record for a mapping.
+    ``title``: without what it begins with there (``TO_DO``). ``made``: when Label Studio made it, which tells it
+    from another project with the same id on another server.
     """
 
-    slug: str
     title: str
     project_id: int
     url: str
+    made: str = ""
+
+
+class PushedProject(Record):
+    """Tasks that are in Label Studio. ``overlap``: annotators whom each task waits for.
+
+    ``projects``: one, where whoever opens it shares its queue; or several with the same tasks, one for each
+    annotator. ``closed``: their titles say so. ``task_keys``: of the tasks. A field named ``keys`` would make
+    Prefect take the record for a mapping.
+    """
+
+    slug: str
     overlap: int
     task_keys: tuple[str, ...]
-    made: str = ""
+    projects: tuple[ProjectAt, ...] = Field(min_length=1)
+    closed: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_project(cls, values: Any) -> Any:  # noqa: ANN401 - whatever was kept
+        """Read what was kept while there was one project only."""
+        if isinstance(values, dict) and "project_id" in values:
+            own = {name: value for name, value in values.items() if name in ProjectAt.model_fields}
+            return {**{name: value for name, value in values.items() if name not in own}, "projects": (own,)}
+        return values
+
+    @property
+    def title(self) -> str:
+        """The title of the first project; those of further ones end otherwise."""
+        return self.projects[0].title
+
+    @property
+    def project_id(self) -> int:
+        """The id of the first project."""
+        return self.projects[0].project_id
+
+    @property
+    def url(self) -> str:
+        """Where annotators begin, as one text: the link, or one for each annotator."""
+        if len(self.projects) == 1:
+            return self.projects[0].url
+        return "; ".join(f"{letter}: {one.url}" for letter, one in zip(ascii_uppercase, self.projects, strict=False))
 
 
 def keep_pushed(store: Store, pushed: PushedProject) -> None:
@@ -108,9 +148,10 @@ def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Colle
     """
     with lock_of(f"{store.key}.{pushed.slug}"):
         before = _read_history(store, pushed.slug)
-        project = find_project(client, pushed.title, pushed.project_id, pushed.made)
-        tasks = [] if project is None else client.tasks(project)
-        kept = remember(before, project, tasks, client.accounts(), datetime.now(UTC), requeued)
+        found = (find_project(client, one.title, one.project_id, one.made) for one in pushed.projects)
+        there = [project for project in found if project is not None]
+        tasks = [{**task, "project": project} for project in there for task in client.tasks(project)]
+        kept = remember(before, there, tasks, client.accounts(), datetime.now(UTC), requeued)
         if kept != before:
             store.write_record(project_file(pushed.slug, SNAPSHOT), kept, indent=None)
     return snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
@@ -123,21 +164,51 @@ def known_so_far(store: Store, pushed: PushedProject) -> Snapshot | None:
     return None if kept is None else snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
 
 
-def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Snapshot) -> PushResult | None:
-    """Push the tasks again that are gone before enough annotators had answered them.
+def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Snapshot) -> PushedProject:
+    """Push the tasks again that are gone before enough annotators had answered them; return where all are now.
 
-    A deleted project is made again, with these tasks only. ``None``: nothing is missing.
+    A deleted project is made again, with these tasks only.
     """
-    unfinished = set(open_keys(snapshot, pushed.task_keys, pushed.overlap))
-    missing = [key for key in snapshot.vanished if key in unfinished]
+    missing = _missing(pushed, snapshot)
     name = project_file(pushed.slug, TASKS)
-    if not missing or not store.exists(name):
-        return None
+    if not any(missing) or not store.exists(name):
+        return pushed
     kept = json.loads(lzma.decompress(store.folder.read(name)))
-    project = Project.model_validate(kept["project"])
-    back = {key: kept["tasks"][key] for key in missing if key in kept["tasks"]}
-    at = snapshot.project if snapshot.history.there else None
-    return push_tasks(client, project, back, at) if back else None
+    projects = list(pushed.projects)
+    for number, (one, keys) in enumerate(zip(pushed.projects, missing, strict=True)):
+        back = {key: kept["tasks"][key] for key in keys if key in kept["tasks"]}
+        if back:
+            project = _own(Project.model_validate(kept["project"]), number, len(projects))
+            at = find_project(client, one.title, one.project_id, one.made)
+            projects[number] = _at(project, push_tasks(client, project, back, at))
+    return pushed.model_copy(update={"projects": tuple(projects)})
+
+
+def _missing(pushed: PushedProject, snapshot: Snapshot) -> list[list[str]]:
+    """Return for each project the keys that it lacks and without which a task cannot be answered often enough."""
+    unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
+    there = {(task["project"], key_of(task)): bool(task["annotations"]) for task in snapshot.history.tasks}
+    missing: list[list[str]] = [[] for _ in pushed.projects]
+    for key in unfinished:
+        lacking = [number for number, one in enumerate(pushed.projects) if (one.project_id, key) not in there]
+        wanted = len(lacking)
+        if len(pushed.projects) > 1:
+            offered = sum(there.get((one.project_id, key)) is False for one in pushed.projects)
+            wanted = pushed.overlap - len(snapshot.accounts_of(key)) - offered
+        for number in lacking[: max(wanted, 0)]:
+            missing[number].append(key)
+    return missing
+
+
+def _own(project: Project, number: int, of: int) -> Project:
+    """Return the project of one annotator; the same project where there is only one."""
+    if of == 1:
+        return project
+    return project.model_copy(update={"title": own_title(project.title, number), "overlap": 1})
+
+
+def _at(project: Project, result: PushResult) -> ProjectAt:
+    return ProjectAt(title=project.title, project_id=result.project_id, url=result.url, made=result.made)
 
 
 def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]:
@@ -160,15 +231,10 @@ def label_studio() -> Client:
     return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
 
 
-def push_project(
-    store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]], needed: int | None = None
-) -> PushedProject:
-    """Bring tasks into their project, or return what is known of the project that was pushed before.
-
-    ``needed``: annotators whom a task waits for, where more may judge it; default: all who may.
-    """
+def push_project(store: Store, slug: str, asked: Asked) -> PushedProject:
+    """Bring tasks into their projects, or return what is known of the projects that were pushed before."""
     with _pushing(store, slug):
-        return _push_once(store, slug, project, tasks, needed)
+        return _push_once(store, slug, asked)
 
 
 def _pushing(store: Store, slug: str) -> FileLock:
@@ -176,44 +242,52 @@ def _pushing(store: Store, slug: str) -> FileLock:
     return lock_of(f"{store.key}.{slug}.push")
 
 
-def _push_once(
-    store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]], needed: int | None = None
-) -> PushedProject:
+def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:
     if not is_pushed(store, slug):
-        keep_tasks(store, slug, project, tasks)
-        result = push_tasks(label_studio(), project, tasks)
+        keep_tasks(store, slug, asked.project, asked.tasks)
+        client = label_studio()
+        projects = [_own(asked.project, number, asked.projects) for number in range(asked.projects)]
         pushed = PushedProject(
             slug=slug,
-            title=project.title,
-            project_id=result.project_id,
-            made=result.made,
-            url=result.url,
-            overlap=needed or project.overlap,
-            task_keys=tuple(tasks),
+            overlap=asked.needed or asked.project.overlap,
+            task_keys=tuple(asked.tasks),
+            projects=tuple(_at(project, push_tasks(client, project, asked.tasks)) for project in projects),
         )
         keep_pushed(store, pushed)
     return read_pushed(store, slug)
 
 
-def push_more(store: Store, slug: str, project: Project, tasks: dict[str, dict[str, Any]]) -> PushedProject:
+def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
     """Bring those tasks into their project that were not pushed before; all are waited for then."""
     with _pushing(store, slug):
-        return _push_more(store, slug, project, tasks)
+        return _push_more(store, slug, asked)
 
 
-def _push_more(store: Store, slug: str, project: Project, tasks: dict[str, dict[str, Any]]) -> PushedProject:
-    pushed = _push_once(store, slug, project, tasks)
-    new = {key: data for key, data in tasks.items() if key not in pushed.task_keys}
+def _push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
+    pushed = _push_once(store, slug, asked)
+    new = {key: data for key, data in asked.tasks.items() if key not in pushed.task_keys}
     if new:
         # Tasks that are there already stay as they were pushed, whatever they would look like now.
-        keep_tasks(store, slug, project, tasks | tasks_kept(store, slug))
-        client = label_studio()
-        known = find_project(client, pushed.title, pushed.project_id, pushed.made)
-        result = push_tasks(client, project, new, known)
-        keys = (*pushed.task_keys, *new)
-        changes = {"project_id": result.project_id, "made": result.made, "url": result.url, "task_keys": keys}
-        pushed = pushed.model_copy(update=changes)
+        keep_tasks(store, slug, asked.project, asked.tasks | tasks_kept(store, slug))
+        client, (one,) = label_studio(), pushed.projects
+        known = find_project(client, one.title, one.project_id, one.made)
+        at = _at(asked.project, push_tasks(client, asked.project, new, known))
+        pushed = pushed.model_copy(update={"projects": (at,), "task_keys": (*pushed.task_keys, *new)})
         keep_pushed(store, pushed)
+        pushed = let_titles_say(store, slug, closed=False)
+    return pushed
+
+
+def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:
+    """Let the titles of pushed projects say whether they are closed or to do; nothing when they do."""
+    pushed = read_pushed(store, slug)
+    if pushed.closed is closed:
+        return pushed
+    client = label_studio()
+    for one in pushed.projects:
+        set_state(client, one.project_id, one.title, CLOSED if closed else TO_DO)
+    pushed = pushed.model_copy(update={"closed": closed})
+    keep_pushed(store, pushed)
     return pushed
 
 
@@ -223,11 +297,10 @@ def look_now(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
         client, pushed = label_studio(), read_pushed(store, slug)
         snapshot = look_at(store, client, pushed)
         back = push_back(store, client, pushed, snapshot)
-        if back is None:
+        if back is pushed:
             return pushed, snapshot
-        pushed = pushed.model_copy(update={"project_id": back.project_id, "made": back.made, "url": back.url})
-        keep_pushed(store, pushed)
-        return pushed, look_at(store, client, pushed)
+        keep_pushed(store, back)
+        return back, look_at(store, client, back)
 
 
 def last_look(store: Store, slug: str) -> Snapshot:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import httpx
@@ -30,7 +31,7 @@ from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.client import NOT_FOUND, Client, connect
 from labelstudio_config.pages.annotate import batch_title, candidate_id, controls_of, documents_of, of_batch, offered
-from labelstudio_config.projects import require_project
+from labelstudio_config.projects import MOST_ANNOTATORS, find_project, own_title, require_project
 
 
 class Mistakes(NamedTuple):
@@ -105,7 +106,7 @@ FAILURES = 10
 class SimulationResult(Record):
     """What simulated annotators did: account -> number of tasks it submitted."""
 
-    project_id: int
+    projects: list[int]
     submitted: dict[str, int]
 
 
@@ -129,9 +130,25 @@ def simulate_batch(
     store.require(POOLS, "candidates")
     pools = of_batch(store.read_records(POOLS, Pool), batch)
     gold = gold_of(list(pools.values()), read_corpus_from(store, NATURAL))
-    require_project(connect(url, token), batch_title(store.key, batch))
+    batch_projects(connect(url, token), store.key, batch)
     mark_simulated(store, batch, accounts)
     return simulate_annotators(url, token, store.key, batch, gold, accounts, seed)
+
+
+def batch_projects(client: Client, run_key: str, batch: int) -> list[int]:
+    """Return the ids of a batch's projects: one that all annotators share, or one for each of them.
+
+    Raises:
+        ServiceError: when there is none.
+    """
+    title = batch_title(run_key, batch)
+    found: list[int] = []
+    for number in range(MOST_ANNOTATORS):
+        own = find_project(client, own_title(title, number))
+        if own is None:
+            break
+        found.append(own)
+    return found or [require_project(client, title)]
 
 
 def mark_simulated(store: Store, batch: int, accounts: int) -> None:
@@ -166,7 +183,7 @@ def simulate_annotators(
         ServiceError: when the batch was not pushed, or Label Studio does not do its part.
     """
     client = connect(url, token)
-    project = require_project(client, batch_title(run_key, batch))
+    projects = batch_projects(client, run_key, batch)
     names = [simulated_account(number) for number in range(1, accounts + 1)]
     minds = [
         _Mind(gold, mistakes_of(number, accounts, batch), f"{seed}|{name}")
@@ -175,8 +192,9 @@ def simulate_annotators(
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=accounts) as people:
         # One after the other: two sign-ups at the same moment can block each other in SQLite.
         connections = [stack.enter_context(closing(_enter(client, token, name))) for name in names]
-        counts = list(people.map(_annotate, connections, [project] * accounts, minds))
-    return SimulationResult(project_id=project, submitted=dict(zip(names, counts, strict=True)))
+        # Each in their own project, where there are several.
+        counts = list(people.map(_annotate, connections, cycle(projects), minds))
+    return SimulationResult(projects=projects, submitted=dict(zip(names, counts, strict=True)))
 
 
 @dataclass(frozen=True)

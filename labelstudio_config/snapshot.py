@@ -1,4 +1,4 @@
-"""What counts of one project: its tasks by key, and each annotator's answers to them.
+"""What counts of the projects with some tasks: the tasks by key, and each annotator's answers to them.
 
 The fields ``is_labeled``, ``total_annotations`` and ``finished_task_number`` of Label Studio stay
 stale for ever when several people submit at once, so everything is read from the annotations.
@@ -80,8 +80,8 @@ class Snapshot:
 
     ``answers``: (task key, account id) -> answers, newest first. ``set_aside``: annotations that do not
     count as they are. ``altered``: (task key, fields) of the tasks whose data are not those that were pushed.
-    ``copies``: task key -> ids, of those that are there more than once. ``vanished``: keys without a task in
-    Label Studio. ``foreign``: number of tasks that have another key.
+    ``copies``: task key -> ids, of those that are in one project more than once. ``vanished``: keys without a task
+    in Label Studio. ``foreign``: number of tasks that have another key.
     """
 
     answers: dict[tuple[str, int], list[Answer]]
@@ -91,11 +91,6 @@ class Snapshot:
     vanished: tuple[str, ...]
     foreign: int
     history: History
-
-    @property
-    def project(self) -> int:
-        """The id of the project."""
-        return self.history.project
 
     @property
     def raw(self) -> list[dict[str, Any]]:
@@ -129,14 +124,15 @@ def snapshot_of(history: History, keys: Collection[str], pushed: PushedCopy | No
     pushed, wanted = pushed or PushedCopy(), set(keys)
     mine = sorted((task for task in history.tasks if key_of(task) in wanted), key=lambda task: int(task["id"]))
     gone = [one.task for one in history.gone if key_of(one.task) in wanted]
-    ids: dict[str, list[int]] = {}
+    ids: dict[tuple[int, str], list[int]] = {}
     for task in mine:
-        ids.setdefault(key_of(task), []).append(task["id"])
+        ids.setdefault((task["project"], key_of(task)), []).append(task["id"])
+    there = {key for _, key in ids}
     altered = [task for task in mine if pushed.differs(task)]
     as_pushed = pushed.load() if any(map(pushed.differs, (*mine, *gone))) else {}
     reading = _Reading(pushed, as_pushed, _originals(history))
     for task in mine:
-        reading.read(task, copy=task["id"] != ids[key_of(task)][0])
+        reading.read(task, copy=task["id"] != ids[task["project"], key_of(task)][0])
     for task in gone:
         reading.read(task, copy=False)
     for group in reading.answers.values():
@@ -145,8 +141,8 @@ def snapshot_of(history: History, keys: Collection[str], pushed: PushedCopy | No
         answers=reading.answers,
         set_aside=tuple(reading.set_aside),
         altered=tuple((key_of(task), reading.fields_altered(task)) for task in altered),
-        copies={key: several for key, several in ids.items() if len(several) > 1},
-        vanished=tuple(key for key in keys if key not in ids),
+        copies={key: several for (_, key), several in ids.items() if len(several) > 1},
+        vanished=tuple(key for key in keys if key not in there),
         foreign=len(history.tasks) - len(mine),
         history=history,
     )

@@ -19,7 +19,8 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
     given = {key: len(snapshot.accounts_of(key)) for key in pushed.task_keys}
     standing = Standing(
         title=pushed.title,
-        url=pushed.url,
+        url=pushed.projects[0].url,
+        own_urls=tuple(one.url for one in pushed.projects) if len(pushed.projects) > 1 else (),
         tasks=progress.tasks,
         done=progress.done,
         needed=progress.tasks * pushed.overlap,

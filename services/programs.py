@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import PROJECT_ROOT, Settings
+from labelstudio_config.server import ENVIRONMENT as LABEL_STUDIO_EXTENSION
 from services.credentials import LABEL_STUDIO_FOLDER, Credentials
 from services.health import answers, worker_is_online
 from services.heartbeat import SILENT_SECONDS, read_heartbeat
@@ -59,6 +60,7 @@ class Program:
         is_ready: tells whether the program is at work, given when its process started (seconds since 1970).
         after: name of the program that must be ready first.
         keeps_secrets: whether what it writes is for the coordinator alone; runs may be shared with a group.
+        own: environment variables for this program alone, which are no secrets.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Program:
     port_setting: str = ""
     after: str | None = None
     keeps_secrets: bool = True
+    own: dict[str, str] = field(default_factory=dict)
 
 
 def label_studio_port(settings: Settings) -> int:
@@ -204,6 +207,7 @@ def _label_studio(settings: Settings) -> Program:
         url=settings.label_studio_url,
         port=port,
         port_setting=f"ABCDLINK_LABEL_STUDIO_URL=http://{LOOPBACK}:{{port}}",
+        own=LABEL_STUDIO_EXTENSION,
     )
 
 

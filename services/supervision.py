@@ -106,6 +106,7 @@ class Supervisor:
                     "command": _written(shlex.join(program.command)),
                     "directory": _written(PROJECT_ROOT),
                     "log": _written(self.log(program.name)),
+                    "own": ",".join(f'{name}="{_written(value)}"' for name, value in program.own.items()),
                     "umask": "" if program.keeps_secrets else f"{_umask():03o}",
                 }
                 for program in programs

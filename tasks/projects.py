@@ -19,6 +19,7 @@ from labelstudio_config.run import (
     PushedProject,
     is_pushed,
     last_look,
+    let_titles_say,
     look_now,
     not_said_yet,
     push_more,
@@ -36,12 +37,10 @@ def push(run: str, domain: str, page: Page) -> PushedProject | None:
     store = open_run(run)
     if is_pushed(store, page.slug) and not page.grows:
         return read_pushed(store, page.slug)
-    project, tasks, needed = page.ask(store, find_domain(domain))
-    if not tasks:
+    asked = page.ask(store, find_domain(domain))
+    if not asked.tasks:
         return None
-    if page.grows:
-        return push_more(store, page.slug, project, tasks)
-    return push_project(store, page.slug, project, tasks, needed)
+    return push_more(store, page.slug, asked) if page.grows else push_project(store, page.slug, asked)
 
 
 @task(task_run_name="look at {slug}", **SERVICE_RETRIES)
@@ -65,4 +64,6 @@ def pull(run: str, page: Page) -> dict[str, Any]:
             page.keep(store, last_look(store, page.slug))
         else:
             page.keep_unasked(store)
+    if is_pushed(store, page.slug):
+        let_titles_say(store, page.slug, closed=True)
     return page.counts(store)

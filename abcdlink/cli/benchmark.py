@@ -13,7 +13,7 @@ import typer
 from abcdlink.cli.output import JsonOption, SettingOption, err, listed, print_json, print_table, say
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import Definition
-from abcdlink.linking.records import Scoring, Setup
+from abcdlink.linking.records import Aim, Scoring, Setup
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from abcdlink.store import Store
 
 
-COLUMNS = ("approach", "P", "R", "F1", "F1, all sources", "false links", "seconds", "cut")
+AimOption = Annotated[
+    Aim,
+    typer.Option(
+        help="What rules are fitted for: mean F1 over source sentences with links (paper), or F1 over the links of all "
+        "source sentences, of which one may have none (all-sources)."
+    ),
+]
+COLUMNS = ("approach", "P", "R", "F1", "F1, all sources", "false links", "calibration error", "seconds", "cut")
 LLM_COLUMNS = ("approach", "P", "R", "F1", "95 % interval", "answered", "minus retriever", "95 % interval", "p", "cost")
 ACROSS_COLUMNS = ("approach", "P", "R", "F1", "seconds / 1,000 pairs", "cost / 1,000 pairs")
 COST_COLUMNS = ("model", "calls", "answered before", "prompt tokens", "answer tokens, at most", "cost, at most", "time")
@@ -54,6 +61,7 @@ def benchmark(
         Definition,
         typer.Option(help="Of precision at k: hits / min(k, target sentences), or hits / k (common)."),
     ] = "paper",
+    aim: AimOption = Aim.PAPER,
     folds: Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")] = 5,
     group: Annotated[
         str,
@@ -109,7 +117,7 @@ def benchmark(
     if llm:
         asked = _llm_plan(llm, base, candidates, setups, modes, scorings)
         asked = asked.model_copy(update={"sources": sources, "linked_only": linked_only, "seed": seed}).chosen()
-    plan = plan_of(listed(retrievers), (), listed(cutoffs), definition, folds, asked)
+    plan = plan_of(listed(retrievers), (), listed(cutoffs), definition, folds, aim, asked)
     for name in plan.all_learned:
         base_retrievers(name)  # an unknown name is found before anything is ranked
     references = [in_setting(reference, setting) for reference in listed(domain)]
@@ -202,7 +210,10 @@ def _duration(seconds: float) -> str:
 def _print_corpus(corpus: str, one: Benchmark, plan: BenchmarkPlan, definition: str) -> None:
     from abcdlink.evaluation.breakdowns import average_f1
 
-    title = f"{corpus}: {one.pairs} pairs, {one.sources} sources with links; percent, P@k as {definition}"
+    title = (
+        f"{corpus}: {one.pairs} pairs, {one.sources} sources with links; percent, P@k as {definition}, "
+        f"rules fitted for {'all sources' if plan.aim is Aim.ALL_SOURCES else 'sources with links'}"
+    )
     print_table(title, COLUMNS, map(row_of, one.approaches))
     if len(plan.cutoffs) > 1:
         averages = average_f1(one.approaches, plan.cutoffs)
@@ -304,6 +315,7 @@ def _as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: 
             "pairs": one.pairs,
             "sources": one.sources,
             "definition": definition,
+            "aim": plan.aim,
             "approaches": {result.approach.name: _result_as_json(result) for result in one.approaches},
             "average_f1": average_f1(one.approaches, plan.cutoffs),
             "llm_against_retriever": [found.model_dump(mode="json") for found in one.llm_against_retriever],
@@ -322,7 +334,8 @@ def _as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: 
 def row_of(result: ApproachResult) -> tuple[str, ...]:
     """Return one row of the table."""
     scores = (result.precision, result.recall, result.f1, result.all_sources.f1)
-    return (*score_cells(result, scores), f"{result.seconds:.1f}", str(result.cut))
+    error = f"{100 * result.calibration.error:.0f}" if result.calibration else ""
+    return (*score_cells(result, scores), error, f"{result.seconds:.1f}", str(result.cut))
 
 
 def score_cells(result: ApproachResult, scores: Iterable[float]) -> tuple[str, ...]:

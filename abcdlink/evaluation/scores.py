@@ -17,6 +17,7 @@ from pydantic import Field
 from abcdlink.corpus.gold import Gold, Match
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
+from abcdlink.evaluation.calibration import Calibration
 from abcdlink.linking.records import Approach, Decision
 from abcdlink.llm.records import Outcome
 from abcdlink.statistics import bootstrap_mean
@@ -264,7 +265,8 @@ class ApproachResult(Record):
     """How one approach did on a benchmark: macro means over the answered sources, in fractions of 1.
 
     ``f1`` leaves out the sources that were not answered; ``f1_of_all`` counts them as wrong.
-    ``fitted`` is empty where nothing was fitted, else it says in words on what.
+    ``fitted`` is empty where nothing was fitted, else it says in words on what. ``calibration``: of its probabilities,
+    where it has some.
     """
 
     approach: Approach
@@ -281,6 +283,7 @@ class ApproachResult(Record):
     pairs: float = Field(ge=0, description="pairs that took this; a fraction of them where sources were drawn")
     cut: int = Field(0, ge=0, description="sentences cut by the maximum length of a model")
     fitted: str = ""
+    calibration: Calibration | None = None
     outcomes: dict[Outcome, int] = Field({}, description="source sentences by outcome, where an LLM decides")
     prompt_hash: str = Field("", description="version of the prompts, where an LLM decides")
 

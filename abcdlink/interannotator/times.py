@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from abcdlink.corpus.records import Record
 from abcdlink.interannotator.groups import Task, accepted, grouped, tasks_of
-from abcdlink.judgments import Judgment
+from abcdlink.judgments import Judgment, Label
 
 CAP = 1_800.0
 FLOOR = 60.0
@@ -44,7 +44,8 @@ class AnnotatorTimes(Record):
     """The times of one annotator, in seconds, outliers set to the median.
 
     ``untimed``: tasks whose time is not known. ``limit``: above it a time is an outlier. ``pair``: the
-    median over ``pairs``, those of which they judged all sources and all times are known.
+    median over ``pairs``, those of which they judged all sources and all times are known. ``rest``: share of
+    their No Link judgments that they gave by the one key for the rest; ``None``: they gave no No Link.
     """
 
     annotator: str
@@ -55,6 +56,7 @@ class AnnotatorTimes(Record):
     outliers: tuple[Outlier, ...]
     pairs: int
     pair: float | None
+    rest: float | None = None
 
 
 class Times(Record):
@@ -74,9 +76,14 @@ class Times(Record):
     @property
     def words(self) -> list[str]:
         """The figures in sentences, beside the paper's minutes on a pair."""
+        by_rest = [
+            f"{one.annotator} gave {one.rest:.0%} of their No Link judgments by the key for the rest."
+            for one in self.annotators
+            if one.rest
+        ]
         if not any(one.tasks for one in self.annotators):
-            return ["No times are known."]
-        told = [_against_paper(one) for one in self.annotators if one.pair is not None]
+            return ["No times are known.", *by_rest]
+        told = [*(_against_paper(one) for one in self.annotators if one.pair is not None), *by_rest]
         if self.links_per_hour is not None:
             told.append(
                 f"{self.links_per_hour:.0f} links per hour of work: {self.links} accepted links in {self.hours:.1f} "
@@ -113,7 +120,10 @@ def times_of(judgments: Sequence[Judgment], overlap: int | None = None) -> Times
     hours = sum(known[who].seconds[_at(task)] for task in timed for who in task.annotators) / 3600
     links = sum(accepted(group) for task in timed for group in task.groups)
     return Times(
-        annotators=tuple(_of_annotator(who, done[who], known[who], everything) for who in sorted(done)),
+        annotators=tuple(
+            _of_annotator(who, done[who], known[who], everything).model_copy(update={"rest": _by_rest(who, judgments)})
+            for who in sorted(done)
+        ),
         tasks=len(timed),
         hours=hours,
         links=links,
@@ -167,6 +177,11 @@ def _of_annotator(annotator: str, done: set[Place], known: Cleaned, everything: 
         pairs=len(pairs),
         pair=median(pairs) if pairs else None,
     )
+
+
+def _by_rest(annotator: str, judgments: Iterable[Judgment]) -> float | None:
+    refused = [one.rest for one in judgments if one.annotator == annotator and one.label is Label.NO_LINK]
+    return sum(refused) / len(refused) if refused else None
 
 
 def _against_paper(one: AnnotatorTimes) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Record
 from abcdlink.errors import InputError
-from abcdlink.linking.records import CutoffRule
+from abcdlink.linking.records import Aim, CutoffRule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,11 +166,16 @@ class FittedOn(Record):
 
 
 class FittedCutoff(Record):
-    """A rule with its fitted parameters, as kept beside the results that it gives."""
+    """A rule with its fitted parameters, as kept beside the results that it gives.
+
+    ``log_odds``: whether scores are probabilities that become log-odds before the rule sees them.
+    """
 
     rule: CutoffRule
     parameters: dict[str, float]
     fitted_on: FittedOn
+    aim: Aim = Aim.PAPER
+    log_odds: bool = False
 
 
 def pairs_of(rankings: pd.DataFrame) -> list[str]:

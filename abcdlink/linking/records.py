@@ -30,6 +30,15 @@ class CutoffRule(StrEnum):
     EXPECTED_F1 = "expected-f1"
 
 
+class Aim(StrEnum):
+    """What cutoffs by rule are fitted for."""
+
+    PAPER = "paper"
+    """The paper's score: mean F1 over the sources with links. No source is left without a link."""
+    ALL_SOURCES = "all-sources"
+    """All source sentences: most of those in real documents link to nothing, and that is an answer too."""
+
+
 Cutoff = Annotated[int, Field(ge=1)] | CutoffRule
 """A number k of top-ranked targets, or a rule whose parameters are fitted on a corpus with gold links."""
 

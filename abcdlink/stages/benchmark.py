@@ -231,7 +231,7 @@ class _Scoring:
             if not approach.rule or self._folds:
                 cost = costs.get(approach.retriever, 0.0)
                 part = decided[approach.asked.name]
-                yield score_llm(self.corpus, approach, part, cost, self._folds, self.sample)
+                yield score_llm(self.corpus, approach, part, cost, self._folds, self._plan.aim, self.sample)
 
 
 def _left_out(plan: BenchmarkPlan, with_llm: Sequence[Approach], reason: str) -> Iterator[Refusal]:

@@ -14,7 +14,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorAnalysis, analyse_errors
 from abcdlink.layout import SYNTHETIC
 from abcdlink.linking.cutoffs import chosen, cross_fitted
-from abcdlink.linking.fitted import Folds
+from abcdlink.linking.learned import gives_probabilities
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
 from abcdlink.stages.benchmark import STAGE, read_benchmark
 from abcdlink.stages.links import links_of
@@ -47,16 +47,19 @@ def benchmarked_links(store: Store, corpus: Corpus, approach: Approach) -> Seque
         rule = approach.rule or approach.cutoff
         if not isinstance(rule, CutoffRule):
             return chosen(rankings, approach.k, corpus)
-        learned = approach.kind is ApproachKind.LEARNED
-        return cross_fitted(rule, rankings, corpus, _folds(store, corpus), probabilities=learned).chosen
+        known = approach.kind is ApproachKind.LEARNED and gives_probabilities(approach.retriever)
+        plan = _plan(store)
+        return cross_fitted(
+            rule, rankings, corpus, divide(corpus, plan.folds), aim=plan.aim, probabilities=known
+        ).chosen
 
     return links_of(store, SYNTHETIC, approach, mask)
 
 
-def _folds(store: Store, corpus: Corpus) -> Folds:
-    """Return the folds of the benchmark; ``InputError`` when the run does not say how it was divided."""
+def _plan(store: Store) -> BenchmarkPlan:
+    """Return the plan of the benchmark; ``InputError`` when the run does not hold it."""
     plan = store.manifest.get("inputs", {}).get(STAGE)
     if plan is None:
-        msg = f"the manifest of run {store.key!r} does not say how its benchmark divided the pairs"
+        msg = f"the manifest of run {store.key!r} does not say how its benchmark was done"
         raise InputError(msg, f"run the stage {STAGE!r} under another run key")
-    return divide(corpus, BenchmarkPlan.model_validate(plan).folds)
+    return BenchmarkPlan.model_validate(plan)

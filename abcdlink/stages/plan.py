@@ -11,7 +11,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import PAPER_CUTOFFS, Definition
 from abcdlink.linking.grid import SAMPLES, HowToScore, llm_grid
 from abcdlink.linking.learned import base_retrievers, is_learned
-from abcdlink.linking.records import Approach, CutoffRule, Scoring, Setup
+from abcdlink.linking.records import Aim, Approach, CutoffRule, Scoring, Setup
 from abcdlink.llm.profiles import DEFAULT, linkers, require_known
 
 PromptMode = Annotated[int, Field(ge=1, le=4)]
@@ -101,6 +101,11 @@ class BenchmarkPlan(Record):
     )
     rules: tuple[CutoffRule, ...] = Field(
         (CutoffRule.EXPECTED_F1,), description="Cutoffs by rule, fitted on the synthetic corpus."
+    )
+    aim: Aim = Field(
+        Aim.PAPER,
+        description="What rules are fitted for. paper: mean F1 over source sentences with links; all-sources: F1 over "
+        "the links of all source sentences, of which one may have none.",
     )
     folds: int = Field(
         5,

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
+from abcdlink.evaluation.calibration import Calibration, calibration_of
 from abcdlink.evaluation.scores import (
     ApproachResult,
     all_sources,
@@ -29,7 +31,7 @@ from abcdlink.linking.cutoffs import FittedCutoff, cross_fitted, cross_fitted_wo
 from abcdlink.linking.decisions import decide_scored, scored_rankings
 from abcdlink.linking.fitted import Folds, make_folds
 from abcdlink.linking.learned import gives_probabilities, is_learned
-from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.linking.records import Aim, Approach, ApproachKind, Scoring
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import Rankings
@@ -77,6 +79,7 @@ def score_cutoffs(
         return
     frame = score_ranking(corpus, rankings.table, plan.cutoffs, plan.definition)
     over_all_sources = all_sources_by_cutoff(corpus, rankings.table, plan.cutoffs)
+    calibrated = _calibration(corpus, rankings.table) if gives_probabilities(name) else None
     for cutoff in plan.cutoffs:
         approach = Approach(kind=kind_of(name), retriever=name, cutoff=cutoff)
         table = frame[frame["cutoff"] == cutoff]
@@ -87,16 +90,18 @@ def score_cutoffs(
             all_sources=over_all_sources[cutoff],
             **_effort(corpus, rankings),
             fitted=_fitted(corpus, folds) if approach.kind is ApproachKind.LEARNED else "",
+            calibration=calibrated,
         )
         yield Scored(result, _named(table, approach))
 
 
 def score_rules(corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPlan, folds: Folds) -> Iterator[Scored]:
     """Score one retriever or learned linker with every cutoff by rule."""
+    known = gives_probabilities(name)
+    calibrated = _calibration(corpus, rankings.table) if known else None
     for rule in plan.rules:
         approach = Approach(kind=kind_of(name), retriever=name, cutoff=rule)
-        known = gives_probabilities(name)
-        chosen = cross_fitted(rule, rankings.table, corpus, folds, probabilities=known).chosen
+        chosen, _, p = cross_fitted(rule, rankings.table, corpus, folds, aim=plan.aim, probabilities=known)
         table = score_chosen(corpus, rankings.table, chosen)
         result = ApproachResult(
             approach=approach,
@@ -104,9 +109,11 @@ def score_rules(corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPl
             interval=f1_interval(table),
             all_sources=all_sources_chosen(corpus, rankings.table, chosen),
             **_effort(corpus, rankings),
-            fitted=_fitted(corpus, folds),
+            fitted=_fitted(corpus, folds, plan.aim),
+            calibration=calibrated if known or p is None else _calibration(corpus, rankings.table.assign(score=p)),
         )
-        yield Scored(result, _named(table, approach), fit_cutoff(rule, rankings.table, corpus, probabilities=known))
+        fitted = fit_cutoff(rule, rankings.table, corpus, aim=plan.aim, probabilities=known)
+        yield Scored(result, _named(table, approach), fitted)
 
 
 def score_llm(
@@ -115,6 +122,7 @@ def score_llm(
     part: DecisionPart,
     offered_cost: float,
     folds: Folds | None,
+    aim: Aim = Aim.PAPER,
     sample: SourceSample | None = None,
 ) -> Scored:
     """Score an approach with an LLM.
@@ -125,14 +133,15 @@ def score_llm(
         part: all its decisions.
         offered_cost: seconds that its retriever took for the whole corpus.
         folds: of the pairs, where a rule is fitted.
+        aim: of the rule.
         sample: the source sentences that it was asked about; ``None``: all.
     """
     decisions, fitted = list(part.decisions), None
-    if approach.rule:
-        rankings = scored_rankings(decisions)
-        chosen = cross_fitted(approach.rule, rankings, corpus, folds or {}).chosen
-        decisions = decide_scored(approach, decisions, rankings, chosen)
-        fitted = fit_cutoff(approach.rule, rankings, corpus)
+    scores = scored_rankings(decisions) if approach.scoring is not Scoring.ANSWER else None
+    if approach.rule and scores is not None:
+        chosen = cross_fitted(approach.rule, scores, corpus, folds or {}, aim=aim).chosen
+        decisions = decide_scored(approach, decisions, scores, chosen)
+        fitted = fit_cutoff(approach.rule, scores, corpus, aim=aim)
     table, asked_share = score_decisions(corpus, decisions), 1.0
     if sample:
         drawn = [sample.holds(pair, source) for pair, source in zip(table["pair"], table["source"], strict=True)]
@@ -148,7 +157,8 @@ def score_llm(
         cost=part.usage.cost,
         pairs=len(corpus.pairs) * asked_share,
         sampled_from=sample.linked_population if sample else 0,
-        fitted=_fitted(corpus, folds) if fitted else "",
+        fitted=_fitted(corpus, folds, aim) if fitted else "",
+        calibration=None if scores is None else _calibration(corpus, scores),
         outcomes=count_outcomes(decisions),
         prompt_hash=part.prompt_hash,
     )
@@ -164,8 +174,12 @@ def _effort(corpus: Corpus, rankings: Rankings) -> dict[str, float | int]:
     return {"seconds": rankings.effort.cost, "pairs": len(corpus.pairs), "cut": rankings.effort.cut}
 
 
-def _fitted(corpus: Corpus, folds: Folds | None) -> str:
-    return cross_fitted_words(corpus.name, len(set(folds.values()))) if folds else ""
+def _fitted(corpus: Corpus, folds: Folds | None, aim: Aim | None = None) -> str:
+    return cross_fitted_words(corpus.name, len(set(folds.values())), aim) if folds else ""
+
+
+def _calibration(corpus: Corpus, table: pd.DataFrame) -> Calibration:
+    return calibration_of(Gold(corpus).match(table), table["score"].to_numpy())
 
 
 def _named(table: pd.DataFrame, approach: Approach) -> pd.DataFrame:

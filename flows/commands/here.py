@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from abcdlink.cli.benchmark import AimOption
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
+from abcdlink.linking.records import Aim
 from abcdlink.progress import terminal
 
 
@@ -58,6 +60,7 @@ def run_benchmark(
     cutoffs: Annotated[
         str, typer.Option(help="Comma-separated values of k, and rules, as in `abcdlink benchmark`.")
     ] = "1,3,5,7,10,20,expected-f1",
+    aim: AimOption = Aim.PAPER,
     folds: Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")] = 5,
     llm: Annotated[bool, typer.Option(help="Also let the LLM decide on the candidates of the best retriever.")] = True,
     json: JsonOption = False,
@@ -75,7 +78,7 @@ def run_benchmark(
     from abcdlink.store import existing_run
 
     store = existing_run(run)
-    plan = plan_of(listed(retrievers), (), listed(cutoffs), "paper", folds)
+    plan = plan_of(listed(retrievers), (), listed(cutoffs), "paper", folds, aim)
     plan = plan.model_copy(update={"llm": LLMPlan() if llm else None})
     with terminal() as progress:
         result = stage.run_benchmark(store, domain_of(store, domain), plan, Here(progress))

@@ -146,6 +146,7 @@ def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
         "F1, failures as wrong": round(row.f1_of_all, 4),
         "F1, all sources": round(row.all_sources.f1, 4),
         "false links": None if false is None else round(false, 4),
+        "calibration error": None if row.calibration is None else round(row.calibration.error, 4),
         "answered": f"{row.answered} of {row.sources}",
         "seconds": round(row.seconds, 2),
         "cut": row.cut,
@@ -195,13 +196,14 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
 
 
 def show_project(run: str, pushed: PushedProject) -> None:
-    """Link to a Label Studio project."""
-    create_link_artifact(
-        key=key(run, pushed.slug),
-        link=pushed.url,
-        link_text=f"{pushed.title} in Label Studio",
-        description=f"{len(pushed.task_keys)} tasks; annotators for each: {pushed.overlap}",
-    )
+    """Link to the Label Studio project that annotators share, or to each of their own."""
+    for number, one in enumerate(pushed.projects, start=1):
+        create_link_artifact(
+            key=key(run, pushed.slug, *([str(number)] if len(pushed.projects) > 1 else [])),
+            link=one.url,
+            link_text=f"{one.title} in Label Studio",
+            description=f"{len(pushed.task_keys)} tasks; annotators for each: {pushed.overlap}",
+        )
 
 
 def show_agreement(store: Store, batch: int, result: Agreement) -> None:

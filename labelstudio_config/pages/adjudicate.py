@@ -37,8 +37,8 @@ from labelstudio_config.pages.annotate import (
     reading_order,
     task_data,
 )
-from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, Pull, keep_pull, label_config
-from labelstudio_config.projects import Project, title_of
+from labelstudio_config.pages.page import JudgmentsPull, Page, Pull, keep_pull, label_config
+from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Snapshot
 
 

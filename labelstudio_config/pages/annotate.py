@@ -37,8 +37,8 @@ from abcdlink.store import Store
 from labelstudio_config.anomalies import unqualified_in
 from labelstudio_config.answers import fingerprints_of, namer, read_answers
 from labelstudio_config.html import document_html, guidelines_html, jumps_html, shown
-from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, keep_pull, label_config
-from labelstudio_config.projects import Project, title_of
+from labelstudio_config.pages.page import JudgmentsPull, Page, keep_pull, label_config
+from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")
@@ -55,6 +55,10 @@ DECISION = "link_"
 
 FURTHER = "more_"
 """Names of the decisions on candidates beyond the digits: ``more_0``, ``more_1``, ..."""
+
+
+REST = "No Link (rest)"
+"""No Link by the key for all candidates that were still undecided: a choice of its own in the label config."""
 
 
 def candidate_id(key: str, target: str) -> str:
@@ -215,7 +219,7 @@ def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequ
 def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], list[str]]:
     """Read one annotation; candidates are found by their opaque ids, never by their place alone."""
     candidates = {candidate_id(pool.key, candidate.target): candidate for candidate in pool.candidates}
-    labels, flags, anomalies = _choices(answer, who)
+    labels, rest, flags, anomalies = _choices(answer, who)
     ids = [candidate["id"] for candidate in offered(answer.data)]
     seconds = answer.seconds
     comment = answer.given.texts.get(COMMENT, "")
@@ -238,6 +242,7 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
                 submitted=answer.at,
                 flags=flags,
                 comment=comment,
+                rest=number in rest,
             )
         )
     open_ones = len(candidates) - len(judgments)
@@ -246,9 +251,10 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
     return judgments, anomalies
 
 
-def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], tuple[str, ...], list[str]]:
-    """Return candidate number -> label, the flags, and what could not be read."""
+def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], set[int], tuple[str, ...], list[str]]:
+    """Return candidate number -> label, numbers decided as the rest, the flags, and what could not be read."""
     labels: dict[int, Label] = {}
+    rest: set[int] = set()
     flags: tuple[str, ...] = ()
     anomalies = []
     for name, chosen in answer.given.choices.items():
@@ -257,11 +263,14 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], tuple[str, ...
             flags = tuple(chosen)
         elif number is not None and len(chosen) == 1 and chosen[0] in set(Label):
             labels[number] = Label(chosen[0])
+        elif number is not None and chosen == [REST]:
+            labels[number] = Label.NO_LINK
+            rest.add(number)
         else:
             anomalies.append(
                 f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an answer of this page"
             )
-    return labels, flags, anomalies
+    return labels, rest, flags, anomalies
 
 
 def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
@@ -294,10 +303,11 @@ def keep_partial(store: Store, batch: int, snapshot: Snapshot, overlap: int) -> 
 
 
 class LinkingPage(Page):
-    """A batch. ``overlap``: annotators per task."""
+    """A batch. ``overlap``: annotators per task. ``shared``: they share one project, else each has their own."""
 
     batch: int
     overlap: int
+    shared: bool = False
 
     @property
     def slug(self) -> str:
@@ -309,7 +319,8 @@ class LinkingPage(Page):
         )
         shown = guidelines_html(guidelines_for(store, self.batch, domain.guidelines))
         project = batch_project(store.key, self.batch, domain, self.overlap)
-        return Asked(project.model_copy(update={"instruction": shown}), tasks)
+        asked = Asked(project.model_copy(update={"instruction": shown}), tasks)
+        return asked if self.shared else asked._replace(needed=self.overlap, projects=self.overlap)
 
     def is_pulled(self, store: Store) -> bool:
         return pulled_of(store, self.batch) is not None

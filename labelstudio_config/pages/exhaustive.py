@@ -22,8 +22,8 @@ from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
 from labelstudio_config.html import document_html, guidelines_html, shown, text_html
 from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.pages.page import Asked, JudgmentsPull, Page, keep_pull, label_config
-from labelstudio_config.projects import Project, title_of
+from labelstudio_config.pages.page import JudgmentsPull, Page, keep_pull, label_config
+from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("list_title", "doc_a_name", "doc_a_html", "targets_html")

@@ -23,8 +23,8 @@ from abcdlink.stages.feedback import end_feedback, end_unasked, judges_in, outco
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
 from labelstudio_config.html import document_html, guidelines_html, shown, text_html
-from labelstudio_config.pages.page import Asked, Page, Pull, keep_pull, label_config
-from labelstudio_config.projects import Project, title_of
+from labelstudio_config.pages.page import Page, Pull, keep_pull, label_config
+from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("progress", "question", "doc_a_name", "doc_b_name", "cases", "notices")

@@ -9,7 +9,7 @@ import json
 from abc import ABC, abstractmethod
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
@@ -17,19 +17,8 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Skip
 from abcdlink.layout import ANNOTATIONS, ANOMALIES
 from abcdlink.store import Store
-from labelstudio_config.projects import Project
+from labelstudio_config.projects import Asked
 from labelstudio_config.snapshot import Snapshot
-
-
-class Asked(NamedTuple):
-    """What people are asked: a project and its tasks, key -> data, in the order in which people get them.
-
-    ``needed``: people whom a task waits for, where more may do it; ``None``: all who may.
-    """
-
-    project: Project
-    tasks: dict[str, dict[str, Any]]
-    needed: int | None = None
 
 
 class Page(Record, ABC):

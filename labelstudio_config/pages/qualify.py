@@ -13,8 +13,8 @@ from abcdlink.qualify.records import GoldSet
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
 from labelstudio_config.pages.annotate import batch_project, batch_tasks, judgments_in
-from labelstudio_config.pages.page import Asked, JudgmentsPull, Page
-from labelstudio_config.projects import Project, title_of
+from labelstudio_config.pages.page import JudgmentsPull, Page
+from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Snapshot
 
 MOST_APPLICANTS = 50

@@ -30,8 +30,8 @@ from abcdlink.rate import (
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.html import document_html, guidelines_html
-from labelstudio_config.pages.page import Asked, Page, Pull, label_config
-from labelstudio_config.projects import Project, title_of
+from labelstudio_config.pages.page import Page, Pull, label_config
+from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")

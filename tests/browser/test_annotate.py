@@ -55,15 +55,20 @@ def press(page: Page, keys: Sequence[str]) -> None:
 def decided(page: Page) -> str:
     """Return what is decided: for each candidate ``+`` Link, ``-`` No Link, ``?`` open."""
     chosen = [("ant-radio-checked" in (radio.get_attribute("class") or "")) for radio in page.locator(RADIOS).all()]
-    signs = {(True, False): "+", (False, True): "-", (False, False): "?"}
-    return "".join(signs[pair] for pair in zip(chosen[::2], chosen[1::2], strict=True))
+    signs = {(1, 0, 0): "+", (0, 1, 0): "-", (0, 0, 1): "r", (0, 0, 0): "?"}
+    return "".join(signs[row] for row in zip(chosen[::3], chosen[1::3], chosen[2::3], strict=True))
 
 
-def long_run(sentences: int, sources: Sequence[int], targets: Sequence[int]) -> Run:
+def said(page: Page) -> str:
+    """Return what the page said of the last key."""
+    return page.locator("#xd-say").text_content() or ""
+
+
+def long_run(sentences: int, sources: Sequence[int], targets: Sequence[int], words: tuple[int, int] = (6, 28)) -> Run:
     """Make a run of one pair of long documents, whose sentences have the lengths of news."""
-    words = random.Random(13)
+    draw = random.Random(13)
     vocabulary = " ".join(TEXTS).lower().replace(".", "").split()
-    texts = [f"{number}: {' '.join(words.choices(vocabulary, k=words.randint(6, 28)))}." for number in range(sentences)]
+    texts = [f"{number}: {' '.join(draw.choices(vocabulary, k=draw.randint(*words)))}." for number in range(sentences)]
     source, target = document("source-bilby", texts, IDS), document("target-bilby", texts, IDS)
     corpus = Corpus(
         name="long",
@@ -91,10 +96,15 @@ def test_two_tasks_by_keyboard_with_a_flag_and_a_comment(page: Page, client: Cli
     expect(page.locator(".xd-src")).to_contain_text("Sentence 1 of 2 in this pair · pair 1 of 1")
     press(page, ["0", "Shift+Digit1"])
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("Candidate 2 still needs a decision: Link or No Link")).to_be_in_viewport(ratio=1)
+    assert said(page) == "1 candidates still need a decision: Link or No Link."
+    page.get_by_role("button", name="Submit current annotation").click()
+    dialog = page.get_by_text("Candidate 2 still needs a decision: Link or No Link")
+    expect(dialog).to_be_in_viewport(ratio=1)
     picture(page, "linking-undecided")
     assert pull_batch(client, run.key, 1, run.pools).judgments == []
-    press(page, ["Escape", "2", "u"])
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    press(page, ["2", "u"])
     page.locator("input[name=comment]").fill("0 is bolder than 1")
     page.keyboard.press("Enter")
     assert decided(page) == "+-+"
@@ -134,22 +144,61 @@ def test_sentences_show_as_text_whatever_they_hold(page: Page, client: Client) -
     picture(page, "linking-escaped")
 
 
-def test_one_key_decides_one_candidate_however_many_there_are(page: Page, client: Client) -> None:
+def test_keys_decide_what_is_in_sight_and_never_clear(page: Page, client: Client) -> None:
     run = long_run(20, sources=[3], targets=range(12))
     begin(page, client, run)
-    press(page, ["1", "Shift+Digit0"])
+    press(page, ["1", "1", "Shift+Digit0"])
     assert decided(page) == "-+" + "?" * 10
-    hints = [row.locator(".lsf-hint").all_inner_texts() for row in page.locator(".xd-row").all()]
-    keys = [hint.strip("[]") for row in hints for hint in row]
-    assert len(set(keys)) == 24
-    press(page, [keys[20], keys[23], "9"])
-    assert decided(page) == "-+" + "?" * 7 + "++-"
-    press(page, [*"2345678", "Control+Enter"])
+    press(page, ["n", "l", "ArrowDown", "l"])
+    assert decided(page) == "-+-+?+" + "?" * 6
+    press(page, ["r"])
+    assert ("?" in decided(page), "out of sight" in said(page)) == (True, True)
+    press(page, ["r"])
+    assert decided(page) == "-+-+r+" + "r" * 6
+    press(page, ["4", "Enter"])
     expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
     pulled = pull_batch(client, run.key, 1, run.pools)
-    links = {judgment.target for judgment in pulled.judgments if judgment.label is Label.LINK}
-    assert links == {f"sid-dugong-{number}" for number in range(1, 11)}
+    number = {f"sid-dugong-{at}": at for at in range(12)}
+    assert {number[one.target] for one in pulled.judgments if one.label is Label.LINK} == {1, 3, 4, 5}
+    assert {number[one.target] for one in pulled.judgments if one.rest} == set(range(6, 12))
     assert (len(pulled.judgments), pulled.anomalies) == (12, [])
+
+
+def test_a_candidate_out_of_sight_is_shown_before_it_is_decided(page: Page, client: Client) -> None:
+    run = long_run(20, sources=[3], targets=range(10), words=(70, 75))
+    begin(page, client, run)
+    press(page, ["9"])
+    assert decided(page) == "?" * 10
+    expect(page.locator(".xd-row").nth(9)).to_be_in_viewport()
+    press(page, ["9"])
+    assert decided(page) == "?" * 9 + "+"
+
+
+@pytest.mark.parametrize(
+    "layout", [("&", "Digit1", "à", "Digit0"), ("1", "Digit1", "0", "Digit0")], ids=["AZERTY", "QWERTZ"]
+)
+def test_keys_count_by_their_place(page: Page, client: Client, layout: tuple[str, ...]) -> None:
+    begin(page, client, long_run(20, sources=[3], targets=range(3)))
+    for key, code, shift in [(*layout[:2], False), (*layout[2:], True)]:
+        page.evaluate(
+            "([key, code, shiftKey]) => document.body.dispatchEvent("
+            "new KeyboardEvent('keydown', {key, code, shiftKey, bubbles: true, cancelable: true}))",
+            [key, code, shift],
+        )
+    assert decided(page) == "-+?"
+
+
+def test_all_decisions_can_be_reached_in_a_narrow_window(page: Page, client: Client) -> None:
+    begin(page, client, long_run(82, sources=[40], targets=range(12), words=(70, 75)))
+    page.set_viewport_size({"width": 390, "height": 844})
+    columns = [page.locator(place).bounding_box() or {} for place in (".xd-decide", ".xd-a", ".xd-b")]
+    assert [column["y"] for column in columns] == sorted(column["y"] for column in columns)
+    assert all(column["x"] >= 0 and column["x"] + column["width"] <= 390 for column in columns)
+    expect(page.get_by_role("button", name="Submit current annotation")).to_be_in_viewport(ratio=1)
+    picture(page, "annotate-narrow")
+    for row in page.locator(".xd-row").all():
+        row.locator("label").nth(1).click()
+    assert decided(page) == "-" * 12
 
 
 @pytest.mark.parametrize("browsers", ["Chromium", "others"])
@@ -183,32 +232,53 @@ WITHOUT_INITIAL_TARGET = """document.addEventListener("DOMContentLoaded", () => 
 })"""
 
 
-def test_a_walk_takes_one_key_a_decision_and_one_to_submit(page: Page, client: Client) -> None:
-    """Three tasks with seven candidates each, on two documents of 150 sentences.
+def script_of_decisions() -> list[str]:
+    """Return 25 tasks of 8 candidates, 200 decisions, in which a fifth are links."""
+    draw = random.Random(13)
+    return ["".join("+" if draw.random() < 0.2 else "-" for _ in range(8)) for _ in range(25)]
 
-    Counted: the keys that are pressed. Printed (``pytest -rP``), not judged: the seconds from opening the project to
-    the first task, and those of the whole walk. No person reads in it: they are the page's own time.
+
+def keys_before(task: str) -> list[str]:
+    """Return the keys that the label config alone offers: one for each candidate, then Submit."""
+    return [*(f"Digit{at}" if label == "+" else f"Shift+Digit{at}" for at, label in enumerate(task)), "Control+Enter"]
+
+
+def keys_now(task: str) -> list[str]:
+    """Return the keys that our server adds: one for each link, one for the rest, and Submit."""
+    return [*(f"Digit{at}" for at, label in enumerate(task) if label == "+"), *(["r"] if "-" in task else []), "Enter"]
+
+
+def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, client: Client) -> None:
+    """200 decisions, once by the keys that Label Studio has and once by ours; printed: ``pytest -rP``.
+
+    No person reads in it: the seconds are the page's own time.
     """
-    run = long_run(150, sources=[10, 70, 140], targets=[5, 25, 45, 65, 85, 105, 145])
+    script = script_of_decisions()
+    run = long_run(82, sources=range(40, 65), targets=[5, 15, 25, 35, 45, 55, 65, 75])
     url = push(client, run)
-    begun = time.perf_counter()
-    page.goto(url)
-    close_guidelines(page)
-    opened = time.perf_counter()
-    labels = ["+-+-+-+", "-------", "-++----"]
-    keys = 0
-    for number, wanted in zip((10, 70, 140), labels, strict=True):
-        expect(page.locator(".xd-src")).to_contain_text(f"{number}:")
-        for candidate, label in enumerate(wanted):
-            page.keyboard.press(f"Digit{candidate}" if label == "+" else f"Shift+Digit{candidate}")
-            keys += 1
-        page.keyboard.press("Control+Enter")
-        keys += 1
-    expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
-    print(f"{opened - begun:.1f} s to the first task, {time.perf_counter() - opened:.1f} s for three tasks")  # noqa: T201
-    said = [judgment.label for judgment in pull_batch(client, run.key, 1, run.pools).judgments]
-    assert said == [Label.LINK if label == "+" else Label.NO_LINK for label in "".join(labels)]
-    assert keys == len(said) + len(run.pools)
+    count, took = {}, {}
+    with annotator_window(browser, client) as second:
+        for window, keys in ((page, keys_before), (second, keys_now)):
+            window.goto(url)
+            close_guidelines(window)
+            begun, count[keys] = time.perf_counter(), 0
+            for number, task in enumerate(script, start=40):
+                expect(window.locator(".xd-src")).to_contain_text(f"{number}:")
+                press(window, keys(task))
+                count[keys] += len(keys(task))
+            expect(window.get_by_text("No More Tasks", exact=False).first).to_be_visible()
+            took[keys] = time.perf_counter() - begun
+    for keys in (keys_before, keys_now):
+        print(f"{keys.__name__}: {count[keys]} keys, {count[keys] / 25:.1f} a task, {took[keys] / 25:.2f} s a task")  # noqa: T201
+    pulled = pull_batch(client, run.key, 1, run.pools)
+    wanted = [Label.LINK if label == "+" else Label.NO_LINK for label in "".join(script)] * 2
+    assert sorted(one.label for one in pulled.judgments) == sorted(wanted)
+    by_place = {(one.source, one.target): set() for one in pulled.judgments}
+    for one in pulled.judgments:
+        by_place[one.source, one.target].add(one.label)
+    assert all(len(labels) == 1 for labels in by_place.values())
+    assert pulled.anomalies == []
+    assert count[keys_now] <= 0.6 * count[keys_before]
 
 
 def test_guidelines_are_one_click_away_and_the_newest(page: Page, client: Client) -> None:
@@ -227,12 +297,16 @@ def test_texts_are_legible(page: Page, client: Client, scheme: str) -> None:
     """Contrast of each text with what lies behind it, by the formula of WCAG 2.2, where 4.5 is the least for texts."""
     page.add_init_script(f"localStorage.setItem('preferred-color-scheme', '{scheme}')")
     begin(page, client, long_run(150, sources=[60], targets=[5, 61, 64, 97, 120, 130, 149]))
-    press(page, ["0", "Shift+Digit1", "u"])
+    press(page, ["0", "Shift+Digit1", "u", "Enter"])
     picture(page, f"linking-{scheme.lower()}")
     places = (
         *(".xd-src h4", ".xd-src .lsf-richtext__line", ".xd-progress h4", ".xd-col h4", ".xd-head label"),
         *(".xd-scroll p", ".xd-a mark", ".xd-b mark", ".xd-b mark button", ".xd-row label", ".xd-foot label"),
-        *(".xd-row .lsf-richtext__line", ".xd-row:has(.lsf-choice:last-child .ant-radio-checked) .lsf-richtext__line"),
+        *(
+            ".xd-row .lsf-richtext__line",
+            ".xd-row:has(.lsf-choice:nth-child(2) .ant-radio-checked) .lsf-richtext__line",
+        ),
+        *(".xd-keys h4", ".xd-row[data-xd-now] .lsf-richtext__line", "#xd-say"),
     )
     page.get_by_role("button", name="Instructions").click()
     guidelines = (".xd-guide h1", ".xd-guide p", ".xd-guide li")

@@ -14,7 +14,7 @@ import labelstudio_config.run
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.store import Store, open_run
-from labelstudio_config.client import Client
+from labelstudio_config.client import Client, without_state
 from labelstudio_config.pages.annotate import LinkingPage
 from tasks.projects import push
 from tests.helpers.example_run import make_pools, take_in
@@ -36,7 +36,9 @@ class FakeLabelStudio(Client):
         self.exports = 0
 
     def projects_titled(self, title: str) -> dict[int, int]:
-        return {n: len(self.held[n]) for n, project in self.projects.items() if project["title"] == title}
+        return {
+            n: len(self.held[n]) for n, project in self.projects.items() if without_state(project["title"]) == title
+        }
 
     def create_project(self, **settings: Any) -> int:
         number = next(self.ids)
@@ -51,7 +53,10 @@ class FakeLabelStudio(Client):
 
     def project(self, project: int) -> tuple[str, str] | None:
         found = self.projects.get(project)
-        return None if found is None else (found["title"], f"made-{project}")
+        return None if found is None else (without_state(found["title"]), f"made-{project}")
+
+    def retitle(self, project: int, title: str, color: str) -> None:
+        self.projects[project] |= {"title": title, "color": color}
 
     def delete_project(self, project: int) -> None:
         del self.projects[project], self.held[project]
@@ -89,14 +94,17 @@ class FakeLabelStudio(Client):
     def all_tasks(self) -> list[dict[str, Any]]:
         return [task for held in self.held.values() for task in held]
 
-    def task(self, key: str) -> dict[str, Any]:
-        """Return the task with a key; there must be exactly one."""
-        (found,) = (task for task in self.all_tasks() if task["data"]["task_key"] == key)
+    def task(self, key: str, project: int | None = None) -> dict[str, Any]:
+        """Return the task with a key; there must be exactly one, in the project where one is named."""
+        there = self.all_tasks() if project is None else self.held[project]
+        (found,) = (task for task in there if task["data"]["task_key"] == key)
         return found
 
-    def answer(self, key: str, user: int, label: str = "Link", skipped: bool = False) -> int:
+    def answer(
+        self, key: str, user: int, label: str = "Link", skipped: bool = False, project: int | None = None
+    ) -> int:
         """Submit one label for all candidates, or skip; returns the id of the annotation."""
-        task, number, at = self.task(key), next(self.ids), f"2026-01-01T{next(self.minutes) // 60:02}:00:00Z"
+        task, number, at = self.task(key, project), next(self.ids), f"2026-01-01T{next(self.minutes) // 60:02}:00:00Z"
         chosen = [] if skipped else range(len(task["data"]["candidates"]))
         result = [{"from_name": f"link_{n}", "value": {"choices": [label]}} for n in chosen]
         task["annotations"].append(
@@ -144,11 +152,11 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
     return fake
 
 
-def pushed_run(key: str, count: int) -> Store:
+def pushed_run(key: str, count: int, *, shared: bool = True) -> Store:
     """Make a run with one batch of so many tasks, two annotators each, and push it."""
     store = open_run(key)
     make_pools(store, take_in(store))
     store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:count])
     store.note("annotation", {"batches": 1, "overlap": 2})
-    push.fn(key, "news", LinkingPage(batch=1, overlap=2))
+    push.fn(key, "news", LinkingPage(batch=1, overlap=2, shared=shared))
     return store

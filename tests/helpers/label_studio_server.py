@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from labelstudio_config.server import ENVIRONMENT as EXTENSION
 from tests import ROOT
 from tests.helpers.waiting import until
 
@@ -47,8 +48,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
-    """Run Label Studio with its data in ``folder`` while the context is open; skips where it is not installed."""
+def label_studio_server(folder: Path, *, extended: bool = True) -> Iterator[LabelStudioServer]:
+    """Run Label Studio with its data in ``folder`` while the context is open; skips where it is not installed.
+
+    ``extended``: as `abcdlink up` starts it, else as it comes.
+    """
     if not PROGRAM.exists():
         pytest.skip(f"Label Studio is not installed ({PROGRAM}); `make setup` installs it")
     port = free_port()
@@ -91,6 +95,7 @@ def label_studio_server(folder: Path) -> Iterator[LabelStudioServer]:
         "FRONTEND_SENTRY_DSN": "",
         "GIT_DIR": os.devnull,
         "DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        **(EXTENSION if extended else {}),
     }
     command = [str(PROGRAM), "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
     log = folder / "label-studio.log"

@@ -29,7 +29,8 @@ from labelstudio_config.snapshot import Progress, Snapshot, progress_in, snapsho
 def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
     """Read a project as it is now."""
     project = require_project(client, title)
-    return snapshot_of(remember(None, project, client.tasks(project), client.accounts(), datetime.now(UTC)), keys)
+    tasks = [{**task, "project": project} for task in client.tasks(project)]
+    return snapshot_of(remember(None, [project], tasks, client.accounts(), datetime.now(UTC)), keys)
 
 
 def progress_of(client: Client, title: str, keys: Collection[str], overlap: int) -> Progress:

@@ -76,7 +76,9 @@ def test_two_differ_a_third_decides_and_what_is_new_is_asked_later(
 ) -> None:
     run, prefect = make_run(tasks=2), stack.prefect
     store, client = begin(stack, run), connect(stack.label_studio.url, stack.label_studio.token)
-    annotate = prefect.start("annotate/annotate", {"run": run.key, "annotation": {"batches": 1, "overlap": 2}})
+    annotate = prefect.start(
+        "annotate/annotate", {"run": run.key, "annotation": {"batches": 1, "overlap": 2, "shared_queue": True}}
+    )
     stack.wait_until_waiting(annotate, run.key, WaitsFor.ANNOTATORS, batch_slug(1))
     batch = tasks_of(client, batch_title(run.key, 1))
     ada = sessions.enter_context(annotator(client))

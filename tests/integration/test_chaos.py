@@ -85,7 +85,9 @@ def scene(stack: Stack) -> Iterator[Scene]:
 def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene) -> None:
     stack, prefect, key = scene.stack, scene.stack.prefect, scene.run.key
     store = stack.run(key)
-    flow_run = prefect.start("annotate/annotate", {"run": key, "annotation": {"batches": 1, "overlap": 2}})
+    flow_run = prefect.start(
+        "annotate/annotate", {"run": key, "annotation": {"batches": 1, "overlap": 2, "shared_queue": True}}
+    )
     stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, batch_slug(1))
 
     work(scene)

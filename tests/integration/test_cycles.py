@@ -83,7 +83,11 @@ def begin(settings: Settings) -> tuple[Store, str]:
     describe_run(store, run.domain)
     write_corpus_to(store, NATURAL, run.corpus)
     store.write_records(POOLS, run.pools)
-    return store, start(settings, "annotate/annotate", {"run": run.key, "annotation": {"batches": 1, "overlap": 2}})
+    return store, start(
+        settings,
+        "annotate/annotate",
+        {"run": run.key, "annotation": {"batches": 1, "overlap": 2, "shared_queue": True}},
+    )
 
 
 def cut_the_power(settings: Settings) -> None:

@@ -91,7 +91,7 @@ def kept(store: Store, name: str, kind: type[Any]) -> Any:
 def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack: Stack, tmp_path: Path) -> None:
     store, prefect = begin(stack), stack.prefect
     client = connect(stack.label_studio.url, stack.label_studio.token)
-    parameters = {"run": KEY, "domain": "news", "annotation": {"batches": 3, "overlap": 2}}
+    parameters = {"run": KEY, "domain": "news", "annotation": {"batches": 3, "overlap": 2, "shared_queue": True}}
     run = prefect.start("annotate/annotate", parameters)
     with annotator(client, "ada") as ada, annotator(client, "ben") as ben:
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(1))

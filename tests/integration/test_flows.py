@@ -15,8 +15,8 @@ from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.waiting import WaitsFor
 from labelstudio_config.client import connect
-from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.run import is_pushed, read_pushed
+from labelstudio_config.simulate import batch_projects
 from tests.helpers.stack import SMALL, Stack
 from tests.helpers.waiting import until
 
@@ -82,9 +82,11 @@ def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str, asked
     client = connect(stack.label_studio.url, stack.label_studio.token)
     pools = stack.run(key).read_records("candidates.jsonl", Pool)
     for batch in (1, 2):
-        (project,) = client.projects_titled(batch_title(key, batch))
-        in_label_studio = sorted(task["data"]["task_key"] for task in client.tasks(project))
-        assert in_label_studio == sorted(pool.key for pool in pools if pool.batch == batch)
+        projects = batch_projects(client, key, batch)
+        assert len(projects) == 2
+        for project in projects:
+            in_label_studio = sorted(task["data"]["task_key"] for task in client.tasks(project))
+            assert in_label_studio == sorted(pool.key for pool in pools if pool.batch == batch)
     pulls = Counter(run["name"] for run in stack.prefect.task_runs(annotate) if run["name"].startswith("pull batch"))
     assert pulls == {"pull batch-1": 1, "pull batch-2": 1}
 

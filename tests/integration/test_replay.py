@@ -245,7 +245,7 @@ def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, sha
 
 def replay_batches(stack: Stack, sessions: Sequence[httpx.Client], judgments: Sequence[Judgment]) -> None:
     """Bring the flow ``annotate`` to its end with the paper's two annotators."""
-    parameters = {"run": RUN, "annotation": {"batches": 2, "overlap": 2, "auto_feedback": True}}
+    parameters = {"run": RUN, "annotation": {"batches": 2, "overlap": 2, "auto_feedback": True, "shared_queue": True}}
     flow_run = stack.prefect.start("annotate/annotate", parameters)
     for batch in (1, 2):
         stack.wait_until_waiting(flow_run, RUN, WaitsFor.ANNOTATORS, batch_slug(batch))

@@ -6,24 +6,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from abcdlink.corpus.gold import Gold
+from abcdlink.corpus.gold import Gold, Match
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth
+from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth, Values
 from abcdlink.linking.cutoffs.rules import (
+    LEAST,
     choose_expected_f1,
     choose_gap,
     choose_share,
     choose_softmax,
     choose_threshold,
+    choose_with_least,
     fit_expected_f1,
     fit_gap,
+    fit_least,
     fit_share,
     fit_softmax,
     fit_threshold,
+    link_probabilities,
 )
 from abcdlink.linking.fitted import FittedCutoff, FittedOn, Folds, fold_numbers, pairs_of
-from abcdlink.linking.records import CutoffRule
+from abcdlink.linking.records import Aim, CutoffRule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,33 +39,45 @@ class CrossFitted(NamedTuple):
     Attributes:
         chosen: whether a row of the rankings is a decided link.
         fits: what each fold was decided by, in the order of the folds.
+        probability: of a link, for each row, where the rule gives one for all sources; ``None`` elsewhere.
     """
 
     chosen: Mask
     fits: list[FittedCutoff]
+    probability: Values | None = None
 
     @property
     def words(self) -> str:
         """Say what was fitted where, for a result."""
-        return cross_fitted_words(self.fits[0].fitted_on.corpus, len(self.fits))
+        return cross_fitted_words(self.fits[0].fitted_on.corpus, len(self.fits), self.fits[0].aim)
 
 
-def cross_fitted_words(corpus: str, folds: int) -> str:
-    """Say that something was fitted by cross-validation, for a result."""
-    return f"fitted on {corpus} by cross-validation, each of {folds} folds decided by a fit on the other {folds - 1}"
+def cross_fitted_words(corpus: str, folds: int, aim: Aim | None = None) -> str:
+    """Say that something was fitted by cross-validation, for a result. ``aim``: of a rule; none: a linker alone."""
+    goal = {Aim.PAPER: "for the paper's score ", Aim.ALL_SOURCES: "for all sources ", None: ""}[aim]
+    return (
+        f"fitted {goal}on {corpus} by cross-validation, each of {folds} folds decided by a fit on the other {folds - 1}"
+    )
 
 
 def fit_cutoff(
-    rule: CutoffRule, rankings: pd.DataFrame, corpus: Corpus, *, probabilities: bool = False
+    rule: CutoffRule,
+    rankings: pd.DataFrame,
+    corpus: Corpus,
+    *,
+    aim: Aim = Aim.PAPER,
+    probabilities: bool = False,
 ) -> FittedCutoff:
-    """Fit a rule's parameters for the highest macro F1 on the sources with links of a corpus.
+    """Fit a rule's parameters for the highest F1.
 
     Args:
         rule: what is fitted.
         rankings: of the corpus, all pairs or some; those that are not annotated are left out.
         corpus: gives the gold links.
-        probabilities: whether the scores are probabilities of a link, as a learned linker gives them:
-            ``expected-f1`` then takes them as they are and has nothing to fit.
+        aim: which F1: the paper's, over sources with links, or over the links of all sources.
+        probabilities: whether the scores are probabilities of a link, as a learned linker gives them.
+            ``expected-f1`` for all sources then has nothing to fit; for the paper's score it fits the
+            probabilities of sources that have links.
 
     Raises:
         InputError: when no source with links, or no gold link, is in the rankings.
@@ -70,29 +86,38 @@ def fit_cutoff(
     annotated = [pair for pair in corpus.pairs if pair.id in seen and pair.links is not None]
     part = corpus.model_copy(update={"pairs": annotated})
     fitted_on = FittedOn.of(part)
-    if rule is CutoffRule.EXPECTED_F1 and probabilities:
-        return FittedCutoff(rule=rule, parameters={}, fitted_on=fitted_on)
+    log_odds = rule is CutoffRule.EXPECTED_F1 and probabilities
+    if log_odds and aim is Aim.ALL_SOURCES:
+        return FittedCutoff(rule=rule, parameters={}, fitted_on=fitted_on, aim=aim)
     table = _of_pairs(rankings, {pair.id for pair in annotated})
-    rows = Rows(table)
-    truth = Truth(rows, Gold(part).match(table))
-    if not truth.hit.any():
+    rows = Rows(table, log_odds=log_odds)
+    match = Gold(part).match(table)
+    if not match.hit.any():
         msg = f"no gold link of {corpus.name!r} is in the rankings, so that no cutoff can be fitted on them"
         raise InputError(msg, "rank the same corpus whose links are given")
-    fits = {
-        CutoffRule.THRESHOLD: fit_threshold,
-        CutoffRule.SHARE: fit_share,
-        CutoffRule.GAP: fit_gap,
-        CutoffRule.SOFTMAX: fit_softmax,
-        CutoffRule.EXPECTED_F1: fit_expected_f1,
-    }
-    return FittedCutoff(rule=rule, parameters=fits[rule](rows, truth), fitted_on=fitted_on)
+    parameters = _parameters(rule, rows, match, aim)
+    return FittedCutoff(rule=rule, parameters=parameters, fitted_on=fitted_on, aim=aim, log_odds=log_odds)
+
+
+def _parameters(rule: CutoffRule, rows: Rows, match: Match, aim: Aim) -> dict[str, float]:
+    truth = Truth(rows, match, aim)
+    if rule is CutoffRule.THRESHOLD:
+        return fit_threshold(rows, truth)
+    if rule is CutoffRule.EXPECTED_F1:
+        return fit_expected_f1(rows, truth, aim)
+    # How many links a source has is learned from those that have some; which ones these are, from all.
+    fit = {CutoffRule.SHARE: fit_share, CutoffRule.GAP: fit_gap, CutoffRule.SOFTMAX: fit_softmax}[rule]
+    parameters = fit(rows, Truth(rows, match))
+    if aim is Aim.ALL_SOURCES:
+        parameters |= fit_least(rows, truth, _choose(rule, rows, parameters, aim))
+    return parameters
 
 
 def chosen(rankings: pd.DataFrame, cutoff: int | FittedCutoff, corpus: Corpus) -> Mask:
     """Decide which rows of rankings are links.
 
-    A number takes the top k of every source. Of the rules, ``threshold`` may decide no link for a
-    source, all others decide one at least.
+    A number takes the top k of every source. A rule that was fitted for the paper's score decides one link at
+    least for every source, unless it is ``threshold``; one fitted for all sources may decide none.
 
     Args:
         rankings: of pairs of the corpus.
@@ -109,11 +134,18 @@ def chosen(rankings: pd.DataFrame, cutoff: int | FittedCutoff, corpus: Corpus) -
         mask: Mask = (rankings["rank"] <= cutoff).to_numpy()
         return mask
     cutoff.fitted_on.refuse(corpus, pairs_of(rankings), f"the cutoff {cutoff.rule.value!r}")
-    return _apply(rankings, cutoff)
+    rows = Rows(rankings, log_odds=cutoff.log_odds)
+    return rows.in_table(_choose(cutoff.rule, rows, cutoff.parameters, cutoff.aim))
 
 
 def cross_fitted(
-    rule: CutoffRule, rankings: pd.DataFrame, corpus: Corpus, folds: Folds, *, probabilities: bool = False
+    rule: CutoffRule,
+    rankings: pd.DataFrame,
+    corpus: Corpus,
+    folds: Folds,
+    *,
+    aim: Aim = Aim.PAPER,
+    probabilities: bool = False,
 ) -> CrossFitted:
     """Decide each pair by parameters that were fitted on the other folds.
 
@@ -124,6 +156,7 @@ def cross_fitted(
         rankings: of pairs of the corpus.
         corpus: gives the gold links.
         folds: of all pairs in the rankings, see ``make_folds``.
+        aim: as in ``fit_cutoff``.
         probabilities: as in ``fit_cutoff``.
 
     Raises:
@@ -132,12 +165,16 @@ def cross_fitted(
     """
     pairs = pairs_of(rankings)
     fold_of = rankings["pair"].map(dict(zip(pairs, fold_numbers(folds, pairs), strict=True))).to_numpy()
-    mask, fits = np.zeros(len(rankings), bool), []
+    mask, p, fits = np.zeros(len(rankings), bool), np.zeros(len(rankings)), []
+    calibrated = rule is CutoffRule.EXPECTED_F1 and aim is Aim.ALL_SOURCES
     for fold in np.unique(fold_of):
         here = fold_of == fold
-        fits.append(fit_cutoff(rule, rankings[~here], corpus, probabilities=probabilities))
+        fits.append(fit_cutoff(rule, rankings[~here], corpus, aim=aim, probabilities=probabilities))
         mask[here] = chosen(rankings[here], fits[-1], corpus)
-    return CrossFitted(mask, fits)
+        if calibrated:
+            rows = Rows(rankings[here])
+            p[here] = rows.in_table(link_probabilities(rows, fits[-1].parameters))
+    return CrossFitted(mask, fits, p if calibrated else None)
 
 
 def _of_pairs(rankings: pd.DataFrame, pairs: set[str]) -> pd.DataFrame:
@@ -145,17 +182,17 @@ def _of_pairs(rankings: pd.DataFrame, pairs: set[str]) -> pd.DataFrame:
     return rankings if keep.all() else rankings[keep]
 
 
-def _apply(rankings: pd.DataFrame, cutoff: FittedCutoff) -> Mask:
-    rows, parameters = Rows(rankings), cutoff.parameters
-    match cutoff.rule:
+def _choose(rule: CutoffRule, rows: Rows, parameters: dict[str, float], aim: Aim) -> Mask:
+    given = {name: value for name, value in parameters.items() if name != LEAST}
+    match rule:
         case CutoffRule.THRESHOLD:
-            mask = choose_threshold(rows, **parameters)
+            mask = choose_threshold(rows, **given)
         case CutoffRule.SHARE:
-            mask = choose_share(rows, **parameters)
+            mask = choose_share(rows, **given)
         case CutoffRule.GAP:
-            mask = choose_gap(rows, **parameters)
+            mask = choose_gap(rows, **given)
         case CutoffRule.SOFTMAX:
-            mask = choose_softmax(rows, **parameters)
+            mask = choose_softmax(rows, **given)
         case CutoffRule.EXPECTED_F1:
-            mask = choose_expected_f1(rows, parameters)
-    return rows.in_table(mask)
+            mask = choose_expected_f1(rows, link_probabilities(rows, given), aim)
+    return choose_with_least(rows, mask, parameters[LEAST]) if LEAST in parameters else mask

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdlink.corpus.gold import ABSENT, Match
+from abcdlink.linking.records import Aim
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
+SMALLEST = 1e-7
+"""Probabilities nearer to 0 or 1 are taken for this one, so that their log-odds are finite."""
 GRID = 100
 """Values that are tried for a threshold."""
 
@@ -23,9 +27,13 @@ class Rows:
 
     All arrays have shape (rows,).
 
+    Args:
+        rankings: the table.
+        log_odds: whether its scores are probabilities, to be taken as log-odds.
+
     Attributes:
         order: place of each row in the table.
-        score: as in the table.
+        score: as in the table, or its log-odds.
         rank: place among the targets of the source, from 1.
         source: number of the (pair, source sentence).
         target: number of the (pair, target sentence).
@@ -33,8 +41,9 @@ class Rows:
         size: how many targets the source has.
     """
 
-    def __init__(self, rankings: pd.DataFrame) -> None:
+    def __init__(self, rankings: pd.DataFrame, *, log_odds: bool = False) -> None:
         import pandas as pd
+        from scipy.special import logit
 
         pair, source, target = (
             pd.Categorical(rankings[name]).codes.astype(np.int64) for name in ("pair", "source", "target")
@@ -43,6 +52,8 @@ class Rows:
         owner = pair * wide + source
         self.order = np.lexsort((rankings["rank"].to_numpy(), owner))
         self.score = rankings["score"].to_numpy(np.float64)[self.order]
+        if log_odds:
+            self.score = logit(np.clip(self.score, SMALLEST, 1 - SMALLEST))
         self.source, sizes = _numbered(owner[self.order])
         self.target, _ = _numbered((pair * deep + target)[self.order])
         self.pair, _ = _numbered(pair[self.order])
@@ -75,11 +86,11 @@ class Rows:
         before = (total - values)[self._starts]
         return total - before[self.source] if len(self) else total
 
-    def in_table(self, chosen: Mask) -> Mask:
-        """Return a mask over these rows as one over the rows of the table."""
-        mask = np.empty(len(self), bool)
-        mask[self.order] = chosen
-        return mask
+    def in_table(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return one value for each of these rows as one for each row of the table."""
+        placed = np.empty_like(values)
+        placed[self.order] = values
+        return placed
 
 
 class Truth:
@@ -88,28 +99,28 @@ class Truth:
     Args:
         rows: of a rankings table.
         match: the gold links laid over the same table.
+        aim: says which sources count, and which F1 is meant.
     """
 
-    def __init__(self, rows: Rows, match: Match) -> None:
+    def __init__(self, rows: Rows, match: Match, aim: Aim = Aim.PAPER) -> None:
         owner = match.owner[rows.order]
         counts = np.append(match.gold.link_counts, 0)
-        self.linked: Mask = (owner != ABSENT) & (counts[owner] > 0)
-        """Whether the row's source has links, shape (rows,)."""
+        self.counted: Mask = (owner != ABSENT) & ((counts[owner] > 0) | (aim is Aim.ALL_SOURCES))
+        """Whether the row's source counts: one with links, or any that somebody has annotated; shape (rows,)."""
         self.hit: Mask = match.hit[rows.order]
-        self._first = (rows.rank == 1)[self.linked]
-        # Sources with links, renumbered: what is fitted is counted over them a hundred times.
-        numbers, self._owner = np.unique(owner[self.linked], return_inverse=True)
+        self._aim = aim
+        self._first = (rows.rank == 1)[self.counted]
+        # The sources that count, renumbered: they are gone through a hundred times.
+        numbers, self._owner = np.unique(owner[self.counted], return_inverse=True)
         self._links = counts[numbers]
-        self._hit = self.hit[self.linked]
-
-    @property
-    def sources(self) -> int:
-        """How many sources with links there are in the rows."""
-        return len(self._links)
+        self._hit = self.hit[self.counted]
 
     def f1(self, chosen: Mask) -> float:
-        """Return the macro F1 over the sources with links, by the paper's definition, of a mask over the rows."""
-        return self._f1(chosen[self.linked])
+        """Return the F1 of a mask over the rows.
+
+        For the paper's score the mean over the sources with links, for all sources the F1 over their links.
+        """
+        return self._f1(chosen[self.counted])
 
     def best_threshold(self, values: Values, *, at_least_one: bool) -> tuple[float, float]:
         """Return the threshold t for which choosing all rows of value t or more gives the highest F1, and this F1.
@@ -117,16 +128,19 @@ class Truth:
         Tried are the quantiles of the values that gold links have; of equally good ones the highest is taken.
 
         Args:
-            values: one per row.
+            values: one per row; minus infinity where a row is never chosen.
             at_least_one: whether the top-ranked target of a source is chosen whatever its value.
         """
-        mine = values[self.linked]
-        tried = np.unique(np.quantile(mine[self._hit], np.linspace(0, 1, GRID)))[::-1]
+        mine = values[self.counted]
+        hits = mine[self._hit & np.isfinite(mine)]
+        tried = np.unique(np.quantile(hits if len(hits) else mine[np.isfinite(mine)], np.linspace(0, 1, GRID)))[::-1]
         scores = [self._f1((mine >= value) | (self._first & at_least_one)) for value in tried]
         best = int(np.argmax(scores))
         return float(tried[best]), scores[best]
 
     def _f1(self, chosen: Mask) -> float:
+        if self._aim is Aim.ALL_SOURCES:
+            return float(2 * (chosen & self._hit).sum() / max(chosen.sum() + self._links.sum(), 1))
         hits = np.bincount(self._owner[chosen & self._hit], minlength=len(self._links))
         decided = np.bincount(self._owner[chosen], minlength=len(self._links))
         return float((2 * hits / (decided + self._links)).mean())

@@ -1,4 +1,9 @@
-"""The rules that decide how many of a source's ranked targets are links, and how each is fitted."""
+"""The rules that decide how many of a source's ranked targets are links, and how each is fitted.
+
+Where the paper's score is the aim, every source has a link by every rule but ``threshold``. Where all sources count,
+a source may have none: ``threshold`` and ``expected-f1`` say so themselves, the other rules keep only sources whose
+best score reaches a second threshold (``choose_with_least``).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth, Values
+from abcdlink.linking.records import Aim
 
 
 def fit_threshold(rows: Rows, truth: Truth) -> dict[str, float]:
@@ -17,12 +23,25 @@ def fit_threshold(rows: Rows, truth: Truth) -> dict[str, float]:
 def choose_threshold(rows: Rows, threshold: float) -> Mask:
     """Choose the rows with score >= threshold.
 
-    Links are the targets whose score reaches one threshold.
-
-    The only rule that may decide no link at all for a source: a score has a meaning of its own here.
+    Links are the targets whose score reaches one threshold. A source may have none, whatever the aim.
     """
     chosen: Mask = rows.score >= threshold
     return chosen
+
+
+LEAST = "least"
+
+
+def fit_least(rows: Rows, truth: Truth, chosen: Mask) -> dict[str, float]:
+    """Return the best score that a source must reach to have any link, for the highest F1 of the rows chosen so far."""
+    best = rows.best(rows.score)
+    return {LEAST: truth.best_threshold(np.where(chosen, best, -np.inf), at_least_one=False)[0]}
+
+
+def choose_with_least(rows: Rows, chosen: Mask, least: float) -> Mask:
+    """Keep the chosen rows of the sources whose best score reaches ``least``; the other sources link to nothing."""
+    kept: Mask = chosen & (rows.best(rows.score) >= least)
+    return kept
 
 
 def fit_share(rows: Rows, truth: Truth) -> dict[str, float]:
@@ -32,8 +51,6 @@ def fit_share(rows: Rows, truth: Truth) -> dict[str, float]:
 
 def choose_share(rows: Rows, share: float) -> Mask:
     """Choose the rows whose share of the top score is >= ``share``, and the top-ranked row of every source.
-
-    Links are the targets whose score is at least a share of the source's top score; always one at least.
 
     Scores are taken from the lowest score of the pair, since cosines and fused scores may be negative:
     share = (s - low) / (top - low). Where the lowest is 0, as for lexical scores, this is s / top.
@@ -65,9 +82,9 @@ def fit_gap(rows: Rows, truth: Truth) -> dict[str, float]:
 def choose_gap(rows: Rows, first: float) -> Mask:
     """Choose the rows above the largest gap below the first ``first`` ranks of their source.
 
-    Links are the targets above the largest gap between consecutive ranked scores; always one at least.
+    Links are the targets above the largest gap between consecutive ranked scores. Only the gaps below the first n
+    targets count, so that a fall at the end of a long list is no cut:
 
-    Only the gaps below the first n targets count, so that a fall at the end of a long list is no cut:
     k = argmax over k <= n of s_k - s_(k+1), the smallest k of equal ones.
     """
     below = np.append(rows.score[1:], np.nan)
@@ -99,7 +116,7 @@ def fit_softmax(rows: Rows, truth: Truth) -> dict[str, float]:
 def choose_softmax(rows: Rows, temperature: float, weight: float, threshold: float) -> Mask:
     """Choose the rows with p >= threshold, and the top-ranked row of every source.
 
-    Links are the targets that are likely in both directions; always one at least.
+    Links are the targets that are likely in both directions:
 
     p = softmax of s / T over the targets of the source, times the power w of the softmax of s / T over the
     sources of the target: with w = 1 it is near 1 only where both choose each other, with w = 0 the sources
@@ -132,55 +149,66 @@ TEMPERATURE = 0.5
 TINY = 1e-9
 
 
-def fit_expected_f1(rows: Rows, truth: Truth) -> dict[str, float]:
-    """Return the coefficients of a logistic regression, fitted on the sources with links."""
+def fit_expected_f1(rows: Rows, truth: Truth, aim: Aim) -> dict[str, float]:
+    """Return the coefficients of a logistic regression, fitted on the sources that count for the aim."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     named = _features(rows)
-    features = np.column_stack([values[truth.linked] for values in named.values()])
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(features, truth.hit[truth.linked])
+    if aim is Aim.ALL_SOURCES:
+        named |= _features_of_source(rows)
+    features = np.column_stack([values[truth.counted] for values in named.values()])
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(features, truth.hit[truth.counted])
     scaler, regression = model[0], model[-1]
     slopes = regression.coef_[0] / scaler.scale_
     intercept = regression.intercept_[0] - (slopes * scaler.mean_).sum()
     return {INTERCEPT: float(intercept), **dict(zip(named, slopes.tolist(), strict=True))}
 
 
-def choose_expected_f1(rows: Rows, coefficients: Mapping[str, float]) -> Mask:
-    """Choose the first k rows of each source.
+def choose_expected_f1(rows: Rows, p: Values, aim: Aim) -> Mask:
+    """Choose the first k targets of each source, for the k with the highest expected F1.
 
-    Links are the first k targets for the k with the highest expected F1; always one at least.
+    With p_i the probability that the target of rank i is linked, and the sum over all targets of the source:
 
-    With p_i the probability that the target of rank i is linked, given that its source has any link, and
-    the sum over all targets of the source in the denominator:
-
-        k = argmax over k >= 1 of 2 (p_1 + ... + p_k) / (k + max(1, sum of p))
+        F(k) = 2 (p_1 + ... + p_k) / (k + max(1, sum of p)),  k >= 1
 
     the smallest k of equal ones (after Nan Ye et al., "Optimizing F-measure: A Tale of Two Approaches",
-    2012, and Lipton et al., "Optimal Thresholding of Classifiers to Maximize F1 Measure", 2014). A
-    retriever's scores become probabilities by a fitted logistic regression; those of a learned linker are
-    probabilities already and are taken as they are.
+    2012, and Lipton et al., "Optimal Thresholding of Classifiers to Maximize F1 Measure", 2014).
+
+    Where all sources count, a source that has no link and is given none counts as F1 1. It has none with the
+    probability P = (1 - p_1) ... (1 - p_n), as if targets were independent: k = 0 where P > F(k) for every k, in which
+    the sum of p is divided by 1 - P, as then the source has a link.
 
     Args:
         rows: the rankings.
-        coefficients: as fitted; none when the scores are probabilities already.
+        p: the probabilities, see ``link_probabilities``.
+        aim: whether a source may have no link.
     """
-    p = _probabilities(rows, coefficients) if coefficients else np.clip(rows.score, 0, 1)
-    expected = 2 * rows.running_total(p) / (rows.rank + np.maximum(1, rows.over_source(np.add, p)))
+    links = rows.over_source(np.add, p)
+    none: Values = np.zeros(len(rows))
+    if aim is Aim.ALL_SOURCES:
+        none = np.exp(rows.over_source(np.add, np.log1p(-np.minimum(p, 1 - TINY))))
+        links = links / np.maximum(1 - none, TINY)
+    expected = 2 * rows.running_total(p) / (rows.rank + np.maximum(1, links))
+    highest = rows.best(expected)
     # Sums differ in their last bits with what stands before them in the table.
-    best = expected >= rows.best(expected) - TINY
+    best = expected >= highest - TINY
     k = rows.over_source(np.minimum, np.where(best, rows.rank, np.inf).astype(np.float64))
-    chosen: Mask = rows.rank <= k
+    chosen: Mask = (rows.rank <= k) & (highest >= none)
     return chosen
 
 
-def _probabilities(rows: Rows, coefficients: Mapping[str, float]) -> Values:
+def link_probabilities(rows: Rows, coefficients: Mapping[str, float]) -> Values:
+    """Return the probability that each row is a link: as fitted, or the scores where nothing had to be fitted."""
+    if not coefficients:
+        scores: Values = np.clip(rows.score, 0, 1)
+        return scores
     from scipy.special import expit
 
     logit = np.full(len(rows), coefficients[INTERCEPT])
-    for name, values in _features(rows).items():
-        logit += coefficients[name] * values
+    for name, values in (_features(rows) | _features_of_source(rows)).items():
+        logit += coefficients.get(name, 0) * values
     p: Values = expit(logit)
     return p
 
@@ -200,6 +228,18 @@ def _features(rows: Rows) -> dict[str, Values]:
         "log_over_targets": over_targets,
         "log_over_sources": over_sources,
         "log_targets": np.log(rows.size),
+    }
+
+
+def _features_of_source(rows: Rows) -> dict[str, Values]:
+    """Return what tells a source that has links from one that has none: its best score and how alone that stands."""
+    z = _z_of_pair(rows)
+    second = rows.best(np.where(rows.rank == 2, z, -np.inf))  # noqa: PLR2004
+    best = rows.best(z)
+    return {
+        "source_best_score": rows.best(rows.score),
+        "source_best_z": best,
+        "source_gap": np.where(np.isfinite(second), best - second, 0.0),
     }
 
 

@@ -1,8 +1,15 @@
 """Learned linkers: models on features of two sentences that rank targets by the probability of a link."""
 
 from abcdlink.linking.learned.linker import LearnedLinker, learn, out_of_fold
-from abcdlink.linking.learned.names import LEARNERS, base_retrievers, gives_probabilities, is_learned
-from abcdlink.linking.learned.own import Example, FittedLinker, Linker
+from abcdlink.linking.learned.own import (
+    LEARNERS,
+    Example,
+    FittedLinker,
+    Linker,
+    base_retrievers,
+    gives_probabilities,
+    is_learned,
+)
 from abcdlink.linking.learned.saving import from_bytes, to_bytes
 
 __all__ = [

@@ -1,6 +1,7 @@
 """The features of each two sentences of a pair, for the models of learned linkers.
 
-From the scores: what a matrix says about two sentences, seen from the source, from the target and from the pair.
+From the scores: what a matrix says about two sentences, seen from the source, from the target and from the pair, and
+about the source as a whole.
 Scores are taken as z-scores over the pair, so that what is learned on one corpus holds for others.
 From the texts: names, numbers and rare words in common; and lengths.
 """
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.languages import Tokenizer, tokenizer
 from abcdlink.linking.learned.matrices import BaseScores
-from abcdlink.linking.learned.names import read_name
+from abcdlink.linking.learned.own import read_name
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import ranked
 from abcdlink.retrieval.fusion import z_scores
@@ -50,6 +51,19 @@ def relations(z: Matrix) -> dict[str, Matrix]:
         "softmax_source": _log_softmax(z / TEMPERATURE, axis=1),
         "softmax_target": _log_softmax(z / TEMPERATURE, axis=0),
     }
+
+
+def of_source(z: Matrix) -> dict[str, Matrix]:
+    """Return what tells a source that links to something from one that does not: its best z-score and its rivals.
+
+    The best, how far it is above the second, and how it compares with the best ones of the pair's other sources:
+    in standard deviations, and as the share of sources that have a better one.
+    """
+    best = z.max(axis=1, keepdims=True)
+    second = np.partition(z, -2, axis=1)[:, -2:-1] if z.shape[1] > 1 else best
+    better = (best < best.T).mean(axis=1, keepdims=True)
+    columns = {"best": best, "gap": best - second, "best_z": _standard(best, axis=0), "better": better}
+    return {name: np.broadcast_to(values, z.shape) for name, values in columns.items()}
 
 
 def neighbours(z: Matrix) -> dict[str, Matrix]:
@@ -235,4 +249,5 @@ class Features:
             columns |= {f"{kind}_{name}": values for name, values in relations(matrix).items()}
         for kind in ("dense", "fused"):
             columns |= {f"{kind}_{name}": values for name, values in neighbours(z[kind]).items()}
+        columns |= {f"source_{name}": values for name, values in of_source(z["fused"]).items()}
         return columns

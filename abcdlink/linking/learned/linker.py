@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn, Folds, fold_numbers, make_folds
 from abcdlink.linking.learned.features import Features
 from abcdlink.linking.learned.matrices import ScoredDocuments, Scores
-from abcdlink.linking.learned.names import own_linker
-from abcdlink.linking.learned.own import FittedLinker
-from abcdlink.linking.learned.training import fit_model, gather
+from abcdlink.linking.learned.own import FittedLinker, own_linker
+from abcdlink.linking.learned.training import Model, fit_model, gather
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import rank_pairs
 from abcdlink.settings import get_settings
@@ -32,19 +31,19 @@ Rankings = Mapping[str, "pd.DataFrame"]
 
 
 class LearnedLinker:
-    """A model that was learned from gold links.
+    """A model that was learned from the gold links of all source sentences, those without links too.
 
-    Its score is the probability that a target is linked, given that its source has any link: for
-    sources without links it says which target would be the best, not whether there is one.
+    Its score is the probability that a target is linked. For most sentences of real documents no target has
+    a high one.
 
     Attributes:
         name: such as ``learned-logistic``.
         fitted_on: the pairs that it was learned from; it refuses to rank these.
         position: whether it looks at the places of sentences in their documents.
-        model: the fitted scikit-learn model.
+        model: the fitted model.
     """
 
-    def __init__(self, name: str, fitted_on: FittedOn, model: Any, *, position: bool) -> None:  # noqa: ANN401 - sklearn
+    def __init__(self, name: str, fitted_on: FittedOn, model: Model, *, position: bool) -> None:
         self.name = name
         self.fitted_on = fitted_on
         self.position = position
@@ -84,7 +83,7 @@ def learn(
     seed: int = 0,
     progress: Progress = silent,
 ) -> LearnedLinker | FittedLinker:
-    """Learn from the sources with links of a corpus.
+    """Learn from the annotated pairs of a corpus.
 
     Args:
         name: of the learned linker.
@@ -104,7 +103,7 @@ def learn(
     fitted_on = FittedOn.of(corpus)
     folds = make_folds(corpus, CALIBRATION_FOLDS) if folds is None else folds
     features = Features(name, rankings, corpus, position=position, progress=progress)
-    training = gather(features, corpus, corpus.pairs, progress)
+    training = gather(features, corpus, corpus.pairs, seed, progress)
     fold_of = fold_numbers(folds, [pair.id for pair in corpus.pairs])
     model = fit_model(name, training, fold_of[training.pair], seed)
     return LearnedLinker(name, fitted_on, model, position=position)
@@ -154,12 +153,12 @@ def out_of_fold(
             scores |= FittedLinker.learn(name, own, rankings, others).scores(rankings, here, here.pairs, progress)
         return rank_pairs(corpus, ScoredDocuments(name, scores), corpus.pairs)
     features = Features(name, rankings, corpus, position=position, progress=progress)
-    training = gather(features, corpus, corpus.pairs, progress)
+    training = gather(features, corpus, corpus.pairs, seed, progress)
     for fold in np.unique(fold_of):
         others, here = _divided(corpus, fold_of != fold), _divided(corpus, fold_of == fold)
         fitted_on = FittedOn.of(others)
         fitted_on.refuse(here, [pair.id for pair in here.pairs], f"the linker {name!r} of another fold")
-        rows = training.of_pairs(fold_of != fold)
+        rows = training.rows((fold_of != fold)[training.pair])
         model = fit_model(name, rows, _few(fold_of[rows.pair]), seed)
         linker = LearnedLinker(name, fitted_on, model, position=position)
         scores |= _predict(linker, features, corpus, here.pairs, progress)
@@ -179,7 +178,7 @@ def _predict(
         if place < len(pairs) and sum(len(values) for _, values in waiting) < CELLS:
             continue
         with threadpool_limits(get_settings().threads):
-            probabilities = linker.model.predict_proba(np.concatenate([values for _, values in waiting]))[:, 1]
+            probabilities = linker.model.probabilities(np.concatenate([values for _, values in waiting]))
         ends = np.cumsum([len(values) for _, values in waiting])
         for (asked, _), part in zip(waiting, np.split(probabilities, ends[:-1]), strict=True):
             shape = len(corpus.source_of(asked).sentences), len(corpus.target_of(asked).sentences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -11,15 +11,13 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
 from abcdlink.linking.learned.linker import LearnedLinker
-from abcdlink.linking.learned.names import own_linker, read_name
-from abcdlink.linking.learned.own import FittedLinker
+from abcdlink.linking.learned.own import FittedLinker, own_linker, read_name
+from abcdlink.linking.learned.training import Model
 
-TRUSTED = (
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-)
+TRUSTED = ("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",)
 """The parts of our models that skops does not trust by itself; a file with any other is refused."""
+VERSION = 2
+"""Of what a model looks at and of what its probabilities mean; raised when either changes."""
 
 
 class _About(Record):
@@ -29,8 +27,9 @@ class _About(Record):
     position: bool
     fitted_on: FittedOn
     scikit_learn: str
-    features: Literal[1] = 1
-    """Version of what the model looks at; raised when features change."""
+    slope: float = 1.0
+    intercept: float = 0.0
+    features: int = VERSION
 
 
 class _Own(Record):
@@ -54,8 +53,10 @@ def to_bytes(linker: LearnedLinker | FittedLinker) -> bytes:
         position=linker.position,
         fitted_on=linker.fitted_on,
         scikit_learn=version("scikit-learn"),
+        slope=linker.model.slope,
+        intercept=linker.model.intercept,
     )
-    data: bytes = dumps({"about": about.model_dump_json(), "model": linker.model})
+    data: bytes = dumps({"about": about.model_dump_json(), "model": linker.model.estimator})
     return data
 
 
@@ -78,10 +79,13 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
         read_name(about.name)
     except (KeyError, TypeError, ValidationError, InputError):
         raise _unusable(where, "it does not say what it is") from None
+    if about.features != VERSION:
+        raise _unusable(where, "it was learned by another version of this program")
     if about.scikit_learn != version("scikit-learn"):
         problem = f"it was made with scikit-learn {about.scikit_learn}, and this is {version('scikit-learn')}"
         raise _unusable(where, problem)
-    return LearnedLinker(about.name, about.fitted_on, content["model"], position=about.position)
+    model = Model(content["model"], about.slope, about.intercept)
+    return LearnedLinker(about.name, about.fitted_on, model, position=about.position)
 
 
 def _read_own(data: bytes, where: str) -> FittedLinker:
@@ -115,16 +119,14 @@ def _read(data: bytes, where: str) -> dict[str, Any]:
 
 def _is_ours(model: object) -> bool:
     """Tell whether a model has the steps of ours and no others: scikit-learn has some that call functions."""
-    from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    if not isinstance(model, Pipeline) or [type(step) for step in model] != [StandardScaler, CalibratedClassifierCV]:
+    if not isinstance(model, Pipeline) or len(model) != 2:  # noqa: PLR2004
         return False
-    inner = [one.estimator for one in model[-1].calibrated_classifiers_]
-    return all(type(one) in {HistGradientBoostingClassifier, LogisticRegression} for one in inner)
+    return type(model[0]) is StandardScaler and type(model[1]) in {HistGradientBoostingClassifier, LogisticRegression}
 
 
 def _unusable(where: str, problem: str) -> InputError:

@@ -11,92 +11,154 @@ from numpy.typing import NDArray
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.learned.features import Features
-from abcdlink.linking.learned.names import read_name
+from abcdlink.linking.learned.own import read_name
 from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
 
+MOST_ROWS = 300_000
+"""Of a corpus with more pairs of sentences, a random share of the source sentences is trained on."""
+
 
 class Training(NamedTuple):
-    """Two sentences a row, of the sources with links.
+    """Two sentences a row, all targets of some source sentences.
 
     Attributes:
         features: shape (rows, features).
         linked: whether the row is a gold link, shape (rows,).
+        source: number of the row's source sentence, shape (rows,).
         pair: index of the pair in the list that the rows were gathered from, shape (rows,).
     """
 
     features: NDArray[np.float32]
     linked: NDArray[np.bool_]
+    source: NDArray[np.int64]
     pair: NDArray[np.int64]
 
-    def of_pairs(self, wanted: NDArray[np.bool_]) -> Training:
-        """Return the rows of some pairs; ``wanted`` has one value for each pair."""
-        keep = wanted[self.pair]
-        return Training(self.features[keep], self.linked[keep], self.pair[keep])
+    def rows(self, keep: NDArray[Any]) -> Training:
+        """Return some rows, by mask or index."""
+        return Training(*(values[keep] for values in self))
 
 
-def gather(features: Features, corpus: Corpus, pairs: Sequence[Pair], progress: Progress) -> Training:
-    """Gather the rows of the sources with links of some pairs.
+def gather(features: Features, corpus: Corpus, pairs: Sequence[Pair], seed: int, progress: Progress) -> Training:
+    """Gather the rows of all source sentences of the annotated pairs among some pairs.
 
-    Sources without links are left out: the probability that is learned is that of a link given that
-    the source has any, which is what decides between targets and what cutoffs by expected F1 need.
+    Sources without links are most of them in real documents, and what has to be learned is to leave them alone.
+
+    Args:
+        features: of the corpus.
+        corpus: the documents.
+        pairs: of the corpus.
+        seed: of the choice of sources, where there are too many.
+        progress: told of pairs.
 
     Raises:
         InputError: when there is no link, or nothing but links.
     """
-    parts = [
-        _of_pair(features, corpus, pair, index)
-        for index, pair in enumerate(progress(pairs, "gather features", len(pairs)))
-        if pair.sources_with_links
-    ]
-    if not parts or all(part.linked.all() for part in parts):
-        what = "links nothing" if not parts else "links every target of its sources with links"
+    sizes = [_cells(corpus, pair) if pair.links is not None else 0 for pair in pairs]
+    share = min(1.0, MOST_ROWS / max(sum(sizes), 1))
+    chooser = np.random.default_rng(seed)
+    parts, start = [], 0
+    for index, pair in enumerate(progress(pairs, "gather features", len(pairs))):
+        sources = len(corpus.source_of(pair).sentences)
+        # Drawn for every pair, so that nobody's links change what is drawn for another pair.
+        drawn = chooser.random(sources) < share
+        if pair.links is not None and drawn.any():
+            parts.append(_of_pair(features, corpus, pair, index, drawn, start))
+        start += sources
+    if not any(part.linked.any() for part in parts) or all(part.linked.all() for part in parts):
+        linked = any(part.linked.any() for part in parts)
+        what = "links every target of its source sentences" if linked else "links nothing"
         msg = f"the corpus {corpus.name!r} {what}, so that no linker can be learned from it"
         raise InputError(msg, "learn from pairs with gold links and other target sentences")
     return Training(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _of_pair(features: Features, corpus: Corpus, pair: Pair, index: int) -> Training:
+def _cells(corpus: Corpus, pair: Pair) -> int:
+    return len(corpus.source_of(pair).sentences) * len(corpus.target_of(pair).sentences)
+
+
+def _of_pair(
+    features: Features, corpus: Corpus, pair: Pair, index: int, drawn: NDArray[np.bool_], start: int
+) -> Training:
     source, target = corpus.source_of(pair), corpus.target_of(pair)
     linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
     for sentence, targets in pair.sources_with_links.items():
         linked[source.position[sentence], [target.position[one] for one in targets]] = True
-    keep = np.flatnonzero(np.repeat(linked.any(axis=1), linked.shape[1]))
-    return Training(features.of(pair)[keep], linked.ravel()[keep], np.full(len(keep), index))
+    keep = np.repeat(drawn, linked.shape[1])
+    numbers = np.repeat(np.arange(len(drawn)) + start, linked.shape[1])[keep]
+    return Training(features.of(pair)[keep], linked.ravel()[keep], numbers, np.full(len(numbers), index))
 
 
-def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
-    """Return a fitted scikit-learn pipeline that gives calibrated probabilities of a link.
+class Model(NamedTuple):
+    """A fitted model of scikit-learn, and the line that makes probabilities of its log-odds.
 
-    Calibration is Platt's: a logistic regression on what the model says of folds that it has not seen;
-    then the model is fitted on all rows.
+    The model was fitted on as many sources without links as with links, the line on all of them: in this way
+    the model learns from rare links, and its probabilities are those of the corpus.
+    """
+
+    estimator: Any
+    slope: float
+    intercept: float
+
+    def probabilities(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the probability of a link for each row of features."""
+        from scipy.special import expit
+
+        p: NDArray[np.float64] = expit(self.slope * self.estimator.decision_function(features) + self.intercept)
+        return p
+
+
+def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int) -> Model:
+    """Fit a model, and calibrate it by what models of the same kind say of folds that they have not seen.
 
     Args:
         name: of the learned linker.
         training: the rows.
         folds: of the rows, for calibration; shape (rows,).
-        seed: of the model.
+        seed: of the model and of the choice of sources without links.
 
     Raises:
         InputError: when the rows outside of a fold are all links, or none is.
     """
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
     from threadpoolctl import threadpool_limits
 
-    splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
-    if any(len(np.unique(training.linked[outside])) == 1 for outside, _ in splits):
+    parts = np.unique(folds)
+    if any(len(np.unique(training.linked[folds != fold])) == 1 for fold in parts):
         msg = f"the pairs are too few to calibrate {name!r}: without one part of them, all targets or none are links"
         raise InputError(msg, "learn from more pairs")
-    estimator = _estimator(name, len(training.linked), seed)
-    calibrated = CalibratedClassifierCV(estimator, method="sigmoid", cv=splits, ensemble=False)
-    model = make_pipeline(StandardScaler(), calibrated)
+    said = np.empty(len(training.linked))
     # On a busy machine the threads of boosting wait for each other: a fit of 0.2 s took 80 s with two of them.
     with threadpool_limits(get_settings().threads):
-        model.fit(training.features, training.linked)
-    # The splits are as long as the rows: they would be most of a saved linker.
-    return model.set_params(calibratedclassifiercv__cv=None)
+        for fold in parts:
+            here = folds == fold
+            model = _fit(name, training.rows(~here), seed)
+            said[here] = model.decision_function(training.features[here])
+        slope, intercept = fit_line(said, training.linked)
+        return Model(_fit(name, training, seed), slope, intercept)
+
+
+def fit_line(log_odds: NDArray[np.float64], linked: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return slope and intercept of a logistic regression on one number.
+
+    Platt's calibration ("Probabilistic Outputs for Support Vector Machines", 1999).
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    line = LogisticRegression(C=1e6, max_iter=1000).fit(log_odds[:, None], linked)
+    return float(line.coef_[0, 0]), float(line.intercept_[0])
+
+
+def _fit(name: str, training: Training, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
+    """Fit a model on all sources with links and at most as many without."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    linked = np.unique(training.source[training.linked])
+    without = np.setdiff1d(training.source, linked)
+    some = np.random.default_rng(seed).permutation(without)[: len(linked)]
+    rows = training.rows(np.isin(training.source, np.concatenate([linked, some])))
+    model = make_pipeline(StandardScaler(), _estimator(name, len(rows.linked), seed))
+    return model.fit(rows.features, rows.linked)
 
 
 def _estimator(name: str, rows: int, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types

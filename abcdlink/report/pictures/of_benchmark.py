@@ -1,4 +1,4 @@
-"""Pictures of a benchmark: F1 and recall by cutoff, and F1 of LLMs by prompt mode.
+"""Pictures of a benchmark: F1 and recall by cutoff, F1 of LLMs by prompt mode, and how reliable probabilities are.
 
 F1 counts sources that were not answered as wrong, so that no line rises by failing.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
+from abcdlink.evaluation.calibration import Calibration
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.llm.profiles import DEFAULT
@@ -27,6 +28,8 @@ LEVELS = ((0, (6, 3)), (0, (2, 2)), (0, (9, 2, 2, 2)))
 """Dashes of the levels."""
 LONG_NAME = 24
 """Letters; beside a longer name there is no room for another in the legend."""
+FEWEST = 10
+"""Pairs of sentences in a point of the picture of reliability."""
 MODES = (1, 2, 3, 4)
 
 
@@ -53,7 +56,40 @@ def benchmark_pictures(results: Sequence[ApproachResult]) -> dict[str, Markup]:
         pictures["Recall by cutoff"] = by_cutoff("Recall", cutoff_series(results, "recall"))
     if by_mode := prompt_mode_series(results):
         pictures["F1 by prompt mode"] = by_prompt_mode(by_mode, levels_without_llm(results))
+    if calibrations := calibrations_of(results):
+        pictures["Reliability"] = reliability(calibrations)
     return pictures | llm_pictures(results)
+
+
+def calibrations_of(results: Sequence[ApproachResult]) -> dict[str, Calibration]:
+    """Return name -> calibration of what gives probabilities; approaches that cut the same probabilities are one."""
+    found: dict[str, Calibration] = {}
+    for result in results:
+        if result.calibration and result.calibration not in found.values():
+            alike = result.approach.kind is ApproachKind.LEARNED
+            found[result.approach.retriever if alike else result.approach.name] = result.calibration
+    return found
+
+
+def reliability(calibrations: Mapping[str, Calibration]) -> Markup:
+    """Draw the share of links by probability: a line on the diagonal is a perfect one."""
+    named = [Series(name, {}) for name in calibrations]
+    told = "; ".join(f"{name}: error {one.error:.2f}" for name, one in calibrations.items())
+    parts: list[Markup] = []
+    with picture(_height(named), f"Share of links by probability. {told}.", parts) as axes:
+        axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1.6, linestyle=LEVELS[0])
+        for (name, one), look in zip(calibrations.items(), _looks(), strict=False):
+            bins = [part for part in one.bins if part.candidates >= FEWEST]
+            axes.plot(
+                [part.expected / part.candidates for part in bins],
+                [part.links / part.candidates for part in bins],
+                label=name,
+                **look,
+            )
+        axes.set_xlabel("probability of a link")
+        axes.set_xlim(0, 1)
+        _finish(axes, named, 1.0)
+    return parts[0]
 
 
 def cutoff_series(results: Sequence[ApproachResult], measure: Literal["f1_of_all", "recall"]) -> list[Series]:

@@ -137,40 +137,40 @@ def scene(monkeypatch) -> tuple[WorthALook, Clock, Counts]:
 
 def test_a_project_is_read_whole_when_something_is_new_and_every_ten_minutes(scene):
     choice, clock, counts = scene
-    assert choice.is_due("spring", 7)
+    assert choice.is_due("spring", [7])
     choice.looked("spring")
     clock.now += 15
-    assert not choice.is_due("spring", 7)
+    assert not choice.is_due("spring", [7])
     counts.value = (2, 1, 0)
-    assert choice.is_due("spring", 7)
+    assert choice.is_due("spring", [7])
     # That look failed: nothing was noted, so it is due again.
     clock.now += 15
-    assert choice.is_due("spring", 7)
+    assert choice.is_due("spring", [7])
     choice.looked("spring")
     clock.now += 599
-    assert not choice.is_due("spring", 7)
+    assert not choice.is_due("spring", [7])
     clock.now += 2
-    assert choice.is_due("spring", 7)
+    assert choice.is_due("spring", [7])
 
 
 def test_a_project_that_cannot_be_counted_is_looked_at(scene):
     choice, _, counts = scene
     counts.value = None
-    assert choice.is_due("spring", 7)
+    assert choice.is_due("spring", [7])
     choice.looked("spring")
-    assert choice.is_due("spring", 7)
+    assert choice.is_due("spring", [7])
 
 
 def test_a_look_that_takes_long_is_not_repeated_at_once(scene):
     choice, clock, counts = scene
-    assert choice.is_due("large", 7)
+    assert choice.is_due("large", [7])
     clock.now += 15  # the look
     choice.looked("large")
     counts.value = (2000, 1, 0)
     clock.now += 149
-    assert not choice.is_due("large", 7)
+    assert not choice.is_due("large", [7])
     clock.now += 2
-    assert choice.is_due("large", 7)
+    assert choice.is_due("large", [7])
 
 
 def test_an_llms_batch_is_looked_at_once_a_minute(scene):

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.scores import macro, score_chosen
+from abcdlink.evaluation.calibration import calibration_of
+from abcdlink.evaluation.scores import all_sources_chosen, macro, score_chosen
 from abcdlink.linking.cutoffs import FittedCutoff, FittedOn, chosen, cross_fitted, fit_cutoff
 from abcdlink.linking.fitted import make_folds
-from abcdlink.linking.records import CutoffRule
+from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.retrieval import rank_corpus
 from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora
 
@@ -167,11 +169,12 @@ def changed(one):
     return document(one.id, [f"{text}!" for text in one.texts])
 
 
+@pytest.mark.parametrize("aim", list(Aim))
 @pytest.mark.parametrize("rule", list(CutoffRule))
-def test_links_of_a_fold_do_not_change_what_is_decided_there(rule):
+def test_links_of_a_fold_do_not_change_what_is_decided_there(rule, aim):
     corpus, table = made_corpus()
     folds = make_folds(corpus, 3)
-    mask, fits = cross_fitted(rule, table, corpus, folds)
+    mask, fits, _ = cross_fitted(rule, table, corpus, folds, aim=aim)
     turned = corpus.model_copy(
         update={
             "pairs": [
@@ -180,7 +183,7 @@ def test_links_of_a_fold_do_not_change_what_is_decided_there(rule):
             ]
         }
     )
-    other, other_fits = cross_fitted(rule, table, turned, folds)
+    other, other_fits, _ = cross_fitted(rule, table, turned, folds, aim=aim)
     here = table["pair"].map(folds).to_numpy() == 0
     assert (mask[here] == other[here]).all()
     assert fits[0].parameters == other_fits[0].parameters
@@ -190,7 +193,10 @@ def test_links_of_a_fold_do_not_change_what_is_decided_there(rule):
 def test_cross_fitting_says_in_words_what_was_fitted_where():
     corpus, table = made_corpus()
     result = cross_fitted(CutoffRule.SHARE, table, corpus, make_folds(corpus, 4))
-    assert result.words == "fitted on made by cross-validation, each of 4 folds decided by a fit on the other 3"
+    assert (
+        result.words
+        == "fitted for the paper's score on made by cross-validation, each of 4 folds decided by a fit on the other 3"
+    )
     assert [len(fit.fitted_on.pairs) for fit in result.fits] == [9, 9, 9, 9]
 
 
@@ -222,9 +228,16 @@ def test_two_folds_with_the_same_texts_are_refused():
         cross_fitted(CutoffRule.SHARE, both, doubled, folds)
 
 
-def test_probabilities_are_taken_as_they_are():
+def test_probabilities_are_taken_as_they_are_where_all_sources_count():
     corpus, table = made_corpus()
-    assert fit_cutoff(CutoffRule.EXPECTED_F1, table, corpus, probabilities=True).parameters == {}
+    fitted = fit_cutoff(CutoffRule.EXPECTED_F1, table, corpus, aim=Aim.ALL_SOURCES, probabilities=True)
+    assert fitted.parameters == {}
+    # For the paper's score they become those of sources that have links, and any monotonic unit will do.
+    conditional = fit_cutoff(
+        CutoffRule.EXPECTED_F1, table.assign(score=table["score"].clip(0, 1)), corpus, probabilities=True
+    )
+    assert conditional.parameters
+    assert conditional.log_odds
     assert fit_cutoff(CutoffRule.SHARE, table, corpus, probabilities=True) == fit_cutoff(
         CutoffRule.SHARE, table, corpus
     )
@@ -254,14 +267,56 @@ def test_what_cannot_be_fitted_is_refused_with_a_mend():
         cross_fitted(CutoffRule.GAP, table, corpus, {"p1": 0})
 
 
+@pytest.mark.parametrize("aim", list(Aim))
 @pytest.mark.parametrize("rule", list(CutoffRule))
-def test_scores_that_are_all_alike_are_survived(rule):
+def test_scores_that_are_all_alike_are_survived(rule, aim):
     corpus, table = made_corpus()
     table["score"] = 0.5
-    cutoff = fit_cutoff(rule, table, corpus)
+    cutoff = fit_cutoff(rule, table, corpus, aim=aim)
     assert all(map(math.isfinite, cutoff.parameters.values()))
     other, other_table = made_corpus(seed=1)
     assert chosen(other_table, cutoff, other).dtype == bool
+
+
+@pytest.mark.parametrize("rule", list(CutoffRule))
+def test_a_rule_fitted_for_all_sources_leaves_those_without_links_alone(rule):
+    corpus, table = made_corpus(pairs=24)
+    other, other_table = made_corpus(seed=1, pairs=40)
+    scores = {}
+    for aim in Aim:
+        mask = chosen(other_table, fit_cutoff(rule, table, corpus, aim=aim), other)
+        scores[aim] = all_sources_chosen(other, other_table, mask)
+    assert scores[Aim.ALL_SOURCES].f1 >= scores[Aim.PAPER].f1
+    assert scores[Aim.ALL_SOURCES].false_link_rate < 0.8
+    if rule is not CutoffRule.THRESHOLD:
+        assert scores[Aim.PAPER].false_link_rate == 1
+        assert scores[Aim.ALL_SOURCES].f1 > scores[Aim.PAPER].f1
+
+
+@PROPERTY
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_expected_f1_over_all_sources_is_the_best_by_the_formula(p):
+    documents = {"a": document("a", ["x"]), "b": document("b", [f"y{j}" for j in range(len(p))])}
+    corpus = Corpus(name="one", documents=documents, pairs=[Pair(id="p", source="a", target="b")])
+    table = rank_corpus(corpus, Scripted({("a", "b"): [p]}))
+    cutoff = FittedCutoff(rule=CutoffRule.EXPECTED_F1, parameters={}, fitted_on=NOTHING, aim=Aim.ALL_SOURCES)
+    k = int(chosen(table, cutoff, corpus).sum())
+    ordered, none = sorted(p, reverse=True), math.prod(1 - one for one in p)
+    links = max(1, sum(p) / max(1 - none, 1e-9))
+    values = [none, *(2 * sum(ordered[:n]) / (n + links) for n in range(1, len(p) + 1))]
+    assert values[k] >= max(values) - 1e-6
+
+
+def test_cross_fitting_gives_the_probabilities_that_its_links_come_from():
+    corpus, table = made_corpus(pairs=24)
+    folds = make_folds(corpus, 3)
+    assert cross_fitted(CutoffRule.EXPECTED_F1, table, corpus, folds).probability is None
+    found = cross_fitted(CutoffRule.EXPECTED_F1, table, corpus, folds, aim=Aim.ALL_SOURCES)
+    assert found.words.startswith("fitted for all sources on made by")
+    measured = calibration_of(Gold(corpus).match(table), found.probability)
+    assert measured.expected == pytest.approx(measured.links, rel=0.1)
+    assert measured.links == sum(len(targets) for pair in corpus.pairs for targets in pair.links.values())
+    assert measured.error < 0.5
 
 
 @pytest.mark.parametrize("cutoff", [1, 3, 99])

@@ -215,5 +215,5 @@ def test_tasks_that_a_killed_push_left_twice_are_there_once(
     (project,) = server.projects
     server.import_tasks(project, [{"data": server.task(key)["data"]} for key in keys[:2]])
     store.folder.remove(f"label-studio/{SLUG}/pushed.json")
-    push.fn(RUN, "news", LinkingPage(batch=1, overlap=2))
+    push.fn(RUN, "news", LinkingPage(batch=1, overlap=2, shared=True))
     assert sorted(task["data"]["task_key"] for task in server.held[project]) == sorted(keys)
