@@ -23,16 +23,28 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     data: Annotated[Path, typer.Argument(help="Folder with paper_tables.json and the released data sets.")],
     retrievers: Annotated[str | None, typer.Option(help="Comma-separated names; default: all of the paper's.")] = None,
+    llm: Annotated[
+        str, typer.Option(help="LLM profiles for the LLM tables; default: the linkers whose endpoint is set.")
+    ] = "",
+    run: Annotated[
+        str, typer.Option(help="Beginning of the keys of the runs that LLMs' decisions are kept in.")
+    ] = "reproduce",
+    sources: Annotated[
+        int | None, typer.Option(min=1, help="Ask LLMs about at most N source sentences of each data set, at random.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compute what can be computed of the paper's tables and print it beside the printed figures.
+    """Compute the paper's tables and print them beside the printed figures, and say of the rest why it was not run.
 
     Example: `abcdlink reproduce ../shared/data --retrievers bm25`
     """
+    from abcdlink.reproduction import Asking
     from abcdlink.reproduction import reproduce as compute
 
+    asking = Asking(models=tuple(listed(llm)), run=run, sources=sources)
+
     with terminal() as progress:
-        result = compute(data, None if retrievers is None else listed(retrievers), progress)
+        result = compute(data, None if retrievers is None else listed(retrievers), progress, asking)
     if json:
         print_json({**result.model_dump(mode="json"), "compared": len(result.compared), "equal": result.equal})
     else:
@@ -40,7 +52,7 @@ def reproduce(
 
 
 def show(result: Reproduction) -> None:
-    """Print one table for each table and data set of the paper, then what is missing and why."""
+    """Print one table for each table and data set of the paper, then what was not run and why."""
     places: dict[str, list[Figure]] = {}
     for figure in result.figures:
         title = f"{figure.table}, {figure.dataset}" + f" ({figure.remark}: not compared)" * bool(figure.remark)
@@ -48,7 +60,7 @@ def show(result: Reproduction) -> None:
     for title, figures in places.items():
         print_table(title, ("row", "measure", "ours", "paper", "difference"), map(_cells, figures), texts=2)
     for gap in result.missing:
-        out.print(escape(f"Missing: {gap.table}, {gap.dataset}, {gap.what}: {gap.reason}"), soft_wrap=True)
+        out.print(escape(f"Not run: {gap.table}, {gap.dataset}, {gap.what}: {gap.reason}"), soft_wrap=True)
     for note in result.notes:
         out.print(escape(note), soft_wrap=True)
     summary = f"{result.equal} of {len(result.compared)} figures on the paper's own data are equal to the last digit."
@@ -56,6 +68,7 @@ def show(result: Reproduction) -> None:
 
 
 def _cells(figure: Figure) -> tuple[str, ...]:
-    numbers = (f"{value:.{figure.decimals}f}" for value in (figure.ours, figure.paper))
+    both = (figure.ours, figure.paper)
+    numbers = ("" if value is None else f"{value:.{figure.decimals}f}" for value in both)
     difference = "" if figure.difference is None else f"{figure.difference:+.{figure.decimals}f}"
     return figure.row, figure.measure, *numbers, difference

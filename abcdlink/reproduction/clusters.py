@@ -38,8 +38,8 @@ def _holds(corpus: Corpus, pair: Pair | None, source: str, target: str) -> bool:
     return pair is not None and source in corpus.source_of(pair).position and target in corpus.target_of(pair).position
 
 
-def compare_clusters(place: Place, corpus: Corpus, printed: ClusterRow) -> None:
-    """Compare the counts of one data set."""
+def compare_clusters(place: Place, corpus: Corpus, printed: ClusterRow | None) -> None:
+    """Compare the counts of one data set; ``printed``: ``None`` where the paper's are not at hand."""
     ours = link_clusters(corpus)
     measured = (
         ("pairs", ours.pairs, 0),
@@ -48,5 +48,5 @@ def compare_clusters(place: Place, corpus: Corpus, printed: ClusterRow) -> None:
         ("mean size", ours.mean, 1),
         ("max size", ours.largest, 0),
     )
-    for (name, value, decimals), paper in zip(measured, printed, strict=True):
+    for (name, value, decimals), paper in zip(measured, printed or (None,) * len(measured), strict=True):
         place.compare("", name, value, paper, decimals)

@@ -24,6 +24,9 @@ def _without_columns(table: Any) -> Any:  # noqa: ANN401 - any JSON value
 ClusterRow = tuple[float, float, float, float, float]
 """Pairs, links, percent of the links that are in clusters, mean and largest size of a cluster."""
 
+Significance = tuple[float, float, float, tuple[float, float], str]
+"""F1 of the retriever and of it with the LLM, their difference, its interval (fractions of 1), and p as printed."""
+
 RecallTable = Annotated[dict[str, dict[str, Triple]], BeforeValidator(_without_columns)]
 """Data set -> row -> (recall, precision, F1), in fractions of 1."""
 
@@ -34,6 +37,8 @@ class PaperTables(BaseModel):
     """The paper's tables by data set.
 
     ``retrieval``: retriever -> cutoff -> (precision, recall, F1) in percent. ``acceptance``: percent.
+    ``retriever_llm``: base retriever -> (its best F1, F1 with the LLM) in percent. ``setups_by_mode``: model and
+    set-up (``qwen listwise``) -> prompt mode -> F1 in percent.
     Other tables are allowed; they are in ``other``.
     """
 
@@ -46,6 +51,9 @@ class PaperTables(BaseModel):
     true_recall: RecallTable = {}
     true_recall_pool: RecallTable = {}
     link_clusters: ClusterTable = {}
+    retriever_llm: dict[str, dict[str, tuple[float, float]]] = {}
+    significance: dict[str, Significance] = {}
+    setups_by_mode: dict[str, dict[str, dict[str, float]]] = {}
 
     @property
     def other(self) -> list[str]:

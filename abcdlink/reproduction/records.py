@@ -8,8 +8,9 @@ from abcdlink.corpus.records import Record
 class Figure(Record):
     """One figure of the paper and ours, both in the paper's unit.
 
-    ``ours`` has full precision. ``difference``: ours, rounded to the paper's ``decimals``, minus the
-    paper's; ``None`` where ours is of other data, which ``remark`` then tells.
+    ``ours`` has full precision. ``paper``: ``None`` where the paper's figure is not at hand. ``difference``: ours,
+    rounded to the paper's ``decimals``, minus the paper's; ``None`` where there is nothing to compare with, or ours is
+    of other data, which ``remark`` then tells.
     """
 
     table: str
@@ -17,7 +18,7 @@ class Figure(Record):
     row: str
     measure: str
     ours: float
-    paper: float
+    paper: float | None
     decimals: int
     difference: float | None
     remark: str = ""
@@ -67,10 +68,12 @@ class Place:
         self._figures, self._missing = figures, missing
         self.table, self.dataset, self.remark = table, dataset, remark
 
-    def compare(self, row: str, measure: str, ours: float, paper: float, decimals: int) -> None:
-        """Add a figure."""
-        # Adding zero turns -0.0 into 0.0.
-        difference = None if self.remark else round(round(ours, decimals) - paper, decimals) + 0.0
+    def compare(self, row: str, measure: str, ours: float, paper: float | None, decimals: int) -> None:
+        """Add a figure; ``paper``: ``None`` where the paper's is not at hand."""
+        difference: float | None = None
+        if paper is not None and not self.remark:
+            # Adding zero turns -0.0 into 0.0.
+            difference = round(round(ours, decimals) - paper, decimals) + 0.0
         self._figures.append(
             Figure(
                 table=self.table,

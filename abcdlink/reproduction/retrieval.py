@@ -36,7 +36,10 @@ PAPER_NAMES = {
 
 
 class BenchmarkSet(NamedTuple):
-    """A data set: its folders (the first that is there is used) with their formats, and the pairs used."""
+    """A data set: its folders (the first that is there is used) with their formats, and the pairs used.
+
+    ``first_pairs`` is of the first folder, the whole data set; of a part of it all pairs are used.
+    """
 
     folders: Mapping[str, str]
     first_pairs: int | None = None
@@ -44,12 +47,19 @@ class BenchmarkSet(NamedTuple):
 
 BENCHMARK_SETS = {
     "NEWS-ECB+": BenchmarkSet({"news_ecb": "abcd-link"}),
-    "NEWS-SYNTH": BenchmarkSet({"news_synth": "abcd-link"}, FIRST_PAIRS),
+    "NEWS-SYNTH": BenchmarkSet({"news_synth": "abcd-link", "news_synth_rest": "abcd-link"}, FIRST_PAIRS),
     "REVIEWS-SYNTH": BenchmarkSet({"reviews_synth": "abcd-link"}, FIRST_PAIRS),
     "REVIEWS-F1000": BenchmarkSet({"f1000rd": "f1000rd", "f1000rd_sample": "f1000rd"}),
 }
 
 
+COUNTED = {
+    "links of a linked source": ("links_per_linked_source", 2),
+    "links of a linked target": ("links_per_linked_target", 2),
+    "share of linked sources": ("linked_source_share", 3),
+    "share of linked targets": ("linked_target_share", 3),
+}
+"""What the paper's Table 1 counts beyond the figures at hand -> our count of it, and decimals."""
 PRINTED = {
     "pairs": ("pairs", 0),
     "links": ("links", 0),
@@ -59,6 +69,12 @@ PRINTED = {
     "avg_links_tgt": ("links_per_pair", 2),
 }
 """Column of the paper's Table 1 -> our count of it, and the decimals that the paper prints."""
+
+
+def pairs_used(data: Path, dataset: str, corpus: Corpus) -> Corpus:
+    """Return a data set with the pairs of the paper's tables, where it is whole."""
+    of_set = BENCHMARK_SETS[dataset]
+    return corpus.first_pairs(of_set.first_pairs) if (data / next(iter(of_set.folders))).is_dir() else corpus
 
 
 def load(data: Path, dataset: str) -> Corpus:
@@ -86,6 +102,10 @@ def compare_counts(place: Place, corpus: Corpus, printed: Mapping[str, float]) -
             place.compare("", name, getattr(ours, field) or 0, paper, decimals)
         else:
             place.miss(name, "abcdlink does not count it")
+    for name, (field, decimals) in {**PRINTED, **COUNTED}.items():
+        value = getattr(ours, field)
+        if name not in printed and value is not None:
+            place.compare("", name, value, None, decimals)
 
 
 def compare_retriever(

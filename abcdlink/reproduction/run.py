@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
-from abcdlink.errors import InputError
+from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.interannotator import agreement, read_judgment_file
 from abcdlink.progress import Progress, silent
 from abcdlink.reproduction import clusters, human, retrieval
+from abcdlink.reproduction.llm import DEFAULT_ASKING, NO_ENDPOINT, Asking, LLMTables, chosen_models
 from abcdlink.reproduction.paper import PaperTables, read_paper_tables
 from abcdlink.reproduction.records import Figure, Missing, Place, Reproduction
 
 ANY = "all"
-NO_LLM = "the decisions of the paper's LLM on these data sets are not at hand"
-NOT_COMPUTED = {"retriever_llm": NO_LLM, "significance": NO_LLM}
+LLM_TABLES = ("retriever_llm", "significance", "setups_by_mode")
 HUMAN_SETS = {"REVIEWS-HE": "reviews_he", "NEWS-HE": "news_he"}
 GOLD_SETS = {"REVIEWS": "reviews_he", "NEWS": "news_he"}
 
 
-def reproduce(data: Path, retrievers: Sequence[str] | None = None, progress: Progress = silent) -> Reproduction:
+def reproduce(
+    data: Path,
+    retrievers: Sequence[str] | None = None,
+    progress: Progress = silent,
+    asking: Asking = DEFAULT_ASKING,
+) -> Reproduction:
     """Compute the paper's figures from a folder of data sets, beside which they are printed.
 
     Args:
@@ -31,6 +36,7 @@ def reproduce(data: Path, retrievers: Sequence[str] | None = None, progress: Pro
             ``f1000rd`` (or ``f1000rd_sample``), ``reviews_he`` and ``news_he``.
         retrievers: our names of those to run; all of the paper's by default.
         progress: shows how far it is.
+        asking: which LLMs are asked for the LLM tables; none where no endpoint is set.
 
     Raises:
         InputError: when the paper's figures are not there or cannot be read, or a retriever is not
@@ -45,8 +51,9 @@ def reproduce(data: Path, retrievers: Sequence[str] | None = None, progress: Pro
     run.judgments()
     run.true_recall()
     run.link_clusters()
+    run.llm_tables(asking, progress)
     for table in run.paper.other:
-        run.at(table, ANY).miss(ANY, NOT_COMPUTED.get(table, "abcdlink does not compute it"))
+        run.at(table, ANY).miss(ANY, "abcdlink does not compute it")
     sets = ", ".join(name for name, chosen in retrieval.BENCHMARK_SETS.items() if chosen.first_pairs)
     note = (
         f"The paper's synthetic tables ({sets}) used only the first {retrieval.FIRST_PAIRS} pairs in file order; "
@@ -60,6 +67,7 @@ class _Run:
 
     def __init__(self, data: Path, paper: PaperTables) -> None:
         self.data, self.paper = data, paper
+        self.used: dict[str, tuple[Corpus, str]] = {}
         self.figures: list[Figure] = []
         self.missing: list[Missing] = []
 
@@ -68,7 +76,7 @@ class _Run:
 
     def benchmark(self, retrievers: Sequence[str] | None, progress: Progress) -> None:
         """Run the retrievers that can be had on the data sets that are there."""
-        loaded = list(self._data_sets())
+        self.used = dict(self._data_sets())
         for name in dict.fromkeys(name for rows in self.paper.retrieval.values() for name in rows):
             if retrievers is not None and retrieval.PAPER_NAMES.get(name) not in retrievers:
                 continue
@@ -77,21 +85,46 @@ class _Run:
             if isinstance(retriever, str):
                 self.at("retrieval", ANY).miss(name, retriever)
                 continue
-            for dataset, corpus, remark in loaded:
+            for dataset, (corpus, remark) in self.used.items():
                 if printed := self.paper.retrieval.get(dataset, {}).get(name):
                     place = self.at("retrieval", dataset, remark)
                     with _missing_if_unusable(place, name):
                         retrieval.compare_retriever(place, corpus, retriever, printed, progress)
 
-    def _data_sets(self) -> Iterator[tuple[str, Corpus, str]]:
+    def _data_sets(self) -> Iterator[tuple[str, tuple[Corpus, str]]]:
         """Compare the counts of each data set; yield its name, the pairs the paper used, and the remark."""
-        for dataset in dict.fromkeys([*self.paper.dataset_stats, *self.paper.retrieval]):
+        for dataset in self._named(self.paper.dataset_stats, self.paper.retrieval):
             with _missing_if_unusable(self.at("retrieval", dataset)):
                 corpus = retrieval.load(self.data, dataset)
                 counts = self.paper.dataset_stats.get(dataset, {})
                 remark = retrieval.other_data(corpus, counts)
                 retrieval.compare_counts(self.at("dataset_stats", dataset, remark), corpus, counts)
-                yield dataset, corpus.first_pairs(retrieval.BENCHMARK_SETS[dataset].first_pairs), remark
+                yield dataset, (retrieval.pairs_used(self.data, dataset, corpus), remark)
+
+    def _named(self, *printed: Mapping[str, object]) -> list[str]:
+        """Return the data sets that the paper's tables name, and the others that are there."""
+        there = [
+            dataset
+            for dataset, of_set in retrieval.BENCHMARK_SETS.items()
+            if any((self.data / folder).is_dir() for folder in of_set.folders)
+        ]
+        return list(dict.fromkeys([*(name for table in printed for name in table), *there]))
+
+    def llm_tables(self, asking: Asking, progress: Progress) -> None:
+        """Let LLMs decide, where an endpoint is set and data are there, and compare what they add."""
+        printed = [name for name in LLM_TABLES if getattr(self.paper, name)]
+        reason = "" if self.used else "there is no data set that an LLM could decide on"
+        if not reason and not chosen_models(asking):
+            reason = NO_ENDPOINT
+        if reason:
+            for table in printed:
+                self.at(table, ANY).miss(ANY, reason)
+            return
+        tables = LLMTables(self.used, asking, progress)
+        with _missing_if_unusable(self.at("retriever_llm", ANY)):
+            tables.compare(self.at, self.paper.retriever_llm, self.paper.significance)
+        with _missing_if_unusable(self.at("setups_by_mode", ANY)):
+            tables.compare_modes(self.at, self.paper.setups_by_mode)
 
     def judgments(self) -> None:
         """Compare acceptance and kappa."""
@@ -119,10 +152,13 @@ class _Run:
 
     def link_clusters(self) -> None:
         """Compare how many links stand together: gold links, or those that all annotators accepted."""
-        for dataset, row in self.paper.link_clusters.items():
+        for dataset in self._named(self.paper.link_clusters):
+            row = self.paper.link_clusters.get(dataset)
+            if row is None and dataset not in self.used:
+                continue  # what is wrong with it is said already
             with _missing_if_unusable(self.at("link_clusters", dataset)):
                 corpus = self._linked(dataset)
-                remark = retrieval.other_data(corpus, {"pairs": row[0]})
+                remark = retrieval.other_data(corpus, {"pairs": row[0]} if row else {})
                 clusters.compare_clusters(self.at("link_clusters", dataset, remark), corpus, row)
 
     def _linked(self, dataset: str) -> Corpus:
@@ -139,5 +175,5 @@ def _missing_if_unusable(place: Place, what: str = ANY) -> Iterator[None]:
     """Keep what cannot be used as missing, with the reason."""
     try:
         yield
-    except InputError as error:
+    except AbcdlinkError as error:
         place.miss(what, error.problem)

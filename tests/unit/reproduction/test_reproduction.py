@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from abcdlink.errors import InputError
-from abcdlink.reproduction import Reproduction, reproduce
+from abcdlink.reproduction import Asking, Reproduction, reproduce
 from abcdlink.reproduction.paper import PAPER_FILE
+from tests.helpers.fake_llm import FakeLLM, says
+from tests.unit.stages.test_several_models import exact, gold, pair_of
 
 DOCS = {
     "a": {"0": "The bridge closed today.", "1": "Nobody was hurt."},
@@ -49,7 +52,7 @@ def data(folder: Path, tables: object, *, with_data: bool = True) -> Path:
 
 
 def differences(result: Reproduction) -> dict[tuple[str, str], float | None]:
-    return {(figure.row, figure.measure): figure.difference for figure in result.figures}
+    return {(figure.row, figure.measure): figure.difference for figure in result.figures if figure.paper is not None}
 
 
 def test_equal_and_different_figures(tmp_path):
@@ -73,8 +76,9 @@ def test_figures_of_other_data_are_not_compared(tmp_path):
         "retrieval": {"NEWS-ECB+": {"bm25": {"1": [100, 100, 100]}}},
     }
     result = reproduce(data(tmp_path, tables))
-    assert {figure.remark for figure in result.figures} == {"1 of 9 pairs"}
-    assert (len(result.figures), result.compared) == (6, ())
+    printed = [figure for figure in result.figures if figure.paper is not None]
+    assert {figure.remark for figure in printed} == {"1 of 9 pairs"}
+    assert (len(printed), result.compared) == (6, ())
 
 
 def test_human_evaluation(tmp_path):
@@ -121,7 +125,8 @@ def test_link_clusters_by_gold_links_and_by_accepted_candidates(tmp_path):
     judged = "\n".join(["document_id,source_id,target_id,method,annotator_1,annotator_2", *(f"d,{r}" for r in rows)])
     (source / "reviews_he" / "annotations.csv").write_text(judged, encoding="utf-8")
     result = reproduce(source)
-    assert [(figure.dataset, figure.measure, figure.difference) for figure in result.figures] == [
+    printed = [figure for figure in result.figures if figure.paper is not None]
+    assert [(figure.dataset, figure.measure, figure.difference) for figure in printed] == [
         (dataset, measure, 0)
         for dataset in ("NEWS-SYNTH", "REVIEWS-HE")
         for measure in ("pairs", "links", "links in clusters %", "mean size", "max size")
@@ -137,7 +142,7 @@ def test_missing_data_models_and_tables_are_named_with_the_reason(tmp_path):
         "acceptance": {"NEWS-HE": {"Both": 50}},
         "kappa": {"NEWS-HE": {"all": 0.5}},
         "true_recall": {"NEWS": {"Both": [1, 1, 1]}},
-        "significance": {"NEWS-ECB+": []},
+        "significance": {"NEWS-ECB+": [0.5, 0.5, 0, [0, 0], "1"]},
         "note": "text",
     }
     result = reproduce(data(tmp_path, tables, with_data=False))
@@ -184,3 +189,95 @@ def test_a_folder_without_figures_and_an_unknown_retriever(tmp_path):
         reproduce(tmp_path / "nowhere")
     with pytest.raises(InputError, match="the paper has no retriever 'grep'"):
         reproduce(data(tmp_path, {"kappa": {}}), ["grep"])
+
+
+def news(folder: Path, tables: object) -> Path:
+    """A data set of three pairs whose links are known to the scripted LLM."""
+    pairs, documents = zip(*(pair_of(f"p{n}") for n in range(3)), strict=True)
+    texts = {d.id: {s.id: s.text for s in d.sentences} for some in documents for d in some}
+    links = {p.id: {"doc1": p.source, "doc2": p.target, "links": dict(p.links)} for p in pairs}
+    source = data(folder, tables, with_data=False)
+    (source / "news_ecb").mkdir()
+    (source / "news_ecb" / "docs.json").write_text(json.dumps(texts), encoding="utf-8")
+    (source / "news_ecb" / "x_links.json").write_text(json.dumps(links), encoding="utf-8")
+    return source
+
+
+LLM_TABLES = {
+    "retriever_llm": {"NEWS-ECB+": {"BM25": [50.0, 100.0], "SFR": [58.19, 53.88]}},
+    "significance": {"NEWS-ECB+": [0.5, 1.0, 0.5, [0.4, 0.6], "<0.001"]},
+    "setups_by_mode": {"NEWS-ECB+": {"exact listwise": {"1": 100.0}}},
+}
+
+
+def knows(request):
+    """Answer by the gold links, in every set-up."""
+    if list(request.schema["properties"]) != ["related"]:
+        return exact(request)
+    source, target = (re.search(rf"{name}: \[(\S+)\]", request.prompt)[1] for name in ("Source sentence", "Candidate"))
+    return says(json.dumps({"related": target in gold(source)}))
+
+
+@pytest.fixture
+def exact_llm(isolated_home):
+    """The LLM that knows all links, under the name of the paper's model."""
+    with FakeLLM(knows, models=("Qwen2.5-32B-Instruct-AWQ",)) as server:
+        table = f'[llm.exact]\nbase_url = "{server.base_url}"\nmodel = "Qwen2.5-32B-Instruct-AWQ"\n'
+        isolated_home.mkdir(exist_ok=True)
+        (isolated_home / "abcdlink.toml").write_text(f'{table}[roles]\nlinkers = ["exact"]\n', encoding="utf-8")
+        yield server
+
+
+def test_the_llm_tables_are_run_where_an_endpoint_is_set(tmp_path, exact_llm):
+    source = news(tmp_path / "data", LLM_TABLES)
+    result = reproduce(source, ["bm25"])
+    figures = {(one.table, one.row, one.measure): one for one in result.figures}
+    with_llm = figures["retriever_llm", "BM25", "R+LLM, F1"]
+    # Ten candidates of six sentences are all of them, so that an LLM that knows the links finds every one.
+    assert (with_llm.ours, with_llm.paper, with_llm.difference, with_llm.remark) == (100, 100, 0, "")
+    alone = figures["retriever_llm", "BM25", "R, best F1"].ours
+    added = figures["significance", "BM25", "R+LLM - R"]
+    assert added.ours == pytest.approx(1 - alone / 100)
+    low, high = (figures["significance", "BM25", name].ours for name in ("low", "high"))
+    assert low <= added.ours <= high
+    assert added.paper is None  # the paper's is of Dragon+
+    for setup in ("BM25+exact listwise", "BM25+exact pairwise", "exact llm-only"):
+        for mode in (1, 2, 3, 4):
+            assert figures["setups_by_mode", setup, f"F1, mode {mode}"].ours == 100
+    assert figures["setups_by_mode", "BM25+exact listwise", "F1, mode 1"].difference == 0
+    missing = {(gap.table, gap.what): gap.reason for gap in result.missing}
+    assert "is not on this machine" in missing["retriever_llm", "Dragon+"]
+    asked = len(exact_llm.questions)
+    assert reproduce(source, ["bm25"]).figures == result.figures
+    assert len(exact_llm.questions) == asked
+    prompts = [request.prompt for request in exact_llm.questions]
+    assert all("related to the source sentence" in prompt for prompt in prompts)
+    assert not [prompt for prompt in prompts if re.search(r"Source sentence: \[p\d-s3\]", prompt)]  # it has no links
+
+
+def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm):
+    config = tmp_path / "home" / "abcdlink.toml"
+    path = next(path for path in (config, *tmp_path.rglob("abcdlink.toml")) if path.is_file())
+    path.write_text(path.read_text().replace('model = "Qwen2.5-32B-Instruct-AWQ"', 'model = "other"'), encoding="utf-8")
+    exact_llm.models = ("other",)
+    result = reproduce(news(tmp_path / "data", LLM_TABLES), ["bm25"], asking=Asking(sources=2))
+    remarks = {one.remark for one in result.figures if one.table == "retriever_llm"}
+    assert remarks == {"by other, 2 of 9 sources"}
+    assert result.compared == ()
+
+
+def test_without_an_endpoint_the_llm_tables_are_not_run_and_say_why(tmp_path):
+    result = reproduce(news(tmp_path, LLM_TABLES), ["bm25"])
+    reasons = {gap.table: gap.reason for gap in result.missing if gap.table in LLM_TABLES}
+    assert set(reasons) == set(LLM_TABLES)
+    assert all("no LLM endpoint is set" in reason for reason in reasons.values())
+
+
+def test_counts_beyond_the_printed_ones_are_shown_beside_nothing(tmp_path):
+    result = reproduce(news(tmp_path, {"dataset_stats": {"NEWS-ECB+": {"pairs": 3}}}), ["bm25"])
+    counts = {one.measure: one for one in result.figures if one.table == "dataset_stats"}
+    assert counts["pairs"].difference == 0
+    assert counts["links of a linked source"].paper is None
+    assert counts["links of a linked source"].ours == 2
+    assert counts["share of linked sources"].ours == 0.75
+    assert {one.measure for one in result.figures if one.table == "link_clusters"} >= {"pairs", "max size"}
