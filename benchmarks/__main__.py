@@ -26,7 +26,7 @@ from rich.table import Table
 from abcdlink.corpus.records import Record
 from benchmarks.claims import Claim, SkippedError
 
-BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "growth", "label-studio", "prefix")
+BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "large-import", "growth", "label-studio", "prefix")
 BUILD = Path("build")
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "ABCDLINK_THREADS")
 """What each library that computes reads its number of threads from."""

@@ -33,8 +33,8 @@ def claims(data: Path) -> Iterator[Claim]:
     home = Path(os.environ["ABCDLINK_HOME"])
     shutil.rmtree(home, ignore_errors=True)
     corpus = home / "corpus"
-    _peak(["import", "abcd-link", str(data / "news_ecb"), "--out", str(corpus)])
-    size, seconds = _peak(["benchmark", str(corpus), "--retrievers", RETRIEVERS, "--cutoffs", CUTOFFS, "--json"])
+    peak(["import", "abcd-link", str(data / "news_ecb"), "--out", str(corpus)])
+    size, seconds = peak(["benchmark", str(corpus), "--retrievers", RETRIEVERS, "--cutoffs", CUTOFFS, "--json"])
     yield Claim(
         what=f"NEWS-ECB+ benchmark ({RETRIEVERS}), peak memory",
         ours=f"{size:.2f} GB, {seconds:.0f} s CPU",
@@ -46,7 +46,7 @@ def claims(data: Path) -> Iterator[Claim]:
     )
 
 
-def _peak(arguments: Sequence[str]) -> tuple[float, float]:
+def peak(arguments: Sequence[str]) -> tuple[float, float]:
     """Run a command of abcdlink; return the peak of its resident memory in GB and its CPU time in seconds."""
     with tempfile.TemporaryFile() as said:
         command = [sys.executable, "-c", COMMAND, *arguments]

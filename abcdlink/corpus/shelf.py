@@ -13,7 +13,7 @@ from abcdlink.corpus.records import Document
 MOST_HELD = 16_000_000
 """Characters of text that are held in memory: with their objects some 100 MB."""
 
-PAGE = 500
+PAGE = 50
 """Documents that are read from the file at a time."""
 
 

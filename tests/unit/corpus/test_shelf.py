@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from abcdlink.corpus import builder as corpus_builder
 from abcdlink.corpus.io import read_corpus, write_corpus
 from abcdlink.corpus.shelf import Shelf
 from tests.helpers.builders import document
+from tests.helpers.outside_files import files, load
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -46,3 +50,29 @@ def test_a_corpus_that_is_not_in_memory_is_written_and_read_like_any_other(tmp_p
     monkeypatch.undo()
     small = read_corpus(tmp_path / "large")
     assert (type(small), small.documents) == (Corpus, {one.id: one for one in documents})
+
+
+def test_the_import_of_a_large_file_holds_little_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_builder, "Shelf", lambda: Shelf(100_000))
+    path = tmp_path / "large.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for n in range(500):
+            sides = {
+                side: {
+                    "id": f"{side}-{n}",
+                    "sentences": [f"Sentence {at} of {side} {n}, {'and on ' * 20}." for at in range(25)],
+                }
+                for side in ("source", "target")
+            }
+            file.write(json.dumps({"pair": f"p{n}", **sides}) + "\n")
+    load("jsonl", files(tmp_path / "warm", {"x.jsonl": path.read_bytes()[:50_000]}) / "x.jsonl")
+    tracemalloc.start()
+    try:
+        imported = load("jsonl", path)
+        write_corpus(imported, tmp_path / "large")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(imported.pairs) == 500
+    assert path.stat().st_size > 4_000_000
+    assert peak < 1_500_000
