@@ -10,19 +10,23 @@ from abcdlink.linking.learned.own import (
     gives_probabilities,
     is_learned,
 )
+from abcdlink.linking.learned.refit import Known, Said, refit
 from abcdlink.linking.learned.saving import from_bytes, to_bytes
 
 __all__ = [
     "LEARNERS",
     "Example",
     "FittedLinker",
+    "Known",
     "LearnedLinker",
     "Linker",
+    "Said",
     "base_retrievers",
     "from_bytes",
     "gives_probabilities",
     "is_learned",
     "learn",
     "out_of_fold",
+    "refit",
     "to_bytes",
 ]

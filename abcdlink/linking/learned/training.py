@@ -131,34 +131,45 @@ def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int
     with threadpool_limits(get_settings().threads):
         for fold in parts:
             here = folds == fold
-            model = _fit(name, training.rows(~here), seed)
+            model = _fit_balanced(name, training.rows(~here), seed)
             said[here] = model.decision_function(training.features[here])
         slope, intercept = fit_line(said, training.linked)
-        return Model(_fit(name, training, seed), slope, intercept)
+        return Model(_fit_balanced(name, training, seed), slope, intercept)
 
 
-def fit_line(log_odds: NDArray[np.float64], linked: NDArray[np.bool_]) -> tuple[float, float]:
+def fit_line(
+    log_odds: NDArray[np.float64], linked: NDArray[np.bool_], weight: NDArray[np.float64] | None = None
+) -> tuple[float, float]:
     """Return slope and intercept of a logistic regression on one number.
 
     Platt's calibration ("Probabilistic Outputs for Support Vector Machines", 1999).
     """
     from sklearn.linear_model import LogisticRegression
 
-    line = LogisticRegression(C=1e6, max_iter=1000).fit(log_odds[:, None], linked)
+    line = LogisticRegression(C=1e6, max_iter=1000).fit(log_odds[:, None], linked, sample_weight=weight)
     return float(line.coef_[0, 0]), float(line.intercept_[0])
 
 
-def _fit(name: str, training: Training, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
-    """Fit a model on all sources with links and at most as many without."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
+def balanced(training: Training, seed: int) -> Training:
+    """Return the rows of all sources with links and of at most as many without, chosen at random."""
     linked = np.unique(training.source[training.linked])
     without = np.setdiff1d(training.source, linked)
     some = np.random.default_rng(seed).permutation(without)[: len(linked)]
-    rows = training.rows(np.isin(training.source, np.concatenate([linked, some])))
-    model = make_pipeline(StandardScaler(), _estimator(name, len(rows.linked), seed))
-    return model.fit(rows.features, rows.linked)
+    return training.rows(np.isin(training.source, np.concatenate([linked, some])))
+
+
+def _fit_balanced(name: str, training: Training, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
+    return fit_estimator(name, balanced(training, seed), seed)
+
+
+def fit_estimator(name: str, training: Training, seed: int, weight: NDArray[np.float64] | None = None) -> Any:  # noqa: ANN401 - sklearn has no types
+    """Fit the model of a learned linker; ``weight``: of each row, equal ones when ``None``."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), _estimator(name, len(training.linked), seed))
+    weights = {} if weight is None else {f"{model.steps[-1][0]}__sample_weight": weight}
+    return model.fit(training.features, training.linked, **weights)
 
 
 def _estimator(name: str, rows: int, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types

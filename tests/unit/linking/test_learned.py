@@ -10,11 +10,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
+from abcdlink.evaluation.calibration import calibration_of
 from abcdlink.evaluation.scores import macro, score_ranking
 from abcdlink.linking.fitted import make_folds
-from abcdlink.linking.learned import LEARNERS, base_retrievers, from_bytes, learn, out_of_fold, saving, to_bytes
+from abcdlink.linking.learned import (
+    LEARNERS,
+    Known,
+    Said,
+    base_retrievers,
+    from_bytes,
+    learn,
+    out_of_fold,
+    refit,
+    saving,
+    to_bytes,
+)
 from abcdlink.linking.learned.features import Features
 from abcdlink.retrieval import get_retriever, rank_corpus
 from tests.helpers.scripted import Scripted, document
@@ -322,3 +335,55 @@ def test_names_say_what_is_needed():
     for wrong in ("learned", "learned-by-heart", "learned-logistic:", "learned-logistic:jaccard", "bm25"):
         with pytest.raises(InputError, match="choose learned-logistic, learned-boosting"):
             base_retrievers(wrong)
+
+
+def other_domain():
+    """Return a corpus in which people call only some of the same similarities a link, and its rankings."""
+    corpus, rankings = made_corpus(seed=2, pairs=240, name="strict")
+    pairs = [
+        pair.model_copy(update={"links": dict(list(pair.links.items())[: 1 + n % 2])})
+        for n, pair in enumerate(corpus.pairs)
+    ]
+    return corpus.model_copy(update={"pairs": pairs}), rankings
+
+
+def judged(corpus, table, pairs, seed=0):
+    """Return what people say of candidates: all that are likely, and 40 % of the others."""
+    gold = {(pair.id, s, t) for pair in corpus.pairs for s, targets in pair.links.items() for t in targets}
+    drawn, said = np.random.default_rng(seed), []
+    for pair, source, target, p in zip(*(table[c] for c in ("pair", "source", "target", "score")), strict=True):
+        chance = 1.0 if p >= 0.2 else 0.4
+        if pair in pairs and drawn.random() < chance:
+            said.append(Said((pair, source, target), (pair, source, target) in gold, chance))
+    return said
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_people_say_halves_the_calibration_error_on_pairs_that_they_did_not_judge(made, name):
+    (before, rankings), _ = made
+    corpus, base = other_domain()
+    first = learn(name, rankings, before)
+    table = first.rank(base, corpus)
+    half = {pair.id for pair in corpus.pairs[::2]}
+    rest = [pair for pair in corpus.pairs if pair.id not in half]
+    second = refit(name, Known(before, rankings), Known(corpus, base), judged(corpus, table, half))
+    errors = [
+        calibration_of(Gold(corpus).match(one), one["score"].to_numpy()).error
+        for one in (linker.rank(base, corpus, rest) for linker in (first, second))
+    ]
+    assert errors[1] < errors[0] / 2
+    assert from_bytes(to_bytes(second), "x").fitted_on == second.fitted_on
+    with pytest.raises(InputError, match="was fitted on the texts of the pair"):
+        second.rank(base, corpus, corpus.pairs[:1])
+    with pytest.raises(InputError, match="was fitted on the texts of the pair"):
+        second.rank(rankings, before)
+
+
+def test_too_few_judgments_and_linkers_of_others_are_refused(made):
+    (before, rankings), _ = made
+    corpus, base = other_domain()
+    said = judged(corpus, base["jaccard"], {"p0", "p1"})
+    with pytest.raises(InputError, match=r"links and \d+ other candidates are too few to learn from"):
+        refit("learned-logistic", Known(before, rankings), Known(corpus, base), said)
+    with pytest.raises(InputError, match="learns from gold links only"):
+        refit("tests.helpers.labels:WordOverlap", Known(before, rankings), Known(corpus, base), said)
