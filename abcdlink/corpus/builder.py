@@ -6,6 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -17,6 +18,14 @@ RENAMED = "Documents with an id that another text has, which got an id of their 
 
 NUL_SHARE = 0.1
 """Share of NUL characters above which a text must be in another encoding."""
+
+
+class _Added(NamedTuple):
+    """A pair as it was added; ``whole``: whether it brought its documents."""
+
+    where: str
+    pair: Pair
+    whole: bool
 
 
 class CorpusBuilder:
@@ -37,9 +46,7 @@ class CorpusBuilder:
     def __init__(self, name: str) -> None:
         self.name = name
         self._documents = Shelf()
-        self._contents: dict[str, bytes] = {}
-        """Id -> digest of the content of its document."""
-        self._pairs: dict[str, tuple[str, Pair]] = {}
+        self._pairs: dict[str, _Added] = {}
         self._refused: list[Refusal] = []
         self._notes: list[Note] = []
         self._renamed: dict[tuple[str, bytes], str] = {}
@@ -47,8 +54,6 @@ class CorpusBuilder:
         self._copies: dict[str, int] = {}
         """Id -> how many texts came under it with their pairs."""
         self._ambiguous: set[str] = set()
-        self._whole: set[str] = set()
-        """Ids of the pairs that brought their documents."""
 
     def refuse(self, where: str, reason: str, hint: str = "") -> None:
         """Keep and count an item that is left out."""
@@ -73,13 +78,13 @@ class CorpusBuilder:
         with self.refusing(where):
             _check_ids(document)
             _check_text(document)
-            content = _digest(document)
-            if self._contents.setdefault(document.id, content) != content:
+            content, held = _digest(document), self._documents.digest(document.id)
+            if held is None:
+                self._documents.add(document, content)
+            elif held != content:
                 self._ambiguous.add(document.id)
                 msg = f"a second document has the id {document.id!r}"
                 raise InputError(msg, "give every document its own id")
-            if document.id not in self._documents:
-                self._documents.add(document)
 
     def add_lone_document(self, where: str, document: Document) -> None:
         """Add a document that no pair names by its id; where another text has its id, it gets one of its own."""
@@ -91,7 +96,7 @@ class CorpusBuilder:
         """Add a pair of documents that are added by themselves, before or after it."""
         with self.refusing(where):
             _check_id("pair", pair.id)
-            if self._pairs.setdefault(pair.id, (where, pair))[1] != pair or pair.id in self._whole:
+            if self._pairs.setdefault(pair.id, _Added(where, pair, whole=False))[1:] != (pair, False):
                 self._refuse_second(where, pair)
 
     def add_whole_pair(self, where: str, source: Document, target: Document, pair: Pair) -> None:
@@ -101,20 +106,22 @@ class CorpusBuilder:
             for document in (source, target):
                 _check_ids(document)
                 _check_text(document)
-            pair = pair.model_copy(update={"source": self._id_for(source), "target": self._id_for(target, source)})
+            own_ids = self._id_for(source), self._id_for(target, source)
+            if own_ids != (pair.source, pair.target):
+                pair = pair.model_copy(update={"source": own_ids[0], "target": own_ids[1]})
             if pair.id in self._pairs:
-                if pair.id not in self._whole or self._pairs[pair.id][1] != pair:
+                if self._pairs[pair.id][1:] != (pair, True):
                     self._refuse_second(where, pair)
                 return
-            self._whole.add(pair.id)
-            self._pairs[pair.id] = where, pair
+            # Of a pair without links nothing can be refused later: its place need not be kept for that.
+            self._pairs[pair.id] = _Added(where if pair.links else "", pair, whole=True)
             self._place(source, pair.source)
             self._place(target, pair.target)
 
     def build(self) -> Corpus:
         """Check every pair against the documents and return the corpus."""
         refused = list(self._refused)
-        pairs = [checked for where, pair in self._pairs.values() if (checked := self._checked(refused, where, pair))]
+        pairs = [checked for added in self._pairs.values() if (checked := self._checked(refused, added))]
         renamed = [Note.of(RENAMED, list(self._renamed.values()))] if self._renamed else []
         return Corpus(
             name=self.name,
@@ -130,7 +137,7 @@ class CorpusBuilder:
         content = _digest(document)
 
         def is_for_it(name: str) -> bool:
-            return self._contents.get(name, reserved.get(name, content)) == content
+            return (self._documents.digest(name) or reserved.get(name, content)) == content
 
         if is_for_it(document.id):
             return document.id
@@ -146,17 +153,19 @@ class CorpusBuilder:
         if own_id != document.id and (document.id, content) not in self._renamed:
             self._renamed[document.id, content] = own_id
             self._copies[document.id] = int(own_id.rpartition("@")[2])
-        if self._contents.setdefault(own_id, content) == content and own_id not in self._documents:
-            self._documents.add(document if own_id == document.id else document.model_copy(update={"id": own_id}))
+        if self._documents.digest(own_id) is None:
+            own = document if own_id == document.id else document.model_copy(update={"id": own_id})
+            self._documents.add(own, content)
 
     def _refuse_second(self, where: str, pair: Pair) -> None:
         self.refuse(where, f"a second pair has the id {pair.id!r}", "give every pair its own id")
 
-    def _checked(self, refused: list[Refusal], where: str, pair: Pair) -> Pair | None:
+    def _checked(self, refused: list[Refusal], added: _Added) -> Pair | None:
+        where, pair, whole = added
         for name in (pair.source, pair.target):
             if name not in self._documents:
                 reason, hint = "is not there", "add the document or remove the pair"
-            elif name in self._ambiguous and pair.id not in self._whole:
+            elif name in self._ambiguous and not whole:
                 reason, hint = "stands for two texts", "give every document its own id"
             else:
                 continue

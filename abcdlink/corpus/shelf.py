@@ -26,6 +26,7 @@ class Shelf(Mapping[str, Document]):
     def __init__(self, most_held: int = MOST_HELD) -> None:
         self._most_held = most_held
         self._held: dict[str, Document] = {}
+        self._digests: dict[str, bytes] = {}
         self._characters = 0
         self.sentences = 0
         """Sentences of all documents."""
@@ -33,13 +34,21 @@ class Shelf(Mapping[str, Document]):
         self._folder: TemporaryDirectory[str] | None = None
         self._file: sqlite3.Connection | None = None
 
-    def add(self, document: Document) -> None:
+    def digest(self, name: str) -> bytes | None:
+        """Return what a document was added with to tell its content; ``None`` when there is no such document."""
+        if self._file is None:
+            return self._digests.get(name)
+        with self._lock:
+            row = self._file.execute("SELECT digest FROM documents WHERE id = ?", (_key(name),)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def add(self, document: Document, digest: bytes = b"") -> None:
         """Add a document under its id, which must be new."""
         self.sentences += len(document.sentences)
         if self._file is not None:
-            self._insert(self._file, document)
+            self._insert(self._file, document, digest)
             return
-        self._held[document.id] = document
+        self._held[document.id], self._digests[document.id] = document, digest
         self._characters += document.size[1]
         if self._characters > self._most_held:
             self._file = self._to_file()
@@ -102,16 +111,17 @@ class Shelf(Mapping[str, Document]):
         # Nothing in it outlives this object: no need to be safe against a power cut.
         file.execute("PRAGMA journal_mode = OFF")
         file.execute("PRAGMA synchronous = OFF")
-        file.execute("CREATE TABLE documents (number INTEGER PRIMARY KEY, id BLOB UNIQUE, content BLOB)")
-        for document in self._held.values():
-            self._insert(file, document)
-        self._held = {}
+        file.execute("CREATE TABLE documents (number INTEGER PRIMARY KEY, id BLOB UNIQUE, digest BLOB, content BLOB)")
+        for name, document in self._held.items():
+            self._insert(file, document, self._digests[name])
+        self._held, self._digests = {}, {}
         return file
 
-    def _insert(self, file: sqlite3.Connection, document: Document) -> None:
+    def _insert(self, file: sqlite3.Connection, document: Document, digest: bytes) -> None:
         content = document.model_dump_json().encode()
         with self._lock:
-            file.execute("INSERT INTO documents (id, content) VALUES (?, ?)", (_key(document.id), content))
+            row = (_key(document.id), digest, content)
+            file.execute("INSERT INTO documents (id, digest, content) VALUES (?, ?, ?)", row)
 
 
 def _key(name: str) -> bytes:
