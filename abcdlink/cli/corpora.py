@@ -1,4 +1,4 @@
-"""Commands that make domains and corpora: ``init`` and ``import``."""
+"""Commands that make and check domains, and make corpora: ``init``, ``domain check`` and ``import``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import DomainOption, JsonOption, OnlyOption, conditions, listed, print_json, say
+from abcdlink.cli.output import DomainOption, JsonOption, OnlyOption, conditions, listed, print_json, print_table, say
 from abcdlink.corpus.io import REFUSED
 from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
@@ -25,6 +25,9 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("init")(init)
     app.command("import")(import_documents)
+    domains = typer.Typer(help="Look after a domain.", no_args_is_help=True)
+    domains.command("check")(check_domain)
+    app.add_typer(domains, name="domain")
 
 
 def init(
@@ -38,7 +41,37 @@ def init(
     from abcdlink.domain import make_domain
 
     made = make_domain(name, like)
-    say(f"Wrote {made.folder}, a copy of the domain {like!r}. Edit its files, then use --domain {name}.")
+    say(f"Wrote {made.folder}, a copy of the domain {like!r}. Edit its files, then run `abcdlink domain check {name}`.")
+
+
+def check_domain(
+    name: Annotated[str, typer.Argument(help="Name or path of the domain.")],
+    show: Annotated[bool, typer.Option("--show", help="Print every prompt in full.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Render every prompt of a domain on a sample, count tokens, and say what is wrong with its settings and texts.
+
+    Ends with 1 when the domain cannot be used. Example: `abcdlink domain check patents --show`
+    """
+    from abcdlink import domain_check
+    from abcdlink.domain import find_domain
+
+    found = domain_check.check_domain(find_domain(name))
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        if show:
+            for prompt in found.prompts:
+                typer.echo(f"=== {prompt.name}\n{prompt.text}\n")
+        rows = [(prompt.name, prompt.tokens) for prompt in found.prompts]
+        print_table(f"{found.domain}: prompts on a sample ({found.method})", ("prompt", "tokens"), rows)
+        for remark in found.remarks:
+            say(f"Look at this: {remark}.")
+        for fault in found.faults:
+            say(f"Cannot be used: {fault}.")
+        say("The domain cannot be used." if found.faults else "The domain can be used.")
+    if found.faults:
+        raise typer.Exit(1)
 
 
 def import_documents(

@@ -81,6 +81,9 @@ class Domain:
 
     def _read_file(self, path: Path) -> str:
         name = path.name
+        if path.is_symlink() and not path.resolve().is_relative_to(self.folder.resolve()):
+            msg = f"{path} is a link to a place outside the domain"
+            raise InputError(msg, "put the file itself there: what it says is sent to a model")
         try:
             return path.read_text(encoding="utf-8").strip()
         except FileNotFoundError:

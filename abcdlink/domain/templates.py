@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
-from jinja2.defaults import DEFAULT_NAMESPACE
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 PLAIN = (str, list, tuple, dict, int, float, bool)
-GLOBALS = {name: DEFAULT_NAMESPACE[name] for name in ("range", "dict", "namespace", "joiner")}
+GLOBALS = ("range", "dict", "namespace", "joiner")
 """Of the helpers that Jinja offers everywhere, those that only count and collect."""
 
 
@@ -47,11 +46,12 @@ class PromptTemplates(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             keep_trailing_newline=False,
         )
-        self.globals = dict(GLOBALS)
+        # The sandbox has its own range, which refuses to be endless.
+        self.globals = {name: self.globals[name] for name in GLOBALS}
         self.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
 
     def is_safe_callable(self, obj: Any) -> bool:  # noqa: ANN401 - whatever a template tries to call
         """Allow macros, Jinja's own helpers, and methods of plain values."""
-        if isinstance(obj, Macro) or obj in GLOBALS.values():
+        if isinstance(obj, Macro) or obj in self.globals.values():
             return True
         return isinstance(getattr(obj, "__self__", None), PLAIN) and super().is_safe_callable(obj)

@@ -59,7 +59,7 @@ def write_document(target: Document, domain: Domain, llm: LLM, seed: int, size: 
     checks = Checks(target, domain, language)
     for attempt in range(ATTEMPTS):
         answer = llm.ask(
-            _question(target, domain, size, seed_of(seed, target.id, "document", attempt), language, reason)
+            question(target, domain, size, seed_of(seed, target.id, "document", attempt), language, reason)
         )
         require_answer(answer)
         usage += answer.usage
@@ -75,7 +75,10 @@ def write_document(target: Document, domain: Domain, llm: LLM, seed: int, size: 
     return Draft(reason=f"refused {ATTEMPTS} times, last because {reason}", usage=usage)
 
 
-def _question(target: Document, domain: Domain, size: Size, seed: int, language: str, refused: str) -> Question:
+def question(
+    target: Document, domain: Domain, size: Size, seed: int, language: str = ENGLISH, refused: str = ""
+) -> Question:
+    """Return the question for a whole document; ``refused``: what was wrong with the last answer."""
     settings = domain.settings.generation
     low, high = bounds(size.sentences, ASKED, 1)
     ways = settings.variations

@@ -69,6 +69,14 @@ def write_by_sentence(
     return _draft(target, slots, usage, checks)
 
 
+def first_questions(
+    target: Document, domain: Domain, seed: int, size: Size, language: str = ENGLISH, *, linked: bool
+) -> list[Question]:
+    """Return what is asked first for the sentences with links, or for those without, one question a sentence."""
+    slots = [slot for slot in _plan(target, domain, seed, size) if bool(slot.targets) == linked]
+    return [_question(slot, domain, seed, writing_instruction(language)) for slot in slots]
+
+
 def _plan(target: Document, domain: Domain, seed: int, size: Size) -> list[_Slot]:
     """Choose target sentences and topics, and the order of the sentences of the source document."""
     choice, texts = dice(seed, target.id), target.texts
