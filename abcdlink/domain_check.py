@@ -43,7 +43,7 @@ class PromptCheck(Record):
 
 
 class DomainCheck(Record):
-    """What was found: ``faults`` keep the domain from working, ``remarks`` are worth a look. ``method``: of counting."""
+    """What was found: ``faults`` keep the domain from working, ``remarks`` are worth a look. ``method``: of count."""
 
     domain: str
     prompts: tuple[PromptCheck, ...]
