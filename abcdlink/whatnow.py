@@ -281,6 +281,7 @@ def _at_rest(store: Store) -> Item:
         headline = "Complete: data set and report are written"
         lines = [
             Line(text="Report, with what is left to do", command=f"abcdlink report {key} --open"),
+            Line(text="All links, side by side", command=f"abcdlink links {key} --open"),
             Line(text="Data set in another layout", command=f"abcdlink export {key} --format huggingface"),
         ]
     elif store.exists(batch_file(1, AGREEMENT)):

@@ -1,4 +1,4 @@
-"""Commands on what annotators said: ``agreement``, ``report`` and ``export``."""
+"""Commands on what annotators said: ``agreement``, ``report``, ``links`` and ``export``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 MOST_LISTED = 3
 """Of more files than this, which then lie in one folder, only the folder is named."""
 
+OpenOption = Annotated[bool, typer.Option("--open", help="Open it in the web browser.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("agreement")(agreement)
     app.command("report")(report)
+    app.command("links")(links)
     app.command("export")(export)
 
 
@@ -74,19 +77,35 @@ def print_agreement(result: Agreement, title: str) -> None:
         out.print(line, soft_wrap=True, highlight=False)
 
 
-def report(
-    run: RunArgument,
-    show: Annotated[bool, typer.Option("--open", help="Open it in the web browser.")] = False,
-) -> None:
-    """Write the run's report anew: one self-contained HTML file.
+def report(run: RunArgument, show: OpenOption = False, json: JsonOption = False) -> None:
+    """Regenerate the run's report: one self-contained HTML file; the page of links beside it, too.
 
     Example: `abcdlink report demo --open`
     """
     from abcdlink.report import write_report
     from abcdlink.store import existing_run
 
-    path = write_report(existing_run(run))
-    out.print(path, soft_wrap=True)
+    _tell_page(write_report(existing_run(run)), show, json)
+
+
+def links(run: RunArgument, show: OpenOption = False, json: JsonOption = False) -> None:
+    """Show every pair side by side with its candidates: votes, feedback, adjudication, method, probability.
+
+    One HTML page that works offline, with filters, search, copy and export; for many pairs an index and several pages.
+
+    Example: `abcdlink links demo --open`
+    """
+    from abcdlink.report.links import write_links
+    from abcdlink.store import existing_run
+
+    _tell_page(write_links(existing_run(run)), show, json)
+
+
+def _tell_page(path: str, show: bool, json: bool) -> None:
+    if json:
+        print_json({"path": path})
+    else:
+        out.print(path, soft_wrap=True)
     if show and not path.startswith("s3://"):
         webbrowser.open(Path(path).as_uri())
 
@@ -101,6 +120,7 @@ def export(
     licence: Annotated[
         str, typer.Option("--licence", help="Licence of the data set, for the data card of huggingface: cc-by-4.0, ...")
     ] = "",
+    json: JsonOption = False,
 ) -> None:
     """Write the run's judged candidates as a data set.
 
@@ -111,6 +131,9 @@ def export(
 
     store = existing_run(run)
     exported = export_dataset(store, layout, rule, licence)
+    if json:
+        print_json(exported.model_dump(mode="json"))
+        return
     for name in exported.files if len(exported.files) <= MOST_LISTED else {str(Path(exported.files[-1]).parent)}:
         out.print(store.where(name), soft_wrap=True, markup=False, highlight=False)
     say(f"{exported.candidates} candidates, {exported.links} links, {exported.unlabelled} without a label.")

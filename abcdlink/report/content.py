@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
+from abcdlink.errors import InputError
 from abcdlink.evaluation.breakdowns import average_f1
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
@@ -29,6 +31,7 @@ from abcdlink.layout import (
     JUDGMENTS,
     NATURAL,
     POOL_COUNTS,
+    POOLS,
     RECALL,
     SHORTLIST,
     SYNTHETIC,
@@ -41,6 +44,7 @@ from abcdlink.qualify import Applicant, applicants_of, ranked
 from abcdlink.qualify.confirm import qualified_of
 from abcdlink.rate import RatingSummary, has_ratings, raters_of, ratings_of, summarise
 from abcdlink.report.findings import Findings, find, notable
+from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, seen_pairs
 from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
@@ -69,7 +73,11 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """All that a report tells of one run. ``changes``: answers that are not any more what the figures are made of."""
+    """All that a report tells of one run.
+
+    ``changes``: answers that are not any more what the figures are made of. ``pairs``: the first ones with their
+    candidates, or why they cannot be shown.
+    """
 
     key: str
     now: WhatNow
@@ -93,6 +101,7 @@ class Content:
     ratings: list[RatingSummary]
     raters: list[Annotator]
     rounds: list[Round]
+    pairs: list[SeenPair] | str
     recall: Recall | None
     decisions: Decisions | None
 
@@ -231,6 +240,7 @@ def gather(store: Store) -> Content:
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
         ratings=summarise(ratings_of(store)) if has_ratings(store) else [],
         raters=raters_of(store),
+        pairs=_seen(store),
         rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),
         recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
         decisions=decisions_in(store, judgments),
@@ -252,6 +262,16 @@ def _usage_of_decisions(store: Store, corpus: str) -> dict[str, Usage]:
         approach = unquote(name.split("/")[2])
         usage[approach] = usage.get(approach, Usage()) + Usage.model_validate(store.read_json(name)["usage"])
     return usage
+
+
+def _seen(store: Store) -> list[SeenPair] | str:
+    """Return the first pairs with their candidates, or in their place why they cannot be shown."""
+    if not store.exists(POOLS):
+        return []
+    try:
+        return list(islice(seen_pairs(store), PAIRS_IN_A_FILE))
+    except InputError as error:
+        return error.problem
 
 
 def _json(store: Store, name: str) -> Any:  # noqa: ANN401 - any JSON value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from abcdlink import __version__
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
+from abcdlink.report.links import write_links
 from abcdlink.report.pictures import (
     acceptance_bars,
     benchmark_pictures,
@@ -35,8 +36,11 @@ DASH = "\N{EN DASH}"
 
 
 def write_report(store: Store) -> str:
-    """Write the run's report and return where it is. Stages that have not run are said to be missing."""
-    store.write_text(REPORT, render(gather(store)))
+    """Write the run's report, and its page of links; return where the report is. Stages that have not run are named."""
+    content = gather(store)
+    store.write_text(REPORT, render(content))
+    if content.pairs and not isinstance(content.pairs, str):
+        write_links(store)
     return store.where(REPORT)
 
 

@@ -18,7 +18,7 @@ from abcdlink.store import Store
 from tests.helpers.example_people import GUIDELINES, with_people
 from tests.helpers.example_run import annotate, make_pools, take_in
 
-OF_ANNOTATORS = ("acceptance", "agreement", "feedback", "disagreements", "adjudication", "recall")
+OF_ANNOTATORS = ("acceptance", "agreement", "feedback", "links", "disagreements", "adjudication", "recall")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,17 @@ def test_batches_stand_beside_each_other_with_the_interval_of_their_difference(c
 
 @pytest.mark.parametrize(
     "name",
-    ["acceptance", "agreement", "feedback", "disagreements", "adjudication", "recall", "qualification", "ratings"],
+    [
+        "acceptance",
+        "agreement",
+        "feedback",
+        "links",
+        "disagreements",
+        "adjudication",
+        "recall",
+        "qualification",
+        "ratings",
+    ],
 )
 def test_figures_of_simulated_people_say_so(html: str, name: str):
     assert section(html, name).split("  ")[0].partition(" simulated")[1]

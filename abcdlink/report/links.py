@@ -1,0 +1,259 @@
+"""The links in sight: every pair side by side with its candidates, and all that was said of each.
+
+One file for few pairs; for many an index and files of 20 pairs each. Nothing is loaded from elsewhere: the only script
+is in the page, and its hash in the page's policy lets no other run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.export.candidates import labelled_candidates
+from abcdlink.export.dataset import judgments_needed
+from abcdlink.feedback import SecondAnswer
+from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool
+from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS, batch_file
+from abcdlink.stages.feedback import ANSWERS
+from abcdlink.stages.once import parts_of
+from abcdlink.stages.rank import read_rankings
+from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+PAIRS_IN_A_FILE = 20
+AGREEMENTS = ("agree", "differ", "decided", "incomplete", "not judged")
+PAGE, FOLDER = "links.html", "links"
+"""The page, or its index; and the folder of the files of many pairs."""
+
+
+class Seen(NamedTuple):
+    """One candidate with all that is known of it.
+
+    ``votes`` and ``again``: annotator -> what they said, at first and after the feedback. ``decided``: who decided, and
+    what. ``link``: the label of the data set, ``None`` where there is none yet. ``agreement``: in one word.
+    ``probability``: by the learned linker of the run, where it ranked the natural pairs.
+    """
+
+    source: str
+    target: str
+    source_text: str
+    target_text: str
+    method: str
+    batch: int
+    votes: Mapping[str, Label]
+    again: Mapping[str, Label]
+    decided: tuple[str, Label] | None
+    link: bool | None
+    agreement: str
+    probability: float | None
+
+
+class SeenPair(NamedTuple):
+    """One pair: its documents as (sentence id, text, numbers of its candidates), and the candidates."""
+
+    id: str
+    source: str
+    target: str
+    source_sentences: list[tuple[str, str, list[int]]]
+    target_sentences: list[tuple[str, str, list[int]]]
+    candidates: list[Seen]
+
+    @property
+    def links(self) -> int:
+        """How many candidates are links."""
+        return sum(bool(one.link) for one in self.candidates)
+
+    @property
+    def disagreements(self) -> int:
+        """On how many candidates annotators differ."""
+        return sum(len(set(one.votes.values())) > 1 for one in self.candidates)
+
+
+def write_links(store: Store) -> str:
+    """Write the page of all links of a run and return where it is.
+
+    Raises:
+        InputError: when the run has no candidates yet.
+    """
+    store.require(POOLS, "candidates")
+    pairs = list(seen_pairs(store))
+    parts = parts_of(pairs, PAIRS_IN_A_FILE)
+    if len(parts) <= 1:
+        store.write_text(PAGE, _render(store, pairs))
+        return store.where(PAGE)
+    names = [f"{FOLDER}/{number:04d}.html" for number in range(1, len(parts) + 1)]
+    for name, part in zip(names, parts, strict=True):
+        store.write_text(name, _render(store, part, name=name, names=names))
+    found = [(pair, name) for name, part in zip(names, parts, strict=True) for pair in part]
+    store.write_text(PAGE, _environment().get_template("links_index.html.j2").render(run=store.key, pairs=found))
+    return store.where(PAGE)
+
+
+def seen_pairs(store: Store) -> Iterator[SeenPair]:
+    """Yield the pairs that have candidates, in the order of the corpus."""
+    corpus = read_corpus_from(store, NATURAL)
+    candidates: dict[str, list[Seen]] = {}
+    for pair_id, seen in _candidates(store, corpus):
+        candidates.setdefault(pair_id, []).append(seen)
+    for pair in corpus.pairs:
+        if pair.id in candidates:
+            yield _pair(corpus, pair, candidates[pair.id])
+
+
+def _pair(corpus: Corpus, pair: Pair, candidates: list[Seen]) -> SeenPair:
+    source, target = corpus.source_of(pair), corpus.target_of(pair)
+    candidates = sorted(candidates, key=lambda one: (source.position[one.source], target.position[one.target]))
+    of_source: dict[str, list[int]] = {}
+    of_target: dict[str, list[int]] = {}
+    for number, one in enumerate(candidates):
+        of_source.setdefault(one.source, []).append(number)
+        of_target.setdefault(one.target, []).append(number)
+    return SeenPair(
+        id=pair.id,
+        source=source.id,
+        target=target.id,
+        source_sentences=[(one.id, one.text, of_source.get(one.id, [])) for one in source.sentences],
+        target_sentences=[(one.id, one.text, of_target.get(one.id, [])) for one in target.sentences],
+        candidates=candidates,
+    )
+
+
+def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
+    """Yield (pair, candidate): those that were judged, then those that nobody has judged yet."""
+    from abcdlink.adjudicate import Adjudication
+
+    judgments, decisions = judgments_in(store), store.find_records(ADJUDICATIONS, Adjudication)
+    again = second_answers(store, {one.batch for one in judgments})
+    needed = judgments_needed(store, judgments) if judgments else None
+    rule = LabelRule.ADJUDICATED if decisions else LabelRule.BOTH
+    probabilities = probabilities_in(store)
+    for one in labelled_candidates(judgments, corpus, rule, needed, adjudications=decisions):
+        at = (one.pair, one.source, one.target)
+        decided = (one.adjudicator, one.adjudication) if one.adjudicator and one.adjudication else None
+        yield (
+            one.pair,
+            Seen(
+                source=one.source,
+                target=one.target,
+                source_text=one.source_text,
+                target_text=one.target_text,
+                method=one.method,
+                batch=one.batch,
+                votes=one.judgments,
+                again=again.get(at, {}),
+                decided=decided,
+                link=one.link,
+                agreement=_agreement(list(one.judgments.values()), needed, decided=decided is not None),
+                probability=probabilities.get(at),
+            ),
+        )
+    yield from _not_judged(store, corpus, {one.at for one in judgments}, probabilities)
+
+
+def _agreement(said: Sequence[Label], needed: int | None, *, decided: bool) -> str:
+    if len(set(said)) > 1:
+        return "decided" if decided else "differ"
+    return "agree" if len(said) >= (needed or 1) else "incomplete"
+
+
+def _not_judged(
+    store: Store, corpus: Corpus, judged: set[Place], probabilities: Mapping[Place, float]
+) -> Iterator[tuple[str, Seen]]:
+    pairs = {pair.id: pair for pair in corpus.pairs}
+    for pool in store.read_records(POOLS, Pool):
+        for one in pool.candidates:
+            at = (pool.pair, pool.source, one.target)
+            if at in judged:
+                continue
+            pair = pairs[pool.pair]
+            texts = corpus.source_of(pair).text_of(pool.source), corpus.target_of(pair).text_of(one.target)
+            yield (
+                pool.pair,
+                Seen(
+                    source=pool.source,
+                    target=one.target,
+                    source_text=texts[0],
+                    target_text=texts[1],
+                    method=one.method,
+                    batch=pool.batch,
+                    votes={},
+                    again={},
+                    decided=None,
+                    link=None,
+                    agreement="not judged",
+                    probability=probabilities.get(at),
+                ),
+            )
+
+
+def judgments_in(store: Store) -> list[Judgment]:
+    """Return all judgments of a run; those of batches that are not put together yet, too."""
+    if store.exists(JUDGMENTS):
+        return store.read_records(JUDGMENTS, Judgment)
+    names = [name for name in store.folder.names("batches/") if name.count("/") == 2 and name.endswith(f"/{JUDGMENTS}")]  # noqa: PLR2004
+    return [one for name in names for one in store.read_records(name, Judgment)]
+
+
+def second_answers(store: Store, batches: Iterable[int]) -> dict[Place, dict[str, Label]]:
+    """Return candidate -> annotator -> what they said after the feedback."""
+    found: dict[Place, dict[str, Label]] = {}
+    for batch in sorted(batches):
+        for one in store.find_records(batch_file(batch, ANSWERS), SecondAnswer):
+            found.setdefault((one.pair, one.source, one.target), {})[one.annotator] = one.label
+    return found
+
+
+def probabilities_in(store: Store) -> dict[Place, float]:
+    """Return candidate -> probability of a link, by the first learned linker that ranked the natural pairs, if any."""
+    names = store.folder.names(f"rankings/{NATURAL}/learned")
+    linker = next((name.split("/")[2] for name in names if name.endswith("/plan.json")), None)
+    if linker is None:
+        return {}
+    from urllib.parse import unquote
+
+    table = read_rankings(store, NATURAL, unquote(linker)).table
+    rows = zip(table["pair"], table["source"], table["target"], table["score"], strict=True)
+    return {(str(pair), str(source), str(target)): float(score) for pair, source, target, score in rows}
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("abcdlink.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = files("abcdlink.report").joinpath("templates/links.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(f"\n{script}\n".encode()).digest()).decode()
+    environment.globals |= {"script": script, "policy": f"script-src 'sha256-{digest}'"}
+    return environment
+
+
+def _render(store: Store, pairs: Sequence[SeenPair], name: str = PAGE, names: Sequence[str] = ()) -> str:
+    place = list(names).index(name) if names else 0
+    around = {"before": names[place - 1] if place else "", "after": names[place + 1] if place + 1 < len(names) else ""}
+    seen = [one for pair in pairs for one in pair.candidates]
+    return (
+        _environment()
+        .get_template("links.html.j2")
+        .render(
+            run=store.key,
+            pairs=pairs,
+            part=place + 1 if names else 0,
+            parts=len(names),
+            methods=sorted({one.method for one in seen}),
+            agreements=[word for word in AGREEMENTS if any(one.agreement == word for one in seen)],
+            batches=sorted({one.batch for one in seen}),
+            **{which: file.split("/")[-1] for which, file in around.items()},
+        )
+    )

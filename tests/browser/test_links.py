@@ -1,0 +1,88 @@
+"""The page of links in a browser, from a file: filters, search, keys, neighbours, copy and export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from abcdlink.report.links import seen_pairs, write_links
+from abcdlink.store import Store
+from tests.helpers.example_run import example_run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Store:
+    return example_run(tmp_path)
+
+
+@pytest.fixture
+def page(run: Store, browser: Browser) -> Page:
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, accept_downloads=True)
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: pytest.fail(str(error)))
+    opened.goto(Path(write_links(run)).as_uri())
+    return opened
+
+
+def visible(page: Page) -> int:
+    return page.locator(".link:visible").count()
+
+
+def test_filters_and_search_show_what_they_say_and_the_export_takes_just_that(run: Store, page: Page) -> None:
+    seen = [one for pair in seen_pairs(run) for one in pair.candidates]
+    assert visible(page) == len(seen)
+    for name, wanted in (("agreement", "differ"), ("method", seen[0].method)):
+        page.select_option(f"[data-filter={name}]", wanted)
+        assert visible(page) == sum(getattr(one, name) == wanted for one in seen)
+        page.select_option(f"[data-filter={name}]", "")
+    page.fill("#search", "BRIDGE council")
+    fits = [
+        one
+        for one in seen
+        if all(word in f"{one.source_text} {one.target_text}".lower() for word in ("bridge", "council"))
+    ]
+    assert visible(page) == len(fits) > 0
+    with page.expect_download() as download:
+        page.click("#jsonl")
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [(one["source"], one["target"], one["sourceText"]) for one in told] == [
+        (one.source, one.target, one.source_text) for one in fits
+    ]
+    page.locator(".link:visible input").nth(1).check()
+    with page.expect_download() as download:
+        page.click("#csv")
+    assert len(Path(download.value.path()).read_text(encoding="utf-8").splitlines()) == 2
+    page.fill("#search", "nowhere to be found")
+    assert page.locator(".pair:visible").count() == 0
+
+
+def test_a_candidate_shows_its_sentences_and_its_neighbours_by_mouse_and_by_key(page: Page) -> None:
+    first = page.locator(".pair").first
+    first.locator(".link").first.click()
+    for side in ("source", "target"):
+        card = first.locator(".link.current")
+        place = card.get_attribute(f"data-{side}-place")
+        assert first.locator(f".doc.{side} .s.on").get_attribute("data-place") == place
+    page.keyboard.press("j")
+    assert first.locator(".link").nth(1).get_attribute("class") == "link current"
+    near = first.locator(".link.near")
+    for index in range(near.count()):
+        for side in ("source", "target"):
+            places = [
+                int(one.get_attribute(f"data-{side}-place") or 0)
+                for one in (near.nth(index), first.locator(".current"))
+            ]
+            assert abs(places[0] - places[1]) <= 1
+    first.locator(".doc.target .s[data-links]").last.click()
+    assert first.locator(".link.current").count() == 1
+    page.keyboard.press("x")
+    assert "1 selected" in page.locator("#told").inner_text()
+
+
+def test_nothing_is_wider_than_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
