@@ -52,9 +52,14 @@ def cost_of(result: ApproachResult) -> str:
 
 
 def said_of_choice(
-    best: ApproachResult, taken: ApproachResult, comparisons: Sequence[Comparison], by: Unit, count: int
+    best: ApproachResult,
+    taken: ApproachResult,
+    cheapest: ApproachResult,
+    comparisons: Sequence[Comparison],
+    by: Unit,
+    count: int,
 ) -> list[str]:
-    """Say which of ``count`` approaches of one kind is the best, and why it or a cheaper one was taken."""
+    """Say which of ``count`` approaches of one kind is the best, and why it or the cheapest like it was taken."""
     alike = [comparison for comparison in comparisons if not comparison.told_apart]
     approaches = f"{count} {WORDS[best.approach.kind]} approach{'es' if count > 1 else ''}"
     reasons = [f"{best.approach.name} has the highest mean F1 of {approaches}: {scores_of(best)}."]
@@ -64,6 +69,11 @@ def said_of_choice(
         reasons.append(
             f"{taken.approach.name} is taken instead, as it costs less: {cost_of(taken)} per 1,000 pairs, "
             f"{best.approach.name} {cost_of(best)}. Its scores: {scores_of(taken)}."
+        )
+    elif cheapest is not best:
+        reasons.append(
+            f"{cheapest.approach.name} costs less, but {best.sources} source sentences are too few to tell what it "
+            "would lose: cost decides nothing."
         )
     elif alike:
         reasons.append(f"None of these costs clearly less than {best.approach.name}: {cost_of(best)} per 1,000 pairs.")

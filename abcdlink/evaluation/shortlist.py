@@ -83,6 +83,8 @@ def choose_cutoff(
     return chosen, reasons
 
 
+ENOUGH_SOURCES = 50
+"""On fewer source sentences approaches that are not told apart may still differ, and their cost decides nothing."""
 SAME_COST = 1.1
 """Costs up to this many times the lowest count as equal: measured seconds vary by as much."""
 
@@ -232,9 +234,11 @@ def _best_of_kind(
     names = {best.approach.name, *(comparison.b for comparison in alike)}
     close = [result for result in order if result.approach.name in names]
     lowest = min(result.seconds_per_1000_pairs for result in close)
-    taken = next(result for result in close if result.seconds_per_1000_pairs <= SAME_COST * lowest)
+    cheapest = next(result for result in close if result.seconds_per_1000_pairs <= SAME_COST * lowest)
+    enough = best.sources >= ENOUGH_SOURCES
+    taken = cheapest if enough else best
 
-    reasons = said_of_choice(best, taken, comparisons, rule.by, len(order))
+    reasons = said_of_choice(best, taken, cheapest, comparisons, rule.by, len(order))
     if uncut and taken_before:
         reasons.append(
             f"{uncut} approach(es) that only cut otherwise what {taken_before.name} cuts were left out beside it."

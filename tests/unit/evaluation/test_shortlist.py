@@ -74,6 +74,16 @@ def test_a_cheaper_approach_that_cannot_be_told_from_the_best_is_taken():
     assert "bm25@3 is taken instead, as it costs less: 2 seconds per 1,000 pairs, hybrid@3 120 seconds" in text
 
 
+def test_on_few_sources_cost_decides_nothing():
+    few = [
+        result("retriever", 3, f1, name, cost=cost).model_copy(update={"sources": 49, "answered": 49})
+        for f1, name, cost in ((0.5, "hybrid", 120), (0.495, "bm25", 2))
+    ]
+    chosen = choose(*few, LLM)
+    assert chosen.first.name == "hybrid@3"
+    assert any("bm25@3 costs less, but 49 source sentences are too few" in reason for reason in chosen.reasons)
+
+
 def test_a_cheaper_approach_that_is_clearly_worse_is_not_taken():
     best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.4, cost=2)
     assert choose(best, cheap, LLM).first.name == "hybrid@3"
