@@ -165,7 +165,7 @@ def invite(store: Store, waiting: Waiting) -> None:
         f"  1. Each annotator makes an account at {label_studio().invitation()}",
         "     (two people on one machine: the second one in a private window)",
         f"  2. and then judges the {len(pushed.task_keys)} tasks at {pushed.url}"
-        + (", each at their own link" if len(pushed.projects) > 1 else ""),
+        + (", which leads each to their own" if pushed.home else ""),
         f"The run goes on by itself when all {overlap} annotators are done; nothing has to stay open but the servers.",
         "Give this command again to see what the run waits for next.",
     )

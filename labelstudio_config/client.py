@@ -24,6 +24,9 @@ PART = 200
 UNREADABLE = "Label Studio cannot send it (a character that is not Unicode?)"
 
 
+HOME = "/abcdlink/"
+"""Where our own server leads annotators to their tasks (``server/abcdlink_pages.py``)."""
+
 TO_DO, CLOSED = "To do · ", "Closed · "
 """What a project's title begins with in Label Studio: annotators see there which are theirs to do. It is no part of the
 title that we know a project by."""
@@ -245,6 +248,14 @@ class Client:
         """Return the accounts of the server: id -> e-mail address."""
         with self._errors("list the accounts"):
             return {user.id: user.email for user in self._sdk.users.list()}
+
+    def home(self) -> str:
+        """Return the address that leads annotators to their own tasks; empty: this server is not one of ours."""
+        try:
+            there = httpx.get(f"{self.url}{HOME}keys.js", timeout=TIMEOUT).is_success
+        except httpx.HTTPError:
+            there = False
+        return f"{self.url}{HOME}" if there else ""
 
     def invitation(self) -> str:
         """Return the address where a person makes an annotator account."""

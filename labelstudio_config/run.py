@@ -48,7 +48,7 @@ class PushedProject(Record):
     """Tasks that are in Label Studio. ``overlap``: annotators whom each task waits for.
 
     ``projects``: one, where whoever opens it shares its queue; or several with the same tasks, one for each
-    annotator. ``closed``: their titles say so. ``task_keys``: of the tasks. A field named ``keys`` would make
+    annotator. ``home``: the address that leads each to theirs, where the server has it. ``closed``: titles say so. ``task_keys``: of the tasks. A field named ``keys`` would make
     Prefect take the record for a mapping.
     """
 
@@ -56,6 +56,7 @@ class PushedProject(Record):
     overlap: int
     task_keys: tuple[str, ...]
     projects: tuple[ProjectAt, ...] = Field(min_length=1)
+    home: str = ""
     closed: bool = False
 
     @model_validator(mode="before")
@@ -79,9 +80,9 @@ class PushedProject(Record):
 
     @property
     def url(self) -> str:
-        """Where annotators begin, as one text: the link, or one for each annotator."""
-        if len(self.projects) == 1:
-            return self.projects[0].url
+        """Where annotators begin, as one text: a link for all, or one for each annotator."""
+        if self.home or len(self.projects) == 1:
+            return self.home or self.projects[0].url
         return "; ".join(f"{letter}: {one.url}" for letter, one in zip(ascii_uppercase, self.projects, strict=False))
 
 
@@ -252,6 +253,7 @@ def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:
             overlap=asked.needed or asked.project.overlap,
             task_keys=tuple(asked.tasks),
             projects=tuple(_at(project, push_tasks(client, project, asked.tasks)) for project in projects),
+            home=client.home() if len(projects) > 1 else "",
         )
         keep_pushed(store, pushed)
     return read_pushed(store, slug)

@@ -19,8 +19,8 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
     given = {key: len(snapshot.accounts_of(key)) for key in pushed.task_keys}
     standing = Standing(
         title=pushed.title,
-        url=pushed.projects[0].url,
-        own_urls=tuple(one.url for one in pushed.projects) if len(pushed.projects) > 1 else (),
+        url=pushed.home or pushed.projects[0].url,
+        own_urls=() if pushed.home or len(pushed.projects) == 1 else tuple(one.url for one in pushed.projects),
         tasks=progress.tasks,
         done=progress.done,
         needed=progress.tasks * pushed.overlap,

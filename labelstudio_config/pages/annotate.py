@@ -101,9 +101,9 @@ def reading_order(pools: Mapping[str, Pool], corpus: Corpus) -> list[Pool]:
 def _progress(pools: Sequence[Pool]) -> Iterator[str]:
     """Yield for each pool where it stands in the batch; the pools of one pair follow each other."""
     sizes = Counter(pool.pair for pool in pools)
-    for number, pair in enumerate(sizes, start=1):
-        for sentence in range(1, sizes[pair] + 1):
-            yield f"Sentence {sentence} of {sizes[pair]} in this pair · pair {number} of {len(sizes)}"
+    places = [(pair, at, size) for pair, size in enumerate(sizes.values(), start=1) for at in range(1, size + 1)]
+    for number, (pair, at, size) in enumerate(places, start=1):
+        yield f"{number} of {len(places)} · sentence {at} of {size} in pair {pair} of {len(sizes)}"
 
 
 def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Document, Document]]:

@@ -1,4 +1,7 @@
-"""What our own Label Studio server runs with: keys on the pages. It runs in Label Studio's environment, not in ours."""
+"""What our own Label Studio server runs with: keys on pages, a page for each annotator, own work only.
+
+It runs in Label Studio's environment, not in ours.
+"""
 
 from __future__ import annotations
 

@@ -1,18 +1,52 @@
-"""Middleware of our own Label Studio: its pages load ``keys.js``."""
+"""Middleware of our own Label Studio: pages load ``keys.js``, and everyone has a page with what is theirs to do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
-from django.http import HttpRequest, HttpResponse
+from abcdlink_guard import OWN, STATE, Row, has_begun, other_project
+from django.apps import apps
+from django.db import transaction
+from django.db.models import Count, F, Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 SCRIPT = Path(__file__).with_name("keys.js")
-ADDRESS = "/abcdlink/keys.js"
-TAG = b'<script src="%s"></script></body>' % ADDRESS.encode()
+HOME = "/abcdlink/"
+"""The one address that annotators need: it leads to whatever is theirs to do."""
+TAG = b'<script src="%skeys.js"></script></body>' % HOME.encode()
+TO_DO = "To do · "
+
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Your tasks</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 720px; margin: 40px auto; padding: 0 16px; }}
+a.go {{ display: block; padding: 14px 18px; margin: 12px 0; border: 1px solid #2f6fde; border-radius: 8px;
+  color: inherit; text-decoration: none; }}
+a.go:hover, a.go:focus {{ background: #2f6fde22; }}
+a.go b {{ color: light-dark(#1f5fce, #8ab4ff); }}
+</style></head><body><h1>Your tasks</h1>{content}
+<p>Bookmark this page: it always leads to what comes next. You are logged in as {account}
+(<a href="/logout">log out</a>).</p></body></html>"""
+
+NOTHING = """<p><b>Nothing is to do now. Thank you!</b></p>
+<p>After a batch of sentences there may be a short round of feedback, and then the next batch. Both appear on this page
+when they begin; the coordinator tells you when.</p>"""
 
 
-class KeysOnPages:
+class Work(NamedTuple):
+    """A project that is someone's to do: how many tasks they have done in it, and how many are left for them."""
+
+    project: Row
+    done: int
+    left: int
+
+
+class Pages:
     """Adds the script to every page; it does something where a page of abcdlink is shown."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -20,13 +54,76 @@ class KeysOnPages:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer a request."""
-        if request.path == ADDRESS:
+        if request.path == f"{HOME}keys.js":
             answer = HttpResponse(SCRIPT.read_bytes(), content_type="text/javascript; charset=utf-8")
             answer["Cache-Control"] = "no-cache"
             return answer
+        if request.path.startswith(HOME.rstrip("/")):
+            return home(request)
         response = self._get_response(request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
             response.content = response.content.replace(b"</body>", TAG, 1)
             if "Content-Length" in response:
                 response["Content-Length"] = str(len(response.content))
         return response
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """Show what is someone's to do, or begin one of these projects."""
+    if not request.user.is_authenticated:
+        return HttpResponseRedirect(f"/user/login/?next={HOME}")
+    chosen = re.fullmatch(rf"{HOME}go/(\d+)", request.path)
+    if chosen:
+        begin(int(chosen[1]), request.user)
+        return HttpResponseRedirect(labelling(int(chosen[1])))
+    links = "".join(
+        f'<a class="go" href="{HOME}go/{one.project.pk}"><b>{"Continue" if one.done else "Begin"}: '
+        f"{escape(STATE.sub('', one.project.title))}</b><br>{one.done} of {one.done + one.left} done</a>"
+        for one in work_of(request.user)
+        if one.left
+    )
+    page = PAGE.format(content=links or NOTHING, account=escape(request.user.email))
+    return HttpResponse(page, headers={"Cache-Control": "no-store"})
+
+
+def work_of(user: Row) -> Iterator[Work]:
+    """Yield the projects that are someone's to do; of those for one annotator each theirs, else the first free one."""
+    offered: set[str] = set()
+    projects = apps.get_model("projects", "Project").objects.filter(
+        organization=user.active_organization, title__startswith=TO_DO
+    )
+    for project in projects.order_by("pk"):
+        name = STATE.sub("", project.title)
+        if project.maximum_annotations == 1 and OWN.fullmatch(name):
+            if other_project(project, user) or name[:-1] in offered or is_taken(project, user):
+                continue
+            offered.add(name[:-1])
+        tasks = project.tasks.annotate(
+            mine=Count("annotations", filter=Q(annotations__completed_by=user)), all=Count("annotations")
+        )
+        done = tasks.filter(mine__gt=0).count()
+        yield Work(project, done, tasks.filter(mine=0, all__lt=F("project__maximum_annotations")).count())
+
+
+def is_taken(project: Row, user: Row) -> bool:
+    """Tell whether a project for one annotator is somebody else's."""
+    if has_begun(project, user):
+        return False
+    answered = apps.get_model("tasks", "Annotation").objects.filter(project=project).exists()
+    members = apps.get_model("projects", "ProjectMember").objects.filter(project=project)
+    return bool(answered or members.exclude(user=project.created_by).exists())
+
+
+def begin(number: int, user: Row) -> None:
+    """Note that a project for one annotator is theirs, so that the next who comes gets another."""
+    projects = apps.get_model("projects", "Project").objects
+    with transaction.atomic():
+        project = projects.select_for_update().filter(pk=number, organization=user.active_organization).first()
+        if project and not is_taken(project, user) and not other_project(project, user):
+            apps.get_model("projects", "ProjectMember").objects.get_or_create(project=project, user=user)
+
+
+def labelling(number: int) -> str:
+    """Return the address where one labels the tasks of a project."""
+    tab = apps.get_model("data_manager", "View").objects.filter(project=number, data__title="Annotate").first()
+    return f"/projects/{number}/data?{f'tab={tab.pk}&' if tab else ''}labeling=1"

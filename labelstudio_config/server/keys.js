@@ -53,9 +53,28 @@
     return `${store?.task?.id}|${store?.annotationStore?.selected?.id}`;
   };
 
+  /* After the last task: what comes next, on the annotator's own page. */
+  function lookForTheEnd() {
+    const over = document.body.innerText.includes("No More Tasks Left in Queue");
+    const shown = document.getElementById("xd-next");
+    if (over && !shown) {
+      const place = document.createElement("div");
+      place.id = "xd-next";
+      place.innerHTML = "<b>You have done all tasks here. Thank you!</b> " +
+        "<a href='/abcdlink/'>See what comes next</a>: it appears there, on the one page that you need to bookmark.";
+      place.style.cssText = "position:fixed;z-index:50;left:50%;top:60%;transform:translateX(-50%);padding:14px 20px;" +
+        "border:1px solid #2f6fde;border-radius:8px;max-width:90vw;font-size:16px;background:var(--color-neutral-background,#fff)";
+      document.body.append(place);
+    } else if (!over && shown) {
+      shown.remove();
+    }
+  }
+
   function look() {
     asked = 0;
     const all = rows();
+    if (!all.length) lookForTheEnd();
+    else document.getElementById("xd-next")?.remove();
     document.documentElement.toggleAttribute("data-xd-keys", true);
     if (!all.length) {
       if (task) say("");
@@ -124,7 +143,7 @@
     }
   }
 
-  function submit() {
+  function submit(tries = 10) {
     const [first] = openOnes();
     if (first !== undefined) {
       goTo(first);
@@ -134,7 +153,9 @@
     const button = document.querySelector(
       "button[aria-label='Submit current annotation'], button[aria-label='Update current annotation']",
     );
+    // Label Studio enables the button a moment after the last decision.
     if (button && !button.disabled) button.click();
+    else if (button && tries > 1) setTimeout(() => submit(tries - 1), 50);
   }
 
   function move(by) {
@@ -150,7 +171,7 @@
   function meaning(event) {
     if (event.key === "Enter" && dialog()) return () => dialog().click();
     if (!document.querySelector(".xd-wrap") || dialog() || event.altKey || event.metaKey) return undefined;
-    if (event.key === "Enter") return submit;
+    if (event.key === "Enter") return () => submit();
     if (!rows().length || event.ctrlKey) return undefined;
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     if (digit) return () => decide(Number(digit[1]), event.shiftKey ? NO_LINK : LINK);

@@ -93,7 +93,7 @@ def test_two_tasks_by_keyboard_with_a_flag_and_a_comment(page: Page, client: Cli
     run = make_run(tasks=2)
     begin(page, client, run)
     expect(page.locator(".xd-src")).to_contain_text(TEXTS[0])
-    expect(page.locator(".xd-src")).to_contain_text("Sentence 1 of 2 in this pair · pair 1 of 1")
+    expect(page.locator(".xd-src")).to_contain_text("1 of 2 · sentence 1 of 2 in pair 1 of 1")
     press(page, ["0", "Shift+Digit1"])
     page.keyboard.press("Control+Enter")
     assert said(page) == "1 candidates still need a decision: Link or No Link."
@@ -111,7 +111,7 @@ def test_two_tasks_by_keyboard_with_a_flag_and_a_comment(page: Page, client: Cli
     picture(page, "linking-decided")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".xd-src")).to_contain_text(TEXTS[1])
-    expect(page.locator(".xd-src")).to_contain_text("Sentence 2 of 2")
+    expect(page.locator(".xd-src")).to_contain_text("2 of 2 · sentence 2 of 2")
     press(page, ["Shift+Digit0", "1", "Shift+Digit2", "Control+Enter"])
     expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
     pulled = pull_batch(client, run.key, 1, run.pools)
@@ -351,7 +351,7 @@ def test_the_second_annotator_too_gets_pair_after_pair(page: Page, client: Clien
     close_guidelines(page)
     for pair, sentences in ((1, 4), (2, 2)):
         for sentence in range(1, sentences + 1):
-            place = f"Sentence {sentence} of {sentences} in this pair · pair {pair} of 2"
+            place = f"{4 * pair - 4 + sentence} of 6 · sentence {sentence} of {sentences} in pair {pair} of 2"
             expect(page.locator(".xd-progress")).to_have_text(place)
             press(page, ["0", "1", "2", "Control+Enter"])
     expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
@@ -360,7 +360,7 @@ def test_the_second_annotator_too_gets_pair_after_pair(page: Page, client: Clien
 def test_the_list_of_tasks_tells_where_one_is_and_nothing_secret(page: Page, client: Client) -> None:
     run = make_run(tasks=6)
     page.goto(push(client, run).replace("&labeling=1", ""))
-    expect(page.get_by_text("Sentence 1 of 2 in this pair · pair 2 of 2")).to_be_visible()
+    expect(page.get_by_text("5 of 6 · sentence 1 of 2 in pair 2 of 2")).to_be_visible()
     expect(page.get_by_text(TEXTS[1]).first).to_be_visible()
     picture(page, "linking-list")
     content = page.content()

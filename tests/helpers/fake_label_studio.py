@@ -88,6 +88,9 @@ class FakeLabelStudio(Client):
         for task in self.all_tasks():
             task["annotations"] = [one for one in task["annotations"] if one["id"] != annotation]
 
+    def home(self) -> str:
+        return ""
+
     def accounts(self) -> dict[int, str]:
         return dict(self.people)
 

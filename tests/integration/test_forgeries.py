@@ -1,4 +1,7 @@
-"""Answers that other accounts altered or forged do not count, and are shown; through Label Studio's own API."""
+"""Answers that other accounts altered or forged do not count, and are shown; through Label Studio's own API.
+
+The server is Label Studio as it comes. The one that abcdlink starts refuses all of this (``test_own_work.py``).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from labelstudio_config.run import look_now, read_pushed
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull, push
 from tests.helpers.annotation import annotator, make_run, submit
-from tests.helpers.label_studio_server import LabelStudioServer
+from tests.helpers.label_studio_server import LabelStudioServer, label_studio_server
 
 SLUG = "batch-1"
 LINK, NO = Label.LINK, Label.NO_LINK
@@ -44,7 +47,7 @@ class Batch(NamedTuple):
 
     def labels(self) -> dict[tuple[str, str], list[Label]]:
         """Pull; (annotator, key) -> labels in the order of the candidates."""
-        pull.fn(self.store.key, LinkingPage(batch=1, overlap=2))
+        pull.fn(self.store.key, LinkingPage(batch=1, overlap=2, shared=True))
         keys = {pool["source"]: pool["key"] for pool in map(json.loads, self.store.read_text(POOLS).splitlines())}
         found: dict[tuple[str, str], list[Label]] = {}
         judgments = self.store.read_records(batch_file(1, JUDGMENTS), Judgment)
@@ -68,6 +71,12 @@ def rewritten(answer: httpx.Response, *labels: Label) -> dict[str, Any]:
     return {"result": result}
 
 
+@pytest.fixture(scope="module")
+def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudioServer]:
+    with label_studio_server(tmp_path_factory.mktemp("label-studio"), extended=False) as server:
+        yield server
+
+
 @pytest.fixture
 def batch(
     client: Client, label_studio: LabelStudioServer, isolated_home: Any, monkeypatch: pytest.MonkeyPatch
@@ -79,7 +88,7 @@ def batch(
     store = open_run(run.key)
     write_corpus_to(store, NATURAL, run.corpus)
     store.write_records(POOLS, run.pools)
-    push.fn(run.key, "news", LinkingPage(batch=1, overlap=2))
+    push.fn(run.key, "news", LinkingPage(batch=1, overlap=2, shared=True))
     project = read_pushed(store, SLUG).project_id
     tasks = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
     with ExitStack() as stack:

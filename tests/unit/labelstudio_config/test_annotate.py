@@ -48,9 +48,9 @@ def tasks(*pools: Pool) -> dict[str, dict[str, Any]]:
 def test_progress_counts_within_the_pair_and_the_pairs_of_the_batch() -> None:
     said = tasks(pool("xy", 3), pool("ab", 4), pool("ab", 0), pool("ab", 2, batch=2))
     assert {key: data["progress"] for key, data in said.items()} == {
-        "ab0": "Sentence 1 of 2 in this pair · pair 1 of 2",
-        "ab4": "Sentence 2 of 2 in this pair · pair 1 of 2",
-        "xy3": "Sentence 1 of 1 in this pair · pair 2 of 2",
+        "ab0": "1 of 3 · sentence 1 of 2 in pair 1 of 2",
+        "ab4": "2 of 3 · sentence 2 of 2 in pair 1 of 2",
+        "xy3": "3 of 3 · sentence 1 of 1 in pair 2 of 2",
     }
     assert list(said) == ["ab0", "ab4", "xy3"]
 
