@@ -48,8 +48,8 @@ class PushedProject(Record):
     """Tasks that are in Label Studio. ``overlap``: annotators whom each task waits for.
 
     ``projects``: one, where whoever opens it shares its queue; or several with the same tasks, one for each
-    annotator. ``home``: the address that leads each to theirs, where the server has it. ``closed``: titles say so. ``task_keys``: of the tasks. A field named ``keys`` would make
-    Prefect take the record for a mapping.
+    annotator. ``home``: the address that leads each to theirs, where the server has it. ``closed``: titles say so.
+    ``task_keys``: of the tasks. A field named ``keys`` would make Prefect take the record for a mapping.
     """
 
     slug: str
