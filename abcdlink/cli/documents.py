@@ -1,7 +1,8 @@
-"""Commands on corpora that are there: ``sample``, ``clean``, ``restore`` and ``stats``."""
+"""Commands on corpora that are there: ``sample``, ``pair``, ``clean``, ``restore`` and ``stats``."""
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,10 +16,12 @@ from abcdlink.cli.output import (
     ShortestOption,
     SizeOption,
     conditions,
+    listed,
     print_json,
     print_table,
     say,
 )
+from abcdlink.errors import InputError
 
 if TYPE_CHECKING:
     from abcdlink.corpus.records import Corpus
@@ -33,6 +36,7 @@ OutOption = Annotated[str, typer.Option("--out", help="Corpus folder to write, o
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("sample")(sample)
+    app.command("pair")(pair)
     app.command("clean")(clean)
     app.command("restore")(restore)
     app.command("stats")(stats)
@@ -72,6 +76,91 @@ def sample(
     say(f"Wrote {out}: {sampled}.")
     for value, (eligible, taken) in sampled.strata.items():
         say(f"  {value or '(no value)'}: {taken} of {eligible}")
+
+
+def pair(
+    corpus: CorpusArgument,
+    out: Annotated[str, typer.Option("--out", help="Corpus folder to write, or an s3:// prefix.")] = "",
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; only show what would be paired.")] = False,
+    by: Annotated[
+        str, typer.Option(help="Fields of the metadata with the same value in both, with commas between.")
+    ] = "",
+    date: Annotated[str, typer.Option(help="Field with a date, such as 2020-05-31.")] = "",
+    days: Annotated[int | None, typer.Option(min=0, help="Most days between the two dates.")] = None,
+    floor: Annotated[float, typer.Option(min=0, max=1, help="Least similarity (TF-IDF cosine).")] = 0.0,
+    ceiling: Annotated[float, typer.Option(min=0, max=1, help="Most similarity.")] = 1.0,
+    reprint: Annotated[
+        float, typer.Option(min=0.01, max=1, help="Share of common runs of eight words from which it is a reprint.")
+    ] = 1.0,
+    most: Annotated[int, typer.Option(min=1, max=10, help="Most sources of one target, the most similar ones.")] = 1,
+    sources: Annotated[
+        list[str] | None, typer.Option(help="FIELD=VALUE: which documents can be sources; repeatable.")
+    ] = None,
+    targets: Annotated[
+        list[str] | None, typer.Option(help="FIELD=VALUE: which documents can be targets; repeatable.")
+    ] = None,
+    domain: DomainOption = "news",
+    json: JsonOption = False,
+) -> None:
+    """Make pairs of documents that have none, by metadata, date or similarity; look at the examples first (--check).
+
+    Example: `abcdlink pair articles --check --by topic --date published --days 3 --floor 0.2 --reprint 0.3`
+    """
+    from abcdlink.corpus.io import read_corpus, read_origin, with_step
+    from abcdlink.domain import find_domain
+    from abcdlink.folders import open_folder
+    from abcdlink.pairing import PairingRule, paired, propose
+    from abcdlink.store import Store
+
+    if bool(out) == check:
+        msg = "a pairing needs either --out or --check"
+        raise InputError(msg, "give --check to look at examples, then --out FOLDER to write a corpus")
+    rule = PairingRule(
+        by=tuple(listed(by)),
+        sources=conditions(sources),
+        targets=conditions(targets),
+        date=date,
+        days=days,
+        floor=floor,
+        ceiling=ceiling,
+        reprint=reprint,
+        most=most,
+    )
+    whole, origin, of_domain = read_corpus(corpus), read_origin(corpus), find_domain(domain)
+    pairing = propose(whole, rule, str(origin.get("language", "")) or of_domain.settings.language)
+    pairs = pairing.pairs()
+    if out:
+        step = f"Paired: {len(pairs)} pairs of {len(whole.documents)} documents ({rule})"
+        write_derived(
+            paired(whole, pairing), out, with_step(origin, step, pairing=rule.model_dump(mode="json")), of_domain
+        )
+        Store(open_folder(out), out).write_records("pairing.jsonl", pairing.proposed)
+    if json:
+        print_json(
+            {
+                "corpus": out or None,
+                "pairs": len(pairs),
+                "refused": len(pairing.refused),
+                "verdicts": pairing.counts,
+                "examples": [one.model_dump(mode="json") for one in pairing.examples()],
+            }
+        )
+        return
+    rows = [
+        (
+            one.verdict.value,
+            textwrap.shorten(f"{one.source}: {whole.documents[one.source].texts[0]}", 60),
+            textwrap.shorten(f"{one.target}: {whole.documents[one.target].texts[0]}", 60),
+            f"{one.similarity:.2f}",
+            f"{one.shared:.0%}",
+        )
+        for one in pairing.examples()
+    ]
+    print_table("Examples", ("what", "source", "target", "similarity", "shared"), rows, texts=3)
+    say("; ".join(f"{count} {verdict}" for verdict, count in pairing.counts.items()) or "no two documents fit the rule")
+    for refusal in pairing.refused[:5]:
+        say(f"  left out: {refusal.where}: {refusal.reason}")
+    say(f"{f'Wrote {out}' if out else 'Would write'}: {len(pairs)} pairs. Left out: {len(pairing.refused)} documents.")
 
 
 def write_derived(corpus: Corpus, out: str, origin: dict[str, object], domain: Domain) -> None:

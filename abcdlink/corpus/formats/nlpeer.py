@@ -31,7 +31,7 @@ HINT = "take the file from the distribution"
 def read_nlpeer(given: ImportSource) -> Corpus:
     """Read all papers and reviews below a folder; sentences are as supplied, white space included.
 
-    A paper is named by its folder, a review ``<paper>__<rid>``. The metadata say ``paper`` and ``dataset``.
+    A paper is named by its folder, a review ``<paper>__<rid>``. The metadata say ``kind``, ``paper`` and ``dataset``.
 
     Raises:
         InputError: when the folder holds no paper.
@@ -67,6 +67,7 @@ def _paper(given: ImportSource, path: Path) -> Document:
     nodes = {node["ix"]: node for node in _nodes(path, graph, "nodes")}
     folder = path.parent.parent
     meta = {
+        "kind": "paper",
         "paper": folder.name,
         "dataset": folder.parent.parent.name if folder.parent.name == "data" else folder.parent.name,
     }
@@ -134,7 +135,7 @@ def _review(given: ImportSource, review: Any, number: int, paper: Document) -> D
         spans = supplied.get(name) if isinstance(supplied, dict) else supplied if len(fields) == 1 else None
         texts += _by_spans(text, spans) if isinstance(spans, list) else given.texts.document(rid, text).texts
     sentences = tuple(Sentence(id=str(place), text=text) for place, text in enumerate(texts))
-    return Document(id=f"{paper.id}__{rid}", sentences=sentences, meta=paper.meta)
+    return Document(id=f"{paper.id}__{rid}", sentences=sentences, meta=paper.meta | {"kind": "review"})
 
 
 def _by_spans(text: str, spans: list[Any]) -> Iterator[str]:

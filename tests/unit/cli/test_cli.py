@@ -179,6 +179,32 @@ def test_documents_alone_are_imported_sampled_counted_and_generated_for(run: Run
     assert (code, "'topic' is not a condition" in err) == (2, True)
 
 
+def test_documents_are_paired_after_a_look_at_examples(run: Run, tmp_path: Path) -> None:
+    texts = {
+        "a": "The old bridge over the river closed on Monday.",
+        "b": "On Monday the town closed its old bridge.",
+        "c": "The champion won the game of chess.",
+    }
+    lines = [json.dumps({"id": name, "text": text, "meta": {"topic": "x"}}) for name, text in texts.items()]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert run("import", "jsonl", "d.jsonl", "--out", "raw")[0] == 0
+    code, out, err = run("pair", "raw", "--check", "--by", "topic", "--floor", "0.1")
+    assert (code, "1 paired" in err, "Would write: 1 pairs" in err, "closed its old bridge" in out) == (
+        0,
+        True,
+        True,
+        True,
+    )
+    code, out, _ = run("pair", "raw", "--out", "pairs", "--by", "topic", "--floor", "0.1", "--json")
+    assert (code, json.loads(out)["pairs"]) == (0, 1)
+    made = json.loads(run("stats", "pairs", "--json")[1])["pairs"]
+    assert (made["pairs"], made["documents"], made["pairs_with_known_links"]) == (1, 3, 0)
+    assert (tmp_path / "pairs" / "pairing.jsonl").is_file()
+    history = json.loads((tmp_path / "pairs" / "origin.json").read_text(encoding="utf-8"))["history"]
+    assert history == ["Paired: 1 pairs of 3 documents (same topic, similarity 0.1 to 1; at most 1 for each target)"]
+    assert "either --out or --check" in run("pair", "raw", "--by", "topic")[2]
+
+
 def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()

@@ -83,7 +83,7 @@ def test_nlpeer_papers_and_reviews_keep_their_sentences(tmp_path):
         (name, "abc", None) for name in ("abc__r1", "abc__7", "abc__r3")
     ]
     assert reasons(corpus) == ["review 'r4' has no text"]
-    assert corpus.documents["def"].meta == {"paper": "def", "dataset": "ARR-22"}
+    assert corpus.documents["def"].meta == {"kind": "paper", "paper": "def", "dataset": "ARR-22"}
     papers = load("nlpeer", tmp_path / "ARR-22", targets=True)
     assert (list(papers.documents), papers.pairs, papers.refused) == (["abc", "def"], [], [])
 

@@ -1,0 +1,286 @@
+"""Makes pairs of documents that have none: by metadata, by date, by similarity; reprints are left out.
+
+Similarity is the cosine of TF-IDF vectors of the stems of content words, between 0 and 1. One of two documents is a
+reprint when the shorter one shares too many runs of eight words with the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal, pair_name
+from abcdlink.errors import InputError
+from abcdlink.languages import stemmer, words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+RUN = 8
+"""Words of a run that two documents share or not."""
+NEAREST = 10
+"""Sources that are looked at for each target, the most similar first."""
+ROWS_AT_ONCE = 500
+EXAMPLES = 5
+
+
+class Verdict(StrEnum):
+    """What becomes of two documents that could be a pair."""
+
+    PAIRED = "paired"
+    SPARE = "enough other sources"
+    TOO_FAR = "too far apart"
+    TOO_NEAR = "too near"
+    REPRINT = "reprint"
+
+
+class PairingRule(Record):
+    """Which two documents make a pair; everything that is given has to hold."""
+
+    by: tuple[str, ...] = Field((), description="fields of the metadata in which both have the same value")
+    sources: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="field -> values of documents that can be sources; empty: all"
+    )
+    targets: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="field -> values of documents that can be targets; empty: all"
+    )
+    date: str = Field("", description="field with a date in ISO form, such as 2020-05-31")
+    days: int | None = Field(None, ge=0, description="most days between the two dates")
+    floor: float = Field(0.0, ge=0, le=1, description="least similarity")
+    ceiling: float = Field(1.0, ge=0, le=1, description="most similarity")
+    reprint: float = Field(
+        1.0, gt=0, le=1, description="share of common runs of eight words from which it is a reprint"
+    )
+    most: int = Field(1, ge=1, le=NEAREST, description="most sources of one target, the most similar ones")
+
+    @model_validator(mode="after")
+    def _something_is_asked_for(self) -> PairingRule:
+        if not self.by and self.days is None and not self.floor:
+            msg = "nothing says which documents make a pair"
+            raise InputError(
+                msg, "give a field (--by), a window of days (--date, --days) or a least similarity (--floor)"
+            )
+        if (self.days is None) != (not self.date):
+            msg = "a window of days needs the field of the date, and the other way round"
+            raise InputError(msg, "give both --date and --days")
+        if self.floor > self.ceiling:
+            msg = f"the least similarity {self.floor:g} is above the most, {self.ceiling:g}"
+            raise InputError(msg, "exchange them")
+        return self
+
+    def __str__(self) -> str:
+        parts = [f"same {name}" for name in self.by]
+        parts += [f"{self.date} at most {self.days} days apart"] if self.date else []
+        parts += [f"similarity {self.floor:g} to {self.ceiling:g}"] if (self.floor, self.ceiling) != (0, 1) else []
+        parts += [f"less than {self.reprint:.0%} of runs of {RUN} words in common"] if self.reprint < 1 else []
+        return f"{', '.join(parts)}; at most {self.most} for each target"
+
+
+class Proposed(Record):
+    """Two documents that could be a pair, and what becomes of them."""
+
+    source: str
+    target: str
+    similarity: float
+    shared: float = Field(description="share of the shorter document's runs of eight words that the other has")
+    verdict: Verdict
+
+
+@dataclass
+class Pairing:
+    """What a rule makes of a corpus; ``refused``: documents that it says nothing about."""
+
+    rule: PairingRule
+    proposed: list[Proposed] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each verdict."""
+        counted = Counter(one.verdict for one in self.proposed)
+        return {verdict.value: counted[verdict] for verdict in Verdict if counted[verdict]}
+
+    def pairs(self) -> list[Pair]:
+        """Return the pairs."""
+        chosen = (one for one in self.proposed if one.verdict is Verdict.PAIRED)
+        return [Pair(id=pair_name(one.source, one.target), source=one.source, target=one.target) for one in chosen]
+
+    def examples(self) -> list[Proposed]:
+        """Return some of each verdict: of what is paired the most and the least similar, else the nearest misses."""
+        shown = []
+        for verdict in Verdict:
+            some = sorted((one for one in self.proposed if one.verdict is verdict), key=lambda one: -one.similarity)
+            if verdict is Verdict.PAIRED and len(some) > EXAMPLES:
+                some = [*some[: EXAMPLES // 2], *some[-(EXAMPLES - EXAMPLES // 2) :]]
+            elif verdict in {Verdict.TOO_NEAR, Verdict.REPRINT}:
+                some = some[::-1]
+            shown += some[:EXAMPLES]
+        return shown
+
+
+def propose(corpus: Corpus, rule: PairingRule, language: str) -> Pairing:
+    """Find the pairs that a rule makes; the corpus stays as it is.
+
+    Where both can be source and target, the earlier one (by date, then by place in the file) is the source.
+
+    Raises:
+        InputError: when the corpus has pairs, or no document has one of the fields.
+    """
+    if corpus.pairs:
+        msg = f"the corpus {corpus.name!r} has {len(corpus.pairs)} pairs already"
+        raise InputError(msg, "import it with --targets to have its documents alone")
+    documents = list(corpus.documents.values())
+    _require_fields(documents, rule)
+    pairing = Pairing(rule)
+    dates = _dates(documents, rule, pairing.refused)
+    order = sorted(range(len(documents)), key=lambda index: (dates.get(index, 0), index))
+    rank = {index: place for place, index in enumerate(order)}
+    vectors = _vectors(documents, language)
+    runs: dict[int, frozenset[int]] = {}
+    for group in _groups(documents, rule, dates, pairing.refused):
+        sources = [index for index in group if _fits(documents[index], rule.sources)]
+        targets = [index for index in group if _fits(documents[index], rule.targets)]
+        for target, near in _nearest(vectors, sources, targets, rule, dates, rank):
+            pairing.proposed += _judged(documents, target, near, rule, runs)
+    return pairing
+
+
+def _require_fields(documents: Sequence[Document], rule: PairingRule) -> None:
+    known = {name for document in documents for name in document.meta}
+    for name in (*rule.by, *rule.sources, *rule.targets, *([rule.date] if rule.date else [])):
+        if name not in known:
+            msg = f"no document has the field {name!r}"
+            raise InputError(msg, f"use one of: {', '.join(sorted(known)) or '(the documents have no metadata)'}")
+
+
+def _fits(document: Document, conditions: Mapping[str, tuple[str, ...]]) -> bool:
+    return all(document.meta.get(name) in values for name, values in conditions.items())
+
+
+def _dates(documents: Sequence[Document], rule: PairingRule, refused: list[Refusal]) -> dict[int, int]:
+    """Return document -> its day, as a number."""
+    found = {}
+    for index, document in enumerate(documents if rule.date else ()):
+        said = document.meta.get(rule.date, "")
+        try:
+            found[index] = datetime.fromisoformat(said).date().toordinal()
+        except ValueError:
+            reason = f"its {rule.date} {said!r} is not a date" if said else f"it has no {rule.date}"
+            hint = f"write dates as {date(2020, 5, 31).isoformat()}"
+            refused.append(Refusal(where=f"document {document.id!r}", reason=reason, hint=hint))
+    return found
+
+
+def _groups(
+    documents: Sequence[Document], rule: PairingRule, dates: Mapping[int, int], refused: list[Refusal]
+) -> Iterator[list[int]]:
+    """Yield the documents that have the same values in the fields asked for."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, document in enumerate(documents):
+        missing = [name for name in rule.by if name not in document.meta]
+        if missing:
+            refused.append(Refusal(where=f"document {document.id!r}", reason=f"it has no {missing[0]}"))
+        elif not rule.date or index in dates:
+            groups.setdefault(tuple(document.meta[name] for name in rule.by), []).append(index)
+    yield from groups.values()
+
+
+def _vectors(documents: Sequence[Document], language: str) -> csr_matrix:
+    """Return the TF-IDF vector of each document, of length 1 (or 0 where it has no content words)."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    stems = stemmer(language)
+    vectorizer = TfidfVectorizer(
+        analyzer=lambda document: [stem for text in document.texts for stem in stems(text)], sublinear_tf=True
+    )
+    try:
+        return vectorizer.fit_transform(documents)
+    except ValueError:  # no document has a content word
+        from scipy.sparse import csr_matrix as empty
+
+        return empty((len(documents), 1))
+
+
+def _nearest(
+    vectors: Any,  # noqa: ANN401 - a sparse matrix
+    sources: Sequence[int],
+    targets: Sequence[int],
+    rule: PairingRule,
+    dates: Mapping[int, int],
+    rank: Mapping[int, int],
+) -> Iterator[tuple[int, list[tuple[int, float]]]]:
+    """Yield each target with the most similar of the sources that it may have, the nearest first."""
+    if not sources:
+        return
+    columns = np.array(sources)
+    days = np.array([dates.get(index, 0) for index in sources])
+    places = np.array([rank[index] for index in sources])
+    is_target = set(targets)
+    both_ways = np.array([index in is_target for index in sources])
+    source_set = set(sources)
+    for start in range(0, len(targets), ROWS_AT_ONCE):
+        rows = targets[start : start + ROWS_AT_ONCE]
+        similar: NDArray[np.float64] = (vectors[rows] @ vectors[columns].T).toarray()
+        for row, target in enumerate(rows):
+            allowed = columns != target
+            if rule.days is not None:
+                allowed &= np.abs(days - dates[target]) <= rule.days
+            if target in source_set:  # of two documents that can be either, the earlier is the source
+                allowed &= ~both_ways | (places < rank[target])
+            there = np.flatnonzero(allowed)
+            best = there[np.argsort(-similar[row, there], kind="stable")[:NEAREST]]
+            if len(best):
+                yield target, [(sources[at], float(similar[row, at])) for at in best]
+
+
+def _judged(
+    documents: Sequence[Document],
+    target: int,
+    near: Sequence[tuple[int, float]],
+    rule: PairingRule,
+    runs: dict[int, frozenset[int]],
+) -> Iterator[Proposed]:
+    chosen = 0
+    for source, similarity in near:
+        shared = _shared(documents, source, target, runs) if similarity >= rule.floor else 0.0
+        if similarity < rule.floor:
+            verdict = Verdict.TOO_FAR
+        elif shared >= rule.reprint and rule.reprint < 1:
+            verdict = Verdict.REPRINT
+        elif similarity > rule.ceiling:
+            verdict = Verdict.TOO_NEAR
+        elif chosen >= rule.most:
+            verdict = Verdict.SPARE
+        else:
+            verdict = Verdict.PAIRED
+            chosen += 1
+        yield Proposed(
+            source=documents[source].id,
+            target=documents[target].id,
+            similarity=round(similarity, 4),
+            shared=round(shared, 4),
+            verdict=verdict,
+        )
+
+
+def _shared(documents: Sequence[Document], one: int, other: int, runs: dict[int, frozenset[int]]) -> float:
+    for index in (one, other):
+        if index not in runs:
+            said = [word for text in documents[index].texts for word in words(text)]
+            starts = range(max(1, len(said) - RUN + 1))
+            runs[index] = frozenset(hash(tuple(said[start : start + RUN])) for start in starts)
+    fewer, more = sorted((runs[one], runs[other]), key=len)
+    return len(fewer & more) / len(fewer)
+
+
+def paired(corpus: Corpus, pairing: Pairing) -> Corpus:
+    """Return the corpus with the pairs; documents that are in none stay."""
+    return corpus.model_copy(update={"pairs": pairing.pairs(), "refused": [*corpus.refused, *pairing.refused]})

@@ -1,0 +1,127 @@
+"""Pairs for documents without pairs: by metadata, date and similarity, and what is left out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abcdlink.corpus import Corpus, Document, Pair
+from abcdlink.errors import InputError
+from abcdlink.pairing import PairingRule, Proposed, Verdict, paired, propose
+from tests.helpers.builders import corpus, document
+
+BRIDGE = "The old bridge over the river closed on Monday after an inspection found cracks in its pillars."
+REPORT = "Inspectors had seen cracks in the pillars of the river crossing, so the town shut the bridge."
+FLOOD = "Heavy rain flooded shops and cellars in the valley, and firefighters pumped water for hours."
+CHESS = "The champion won the final game of the chess tournament with the black pieces."
+
+
+def make(name: str, text: str, **meta: str) -> Document:
+    return document(name, [text]).model_copy(update={"meta": meta})
+
+
+def of(*documents: Document) -> Corpus:
+    return corpus([], *documents)
+
+
+def found(documents: Corpus, **rule: object) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in propose(documents, PairingRule.model_validate(rule), "en").pairs()]
+
+
+def test_reviews_and_papers_are_paired_by_their_paper():
+    documents = of(
+        make("r1", CHESS, paper="a", kind="review"),
+        make("a", BRIDGE, paper="a", kind="paper"),
+        make("r2", REPORT, paper="a", kind="review"),
+        make("r3", REPORT, paper="b", kind="review"),
+        make("b", FLOOD, paper="b", kind="paper"),
+        make("x", FLOOD, kind="paper"),
+    )
+    roles = {"sources": {"kind": ["review"]}, "targets": {"kind": ["paper"]}}
+    assert found(documents, by=["paper"], **roles) == [("r2", "a"), ("r3", "b")]
+    assert found(documents, by=["paper"], most=2, **roles) == [("r2", "a"), ("r1", "a"), ("r3", "b")]
+    assert [refusal.where for refusal in propose(documents, PairingRule(by=("paper",)), "en").refused] == [
+        "document 'x'"
+    ]
+
+
+def test_articles_of_one_event_are_paired_within_days_the_earlier_one_is_the_source():
+    documents = of(
+        make("late", BRIDGE, published="2020-05-04"),
+        make("early", REPORT, published="2020-05-02T08:30:00"),
+        make("much-later", REPORT, published="2020-06-02"),
+        make("other", CHESS, published="2020-05-03"),
+        make("undated", BRIDGE, published="May"),
+    )
+    rule = {"date": "published", "days": 3, "floor": 0.05}
+    assert found(documents, **rule) == [("early", "late")]
+    (refusal,) = propose(documents, PairingRule.model_validate(rule), "en").refused
+    assert (refusal.where, refusal.reason) == ("document 'undated'", "its published 'May' is not a date")
+
+
+def test_what_is_too_near_or_a_reprint_or_too_far_is_shown_and_left_out():
+    copy = f"{BRIDGE} The mayor spoke."
+    documents = of(make("a", BRIDGE), make("copy", copy), make("b", REPORT), make("c", CHESS))
+    by_runs = propose(documents, PairingRule(floor=0.05, reprint=0.3, most=3), "en")
+    verdicts = {(one.source, one.target): one.verdict for one in by_runs.proposed}
+    assert verdicts["a", "copy"] is Verdict.REPRINT
+    assert verdicts["a", "b"] is Verdict.PAIRED
+    assert verdicts["a", "c"] is Verdict.TOO_FAR
+    by_cosine = propose(documents, PairingRule(floor=0.05, ceiling=0.8, most=3), "en")
+    assert {(one.source, one.target): one.verdict for one in by_cosine.proposed}["a", "copy"] is Verdict.TOO_NEAR
+    assert {one.verdict for one in by_runs.examples()} == {Verdict.PAIRED, Verdict.REPRINT, Verdict.TOO_FAR}
+    made = paired(documents, by_runs)
+    assert len(made.documents) == 4
+    assert [(pair.kind.value, pair.links) for pair in made.pairs] == [("natural", None)] * len(made.pairs)
+
+
+texts = st.sampled_from([BRIDGE, REPORT, FLOOD, CHESS, f"{BRIDGE} {FLOOD}", "* * *"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(texts, st.sampled_from("xy"), st.integers(1, 28)), min_size=1, max_size=12),
+    st.floats(0.01, 0.6),
+    st.floats(0.6, 1),
+    st.integers(1, 3),
+    st.integers(0, 5),
+)
+def test_every_pair_keeps_the_rule(drawn, floor, ceiling, most, days):
+    documents = of(
+        *(make(f"d{n}", text, topic=topic, day=f"2020-02-{day:02}") for n, (text, topic, day) in enumerate(drawn))
+    )
+    rule = PairingRule(by=("topic",), date="day", days=days, floor=floor, ceiling=ceiling, reprint=0.9, most=most)
+    pairing = propose(documents, rule, "en")
+    pairs: list[Proposed] = [one for one in pairing.proposed if one.verdict is Verdict.PAIRED]
+    for one in pairs:
+        source, target = documents.documents[one.source], documents.documents[one.target]
+        assert source.meta["topic"] == target.meta["topic"]
+        assert abs(int(source.meta["day"][-2:]) - int(target.meta["day"][-2:])) <= days
+        assert (source.meta["day"], source.id != target.id) <= (target.meta["day"], True)
+        assert floor - 1e-4 <= one.similarity <= ceiling + 1e-4
+        assert one.shared < 0.9
+    assert len({frozenset((one.source, one.target)) for one in pairs}) == len(pairs)
+    assert all(sum(one.target == name for one in pairs) <= most for name in documents.documents)
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ({}, "nothing says which documents make a pair"),
+        ({"floor": 0.5, "ceiling": 0.4}, "above the most"),
+        ({"days": 3}, "needs the field of the date"),
+        ({"by": ["paper"], "date": "day"}, "needs the field of the date"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_said(rule, problem):
+    with pytest.raises(InputError, match=problem):
+        PairingRule.model_validate(rule)
+
+
+def test_what_cannot_be_paired_is_said():
+    with pytest.raises(InputError, match=r"no document has the field 'topic'.*use one of: day"):
+        propose(of(make("a", BRIDGE, day="x")), PairingRule(by=("topic",)), "en")
+    a, b = make("a", BRIDGE), make("b", FLOOD)
+    with pytest.raises(InputError, match="has 1 pairs already"):
+        propose(corpus([Pair(id="p", source="a", target="b")], a, b), PairingRule(floor=0.1), "en")
