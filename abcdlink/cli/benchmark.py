@@ -333,16 +333,16 @@ def _as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: 
 
 def row_of(result: ApproachResult) -> tuple[str, ...]:
     """Return one row of the table."""
-    scores = (result.precision, result.recall, result.f1, result.all_sources.f1)
+    scores = (result.precision, result.recall, result.f1, result.f1_over_all_sources)
     error = f"{100 * result.calibration.error:.0f}" if result.calibration else ""
     return (*score_cells(result, scores), error, f"{result.seconds:.1f}", str(result.cut))
 
 
-def score_cells(result: ApproachResult, scores: Iterable[float]) -> tuple[str, ...]:
-    """Return the cells that every table of approaches begins with: name, scores and false-link rate in percent."""
+def score_cells(result: ApproachResult, scores: Iterable[float | None]) -> tuple[str, ...]:
+    """Return the cells that tables begin with: name, scores and false-link rate in percent; empty where unknown."""
     false = result.all_sources.false_link_rate
     rate = "" if false is None else f"{100 * false:.1f}"
-    return (result.approach.name, *(f"{100 * value:.2f}" for value in scores), rate)
+    return (result.approach.name, *("" if value is None else f"{100 * value:.2f}" for value in scores), rate)
 
 
 def _result_as_json(result: ApproachResult) -> dict[str, Any]:

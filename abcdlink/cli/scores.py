@@ -95,7 +95,7 @@ def _print_by(title: str, table: pd.DataFrame, names: list[str]) -> None:
 
 
 def _scores_row(one: ApproachResult) -> tuple[str, ...]:
-    scores = (one.precision, one.recall, one.f1, one.f1_of_all, one.all_sources.f1)
+    scores = (one.precision, one.recall, one.f1, one.f1_of_all, one.f1_over_all_sources)
     return (*score_cells(one, scores), f"{one.answered} of {one.sources}", f"{one.seconds:.1f}", str(one.cut))
 
 

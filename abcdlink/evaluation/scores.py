@@ -293,6 +293,12 @@ class ApproachResult(Record):
         return self.f1 * self.answered / self.sources if self.sources else 0.0
 
     @property
+    def f1_over_all_sources(self) -> float | None:
+        """F1 over the links of all source sentences; ``None`` where only sources with links were asked about."""
+        only_linked = self.sampled_from and self.all_sources.false_link_rate is None
+        return None if only_linked else self.all_sources.f1
+
+    @property
     def seconds_per_1000_pairs(self) -> float:
         """What the approach costs, in seconds of this machine; 0 when there was no pair."""
         return 1000 * self.seconds / self.pairs if self.pairs else 0.0

@@ -124,6 +124,15 @@ def test_the_setting_of_the_paper_replaces_texts_and_single_numbers(name, candid
     assert {"paper/domain.toml", "paper/listwise_system.j2"} <= set(paper.prompt_hashes) - set(ours.prompt_hashes)
 
 
+@pytest.mark.parametrize("name", SHIPPED)
+def test_annotators_have_the_definition_and_the_keys_in_the_setting_of_the_paper_too(name):
+    ours, paper = find_domain(name), find_domain(f"{name}@paper")
+    assert paper.guidelines.partition("## Keys")[2] == ours.guidelines.partition("## Keys")[2] != ""
+    assert f"> {paper.settings.question}" in paper.guidelines
+    assert f"> {ours.settings.question}" not in paper.guidelines
+    assert not re.search(r"retriev|LLM|language model|bm25|random|distractor|gold", paper.guidelines, re.IGNORECASE)
+
+
 def test_a_domain_says_its_setting_and_a_caller_can_choose_another(copy):
     path = copy / "domain.toml"
     path.write_text('setting = "paper"\n' + path.read_text(encoding="utf-8"), encoding="utf-8")

@@ -137,6 +137,7 @@ def test_a_sample_is_asked_about_scored_and_compared_on_the_same_sources(servers
         assert result.sources == (7 if with_llm else PAIRS["north"] * LINKED)
         assert result.sampled_from == (PAIRS["north"] * LINKED if with_llm else 0)
         assert result.pairs == pytest.approx(5 * 7 / 20 if with_llm else 5)
+        assert (result.f1_over_all_sources is None) == with_llm  # what it links elsewhere was not asked
     comparisons = compare_with_best(read_scores(store, "corpora/north"))
     assert {one.sources for one in comparisons} == {7}
     scores = read_scores(store, "corpora/north").set_index(["approach", "pair", "source"])["f1"]
