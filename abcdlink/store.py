@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -33,10 +35,11 @@ class Store:
     Args:
         folder: where the bytes are.
         key: the run key, the name of one whole bootstrap.
+        sealed: whether the SHA-256 of each file of records is kept, and a file that was changed by hand refused.
     """
 
-    def __init__(self, folder: Folder, key: str) -> None:
-        self.folder, self.key = folder, key
+    def __init__(self, folder: Folder, key: str, *, sealed: bool = False) -> None:
+        self.folder, self.key, self._sealed = folder, key, sealed
 
     def exists(self, name: str) -> bool:
         """Tell whether the run has this file."""
@@ -53,7 +56,9 @@ class Store:
             raise InputError(msg, f"run the stage {made_by!r} first, or wait until it has ended")
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a UTF-8 text."""
+        """Write a UTF-8 text; what is known of records that had this name is forgotten."""
+        if self._sealed and name.endswith(".jsonl"):
+            self.folder.remove(_seal_of(name))
         self.folder.write(name, text.encode())
 
     def read_text(self, name: str) -> str:
@@ -90,16 +95,55 @@ class Store:
 
     def write_records(self, name: str, records: Iterable[BaseModel]) -> None:
         """Write records as JSON Lines, one after the other: they need not fit into memory."""
-        self.folder.write(name, (f"{record.model_dump_json()}\n".encode() for record in records))
+        digest = hashlib.sha256()
+        lines = _through(digest, (f"{record.model_dump_json()}\n".encode() for record in records))
+        if not self._sealed:
+            self.folder.write(name, lines)
+            return
+        # While the file is written there is no seal: a kill leaves none that does not fit.
+        self.folder.remove(_seal_of(name))
+        self.folder.write(name, lines)
+        self.folder.write(_seal_of(name), digest.hexdigest().encode())
 
     def read_records(self, name: str, kind: type[R]) -> list[R]:
-        """Read records from JSON Lines; ``InputError`` names the file and line that do not fit."""
+        """Read records from JSON Lines.
+
+        Raises:
+            InputError: when a line does not fit (it is named), or the file is not as the run wrote it.
+        """
         return list(self.each_record(name, kind))
 
     def each_record(self, name: str, kind: type[R]) -> Iterator[R]:
-        """Read records one after the other; errors as ``read_records``."""
+        """Read records one after the other; errors as ``read_records``, that of a changed file after the last one."""
+        digest = hashlib.sha256()
         with self.folder.open(name) as file:
-            yield from _records(file, kind, self.where(name))
+            yield from _records(_through(digest, file), kind, self.where(name))
+        if self._seal(name) not in {None, digest.hexdigest()}:
+            msg = f"{self.where(name)} was changed after the run wrote it"
+            raise InputError(msg, f"restore the file, or keep the change with `abcdlink accept {self.key} {name}`")
+
+    def _seal(self, name: str) -> str | None:
+        """Return the SHA-256 with which a file was written; ``None``: not known."""
+        seal = _seal_of(name)
+        return self.folder.read(seal).decode() if self._sealed and self.exists(seal) else None
+
+    def changed(self) -> list[str]:
+        """Return the names of the files of records that are not as the run wrote them."""
+        sealed = [name.removeprefix(SEALS).removesuffix(SEAL) for name in self.folder.names(SEALS)]
+        return [name for name in sealed if self.exists(name) and self._seal(name) != self._digest(name)]
+
+    def accept(self, name: str) -> None:
+        """Take a file of records as it is now, changed on purpose, and note that in the manifest."""
+        self.folder.write(_seal_of(name), self._digest(name).encode())
+        accepted = self.manifest.get(ACCEPTED, [])
+        self.note(ACCEPTED, [*accepted, {"file": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}])
+
+    def _digest(self, name: str) -> str:
+        digest = hashlib.sha256()
+        with self.folder.open(name) as file:
+            for _ in _through(digest, file):
+                pass
+        return digest.hexdigest()
 
     def find_records(self, name: str, kind: type[R]) -> list[R]:
         """Read records from JSON Lines; none when the run does not have the file."""
@@ -149,6 +193,21 @@ class Store:
             self.write_json(MANIFEST, {**self.manifest, section: value})
 
 
+SEALS, SEAL = "seals/", ".sha256"
+ACCEPTED = "accepted"
+"""Section of the manifest: files that were changed by hand on purpose, and when."""
+
+
+def _seal_of(name: str) -> str:
+    return f"{SEALS}{name}{SEAL}"
+
+
+def _through(digest: hashlib._Hash, lines: Iterable[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        digest.update(line)
+        yield line
+
+
 def decode(data: bytes, where: str) -> str:
     """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first byte that is none."""
     try:
@@ -171,7 +230,7 @@ def parse_records(data: bytes, kind: type[R], where: str, first_line: int = 1) -
 
 
 def decoded_lines(
-    file: IO[bytes], where: str, first_line: int = 1, *, blank: bool = False
+    file: Iterable[bytes], where: str, first_line: int = 1, *, blank: bool = False
 ) -> Iterator[tuple[int, str]]:
     """Yield number and text of the lines of a UTF-8 file, blank ones if wanted; errors as ``decode``."""
     offset = 0
@@ -188,7 +247,7 @@ def decoded_lines(
             yield number, text
 
 
-def _records(file: IO[bytes], kind: type[R], where: str, first_line: int = 1) -> Iterator[R]:
+def _records(file: Iterable[bytes], kind: type[R], where: str, first_line: int = 1) -> Iterator[R]:
     for number, line in decoded_lines(file, where, first_line):
         try:
             yield kind.model_validate_json(line)
@@ -226,7 +285,7 @@ def open_run(key: str, root: str | None = None) -> Store:
         InputError: when the run key cannot be a folder name.
     """
     require_run_key(key)
-    return Store(open_folder(f"{(root or get_settings().runs_root).rstrip('/')}/{key}"), key)
+    return Store(open_folder(f"{(root or get_settings().runs_root).rstrip('/')}/{key}"), key, sealed=True)
 
 
 def all_runs(root: str | None = None) -> list[Store]:

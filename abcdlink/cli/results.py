@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command("report")(report)
     app.command("links")(links)
     app.command("export")(export)
+    app.command("accept")(accept)
 
 
 def agreement(
@@ -141,3 +142,31 @@ def export(
         say(f"Changed texts: {texts} ({reason}).")
     if layout is ExportFormat.HUGGINGFACE and not licence:
         say("The data card names no licence: give one with --licence.")
+
+
+def accept(
+    run: RunArgument,
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Names below the run's folder; none: only list what was changed.")
+    ] = None,
+) -> None:
+    """Keep changes that were made by hand to what a run wrote; without them it refuses such files.
+
+    Example: `abcdlink accept spring judgments.jsonl`
+    """
+    from abcdlink.errors import InputError
+    from abcdlink.store import existing_run
+
+    store = existing_run(run)
+    changed = store.changed()
+    for name in files or ():
+        if name not in changed:
+            msg = f"{name} of run {run!r} is as the run wrote it, or not a file of records"
+            raise InputError(msg, f"changed files: {', '.join(changed) or 'none'}")
+    for name in files or ():
+        store.accept(name)
+        say(f"{name} is taken as it is now.")
+    if not files:
+        typer.echo("\n".join(changed), nl=bool(changed))
+    if not changed:
+        say("All files of records are as the run wrote them.")

@@ -8,8 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from abcdlink.cli.app import make_app
 from abcdlink.corpus import Refusal
+from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder, S3Folder, open_folder, write_atomically
 from abcdlink.store import Store, decode, open_run, parse_records
@@ -185,3 +188,58 @@ def test_a_manifest_that_is_none_is_named(isolated_home, text):
     store.write_text("manifest.json", text)
     with pytest.raises(InputError, match=r"manifest\.json is no manifest"):
         store.note("a", 1)
+
+
+class Row(Record):
+    """A record of a test."""
+
+    n: int
+
+
+def rows_of(store):
+    return [row.n for row in store.read_records("judgments.jsonl", Row)]
+
+
+@pytest.fixture
+def judged(isolated_home):
+    store = open_run("r")
+    store.write_json("manifest.json", {})
+    store.write_records("judgments.jsonl", [Row(n=n) for n in range(3)])
+    return store
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [[0, 1, 2, 2], [0, 1, 3], [1, 0, 2], [0, 1], []],
+    ids=["doubled", "relabelled", "reordered", "cut", "empty"],
+)
+def test_records_that_were_changed_by_hand_are_refused_until_the_change_is_accepted(judged, lines):
+    assert judged.changed() == []
+    judged.folder.write("judgments.jsonl", "".join(f'{{"n":{n}}}\n' for n in lines).encode())
+    with pytest.raises(InputError, match="was changed after the run wrote it") as refused:
+        rows_of(judged)
+    assert "abcdlink accept r judgments.jsonl" in refused.value.hint
+    assert CliRunner().invoke(make_app(), ["accept", "r"]).stdout == "judgments.jsonl\n"
+    assert CliRunner().invoke(make_app(), ["accept", "r", "judgments.jsonl"]).exit_code == 0
+    assert rows_of(judged) == lines
+    assert [one["file"] for one in judged.manifest["accepted"]] == ["judgments.jsonl"]
+
+
+def test_what_the_run_writes_again_and_what_earlier_versions_wrote_is_taken(judged):
+    judged.write_records("judgments.jsonl", [Row(n=7)])
+    assert rows_of(judged) == [7]
+    judged.folder.remove("seals/judgments.jsonl.sha256")
+    judged.folder.write("judgments.jsonl", b'{"n":8}\n')
+    assert rows_of(judged) == [8]
+    with pytest.raises(InputError, match="as the run wrote it"):
+        CliRunner().invoke(make_app(), ["accept", "r", "judgments.jsonl"], catch_exceptions=False)
+
+
+def test_a_kill_while_records_are_written_leaves_nothing_that_is_refused(judged):
+    def dying():
+        yield Row(n=5)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judged.write_records("judgments.jsonl", dying())
+    assert rows_of(judged) == [0, 1, 2]
