@@ -51,7 +51,9 @@ def test_documents_need_sentences_with_unique_ids():
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
-names = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20).filter(str.strip)
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
+    str.strip
+)
 sentence_lists = st.dictionaries(names, texts, min_size=1, max_size=4)
 
 
@@ -260,7 +262,7 @@ def test_refusals_that_earlier_versions_wrote_are_read() -> None:
     assert Refusal.model_validate_json(old) == Refusal(where="a.txt", reason="it is empty", hint="remove it")
 
 
-@pytest.mark.parametrize("bad", ["", "  ", "a\0b", "a\nb", "\ud800", "\x7f"])
+@pytest.mark.parametrize("bad", ["", "  ", "\n", "a\0b", "\ud800"])
 def test_an_id_that_nothing_can_hold_is_refused_with_its_document(bad):
     builder = CorpusBuilder("c")
     good = Document(id="good", sentences=(Sentence(id="0", text="One."),))
