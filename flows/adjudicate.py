@@ -28,7 +28,12 @@ Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
 
 
 @flow(name=NAME, flow_run_name="adjudicate {run}", **NOTED)
-def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  # noqa: B006 - pydantic copies it
+def adjudicate(
+    run: RunKey,
+    domain: str = "",
+    batches: Batches = [],  # noqa: B006 - pydantic copies it
+    settled_too: bool = False,
+) -> None:
     """Have a third person, or the annotators together, decide where annotators differ.
 
     Run it again when more batches were pulled, or pulled again: new disputes are added.
@@ -37,10 +42,11 @@ def adjudicate(run: RunKey, domain: str = "", batches: Batches = []) -> None:  #
         run: run key, the name of this whole bootstrap.
         domain: name or path of the domain; empty: the one that the run was begun with.
         batches: of which the disputes are decided; empty: of all that were pulled so far.
+        settled_too: also ask about disagreements that a feedback round settled; else its answers decide them.
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    page = AdjudicationPage(batches=tuple(batches))
+    page = AdjudicationPage(batches=tuple(batches), settled_too=settled_too)
     if push(run, domain, page) is not None:
         wait_for_annotators(store, NAME, page.slug)
     pull(run, page)

@@ -7,12 +7,16 @@ folder, so that a run that is resumed, or killed and started again, goes on wher
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from prefect import suspend_flow_run
 from prefect.input import RunInput
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
-from abcdlink.layout import feedback_slug
-from abcdlink.stages.feedback import Feedback, accepted_in, judges_in, outcome_in
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.judgments import Label
+from abcdlink.layout import NATURAL, feedback_slug
+from abcdlink.stages.feedback import Feedback, accepted_in, judges_in, outcome_in, with_examples
 from abcdlink.store import Store
 from flows.ui.artifacts import show_feedback, show_outcome
 from flows.waiting import wait_for_annotators, wait_for_coordinator
@@ -31,6 +35,30 @@ class FeedbackForm(RunInput):
     label_studio_round: bool = Field(
         True, description="Annotators judge the borderline cases again and acknowledge the guidelines in Label Studio."
     )
+
+    @property
+    def examples(self) -> dict[int, Label]:
+        """The cases that become examples of the guidelines: number -> what each is an example of."""
+        given = {name.removeprefix(CASE): value for name, value in self.model_dump().items() if name.startswith(CASE)}
+        return {int(number): Label(value) for number, value in given.items() if value != NO_EXAMPLE}
+
+
+CASE = "case_"
+NO_EXAMPLE = "no example"
+
+
+def form_for(store: Store, feedback: Feedback) -> type[FeedbackForm]:
+    """Return the form with a choice for each borderline case: whether it becomes an example of the guidelines."""
+    corpus = read_corpus_from(store, NATURAL)
+    pairs = {pair.id: pair for pair in corpus.pairs}
+    fields: dict[str, Any] = {}
+    for number, case in enumerate(feedback.cases, start=1):
+        pair = pairs[case.pair]
+        texts = corpus.source_of(pair).text_of(case.source), corpus.target_of(pair).text_of(case.target)
+        told = f"Make it an example of the guidelines? A: “{texts[0]}” B: “{texts[1]}”"
+        choice = Literal["no example", "Link", "No Link"]
+        fields[f"{CASE}{number}"] = (choice, Field(NO_EXAMPLE, title=f"Case {number}", description=told))
+    return create_model("FeedbackForm", __base__=FeedbackForm, **fields)
 
 
 def feedback_round(store: Store, flow: str, domain: str, batch: int, auto: bool) -> None:
@@ -51,7 +79,8 @@ def feedback_round(store: Store, flow: str, domain: str, batch: int, auto: bool)
         show_feedback(store, batch, feedback)
         form = FeedbackForm(label_studio_round=False) if auto else ask_coordinator(store, flow, batch, feedback)
         by = "auto_feedback" if auto else "coordinator"
-        accepted = accept(store.key, domain, batch, form.clarifications, form.label_studio_round, by)
+        text = with_examples(store, batch, form.clarifications, form.examples)
+        accepted = accept(store.key, domain, batch, text, form.label_studio_round, by)
     if accepted.label_studio_round and judges_in(store, batch):
         ask_annotators(store, flow, domain, batch, accepted.clarifications)
     pull(store.key, FeedbackPage(batch=batch))
@@ -66,9 +95,10 @@ def ask_coordinator(store: Store, flow: str, batch: int, feedback: Feedback) -> 
         f"`abcdlink feedback start {store.key}`."
     )
     wait_for_coordinator(store, flow, feedback_slug(batch), told)
-    form = FeedbackForm.with_initial_data(
+    form = form_for(store, feedback).with_initial_data(
         description=f"Edit what is added to the guidelines after batch {batch} (Markdown). Lines that begin with "
-        "> DRAFT are left out; when nothing else is left, the guidelines stay. Memos and cases are under Artifacts.",
+        "> DRAFT are left out; when nothing else is left, the guidelines stay. Each borderline case can become an "
+        "example below. Memos and cases are under Artifacts.",
         clarifications=feedback.draft,
     )
     # One fixed key: Prefect suspends once for it; when the run was killed later, what was filled in is read again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
@@ -27,7 +27,12 @@ def disputed(judgments: Sequence[Judgment], needed: int) -> dict[Place, dict[str
 
 
 def pools_to_decide(
-    judgments: Sequence[Judgment], corpus: Corpus, run_key: str, needed: int, asked: Sequence[Pool] = ()
+    judgments: Sequence[Judgment],
+    corpus: Corpus,
+    run_key: str,
+    needed: int,
+    asked: Sequence[Pool] = (),
+    but: Collection[Place] = (),
 ) -> list[Pool]:
     """Return the pools for an adjudicator: ``asked``, then one for each source with disputes that are not in them.
 
@@ -40,6 +45,7 @@ def pools_to_decide(
         run_key: name of the run.
         needed: judgments that a candidate needs.
         asked: pools of earlier calls.
+        but: candidates that nobody is to be asked about.
 
     Raises:
         InputError: when a judgment is on a sentence that the corpus does not hold.
@@ -47,7 +53,7 @@ def pools_to_decide(
     known = {(pool.pair, pool.source, candidate.target) for pool in asked for candidate in pool.candidates}
     found: dict[tuple[str, str], list[Judgment]] = {}
     for at, group in disputed(judgments, needed).items():
-        if at not in known:
+        if at not in known and at not in but:
             found.setdefault(at[:2], []).append(next(iter(group.values())))
     positions = {pair.id: corpus.target_of(pair).position for pair in corpus.pairs}
     new = [_pool(run_key, group, positions) for group in found.values()]

@@ -1,4 +1,7 @@
-"""Drafted clarifications of the guidelines: a stated rule for each pattern that stands out; a person edits them."""
+"""Drafted clarifications of the guidelines: a stated rule for each pattern that stands out; a person edits them.
+
+Where none stands out, the draft names the patterns of most disagreements.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ FEWEST = 3
 """A pattern with fewer disagreements does not stand out: one or two may be slips."""
 MORE_OFTEN = 1.25
 """A pattern stands out when people differ on it so many times as often as on all candidates."""
+MOST_FREQUENT = 2
+"""Patterns that a draft names when none stands out."""
 STRICTNESS_GAP = 0.1
 """Two annotators differ in strictness when their shares of Link on the same candidates are further apart."""
 
@@ -43,10 +48,20 @@ def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mappi
         views: its candidates as they are seen.
     """
     compared = [one for part in comparisons_of(judgments).values() for one in part]
-    items = [f"{_reason(found)}\n\n{RULES[pattern]}" for pattern, found in standing_out(compared, views).items()]
+    clear = standing_out(compared, views)
+    items = [f"{_reason(found)}\n\n{RULES[pattern]}" for pattern, found in clear.items()]
     gap = strictness_gap(compared)
     if gap > STRICTNESS_GAP:
         reason = f"{NOTE}: two annotators' shares of Link differ by {100 * gap:.0f} points on the same candidates."
+        items.append(f"{reason}\n\n{STRICTNESS_RULE}")
+    if not items:
+        frequent = most_frequent(compared, views)
+        items = [f"{_reason(found, 'no more often than elsewhere')}\n\n{RULES[one]}" for one, found in frequent.items()]
+    differing = sum(one.own.label is not one.other.label for one in compared) // 2
+    if not items and differing >= FEWEST:
+        reason = (
+            f"{NOTE}: two annotators differ on {differing} judgments, which have nothing in common that is measured."
+        )
         items.append(f"{reason}\n\n{STRICTNESS_RULE}")
     if not items:
         return f"{NOTE}: nothing stands out in batch {batch}. Write what is to be clear, or leave the text empty.\n"
@@ -69,6 +84,14 @@ def standing_out(compared: Sequence[Comparison], views: Mapping[Place, View]) ->
     return {one.pattern: one for one in sorted(clear, key=lambda one: -one.share) if one.pattern is not None}
 
 
+def most_frequent(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
+    """Return the patterns of most disagreements, for when none stands out: at most two, the most frequent first."""
+    *found, _ = disagreements(compared, views)
+    enough = [one for one in found if one.differing >= 2 * FEWEST]
+    ordered = sorted(enough, key=lambda one: -one.differing)[:MOST_FREQUENT]
+    return {one.pattern: one for one in ordered if one.pattern is not None}
+
+
 def strictness_gap(compared: Sequence[Comparison]) -> float:
     """Return the largest difference of two annotators' shares of Link on the candidates that both judged."""
     couples: dict[tuple[str, str], list[Comparison]] = {}
@@ -81,10 +104,10 @@ def strictness_gap(compared: Sequence[Comparison]) -> float:
     return max(map(gap, couples.values()), default=0.0)
 
 
-def _reason(found: Disagreement) -> str:
+def _reason(found: Disagreement, remark: str = "") -> str:
     pattern = found.pattern
     measure = pattern.measure if pattern else ""
     return (
         f"{NOTE}, because of {found.differing // 2} of {found.compared // 2} judgments of two annotators that differ "
-        f"({found.share:.0%}) where {measure}."
+        f"({found.share:.0%}) where {measure}{f'; {remark}' if remark else ''}."
     )

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from abcdlink.corpus.records import Record
 from abcdlink.feedback.cases import Case
-from abcdlink.judgments import Judgment, Label, by_candidate
+from abcdlink.judgments import Judgment, Label, Place, by_candidate
 
 
 class SecondAnswer(Record):
@@ -70,6 +70,22 @@ class Outcome(Record):
     acknowledged: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+
+
+def settled(judgments: Sequence[Judgment], answers: Sequence[SecondAnswer]) -> dict[Place, SecondAnswer]:
+    """Return the candidates that were settled: all who judged them answered again, and said the same.
+
+    Returns:
+        Candidate -> the last of these answers.
+    """
+    again: dict[Place, dict[str, SecondAnswer]] = {}
+    for answer in answers:
+        again.setdefault((answer.pair, answer.source, answer.target), {})[answer.annotator] = answer
+    return {
+        at: list(again[at].values())[-1]
+        for at, group in by_candidate(judgments).items()
+        if at in again and group.keys() <= again[at].keys() and len({one.label for one in again[at].values()}) == 1
+    }
 
 
 def outcome_of(

@@ -7,11 +7,22 @@ from collections.abc import Sequence
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback.cases import Case
+from abcdlink.judgments import Label
 
 
 def plain(text: str) -> str:
     """Return a text on one line that Markdown shows as it stands: no mark-up, link or tag of it works."""
     return re.sub(r"([\\`*_{}\[\]<>#|!&~$])", r"\\\1", " ".join(text.split()))
+
+
+def example_text(case: Case, corpus: Corpus, label: Label) -> str:
+    """Return a case as an example of the guidelines: both sentences, and what they are."""
+    pair = next(pair for pair in corpus.pairs if pair.id == case.pair)
+    source, target = corpus.source_of(pair), corpus.target_of(pair)
+    return (
+        f"**Example: {label}**\n\n> A: “{plain(source.text_of(case.source))}”\n>\n"
+        f"> B: “{plain(target.text_of(case.target))}”"
+    )
 
 
 def cases_text(cases: Sequence[Case], corpus: Corpus) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from abcdlink.adjudicate import Adjudication, AdjudicationSummary, pools_to_decide, summarise
+from abcdlink.adjudicate import Adjudication, AdjudicationSummary, disputed, pools_to_decide, summarise
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.export import LabelRule, export_dataset
 from abcdlink.export.dataset import judgments_needed
+from abcdlink.feedback.outcome import settled
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import (
     ADJUDICATION_ANOMALIES,
@@ -20,6 +21,7 @@ from abcdlink.layout import (
     NATURAL,
     batch_file,
 )
+from abcdlink.stages.feedback import second_answers
 from abcdlink.store import Store
 
 STAGE = "adjudicate"
@@ -48,8 +50,33 @@ def batches_in(store: Store) -> list[int]:
     return sorted({int(parts[1]) for parts in names if parts[2:] == [JUDGMENTS]})
 
 
-def prepare_adjudication(store: Store, batches: Collection[int] = ()) -> list[Pool]:
+FEEDBACK = "feedback round"
+"""Stands for an adjudicator where all who had judged a candidate said the same of it in a feedback round."""
+
+
+def settled_in_feedback(store: Store) -> list[Adjudication]:
+    """Return the disputes that feedback rounds settled and that nobody was asked to decide, as decisions."""
+    judgments = judged_so_far(store)
+    asked = {(pool.pair, pool.source, candidate.target) for pool in pools_in(store) for candidate in pool.candidates}
+    disputes, answers = disputed(judgments, judgments_needed(store, judgments)), second_answers(store)
+    return [
+        Adjudication(
+            **answer.model_dump(include={"batch", "pair", "source", "target", "label", "submitted"}),
+            adjudicator=FEEDBACK,
+            consensus=True,
+        )
+        for at, answer in settled(judgments, answers).items()
+        if at in disputes and at not in asked
+    ]
+
+
+def prepare_adjudication(store: Store, batches: Collection[int] = (), *, settled_too: bool = False) -> list[Pool]:
     """Return what is to be decided; disputes that are new are added to those that were kept before.
+
+    Args:
+        store: the run.
+        batches: whose disputes; none named: those of all that were pulled.
+        settled_too: whether to ask about disputes that a feedback round settled.
 
     Raises:
         InputError: as ``judged_so_far``, and when the corpus does not hold what was judged.
@@ -57,7 +84,8 @@ def prepare_adjudication(store: Store, batches: Collection[int] = ()) -> list[Po
     judgments = judged_so_far(store, batches)
     asked = pools_in(store)
     needed = judgments_needed(store, judged_so_far(store))
-    pools = pools_to_decide(judgments, read_corpus_from(store, NATURAL), store.key, needed, asked)
+    but = () if settled_too else [one.at for one in settled_in_feedback(store)]
+    pools = pools_to_decide(judgments, read_corpus_from(store, NATURAL), store.key, needed, asked, but)
     if pools != asked or not store.exists(DISPUTED):
         store.write_records(DISPUTED, pools)
     return pools
@@ -79,14 +107,14 @@ def keep_adjudications(
     adjudicators: Sequence[Annotator],
     anomalies: Sequence[str],
 ) -> dict[str, Any]:
-    """Write what was decided, then regenerate the data set, once all batches have been joined.
+    """Write what was decided, also in feedback rounds; then regenerate the data set, once all batches have been joined.
 
     Returns:
         How much was decided, and where the data set is.
     """
     store.write_records(ADJUDICATORS, adjudicators)
     store.write_json(ADJUDICATION_ANOMALIES, list(anomalies))
-    store.write_records(ADJUDICATIONS, adjudications)
+    store.write_records(ADJUDICATIONS, [*adjudications, *settled_in_feedback(store)])
     files: tuple[str, ...] = ()
     if store.exists(JUDGMENTS):
         files = export_dataset(store, rule=LabelRule.ADJUDICATED).files

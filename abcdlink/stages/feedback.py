@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
+from abcdlink.errors import InputError
 from abcdlink.feedback import Accepted, Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, finished, memos
 from abcdlink.feedback import draft_clarifications as draft
 from abcdlink.feedback.guidelines import clarify, guidelines_for
 from abcdlink.feedback.outcome import outcome_of
 from abcdlink.feedback.patterns import views_of
-from abcdlink.judgments import Judgment, Pool
+from abcdlink.feedback.texts import example_text
+from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, batch_file
 from abcdlink.store import Store
 
@@ -92,6 +94,31 @@ def accept_feedback(
         )
         store.write_record(batch_file(batch, ACCEPTED), accepted)
     return accepted
+
+
+def with_examples(store: Store, batch: int, clarifications: str, examples: Mapping[int, Label]) -> str:
+    """Return clarifications with borderline cases as examples: number of a case, from 1 -> what it is an example of.
+
+    Raises:
+        InputError: when there is no case with such a number.
+    """
+    if not examples:
+        return clarifications
+    cases, corpus = prepare_feedback(store, batch).cases, read_corpus_from(store, NATURAL)
+    lost = next((number for number in examples if not 1 <= number <= len(cases)), None)
+    if lost is not None:
+        msg = f"batch {batch} of run {store.key!r} has no borderline case {lost}"
+        raise InputError(
+            msg, f"its cases are numbered 1 to {len(cases)}; `abcdlink feedback show {store.key}` shows them"
+        )
+    texts = [example_text(cases[number - 1], corpus, label) for number, label in sorted(examples.items())]
+    return "\n\n".join([clarifications.rstrip(), *texts]).lstrip() + "\n"
+
+
+def second_answers(store: Store) -> list[SecondAnswer]:
+    """Return what annotators answered in all feedback rounds so far."""
+    names = [name for name in store.folder.names("batches/") if name.endswith(f"/{ANSWERS}")]
+    return [answer for name in sorted(names) for answer in store.read_records(name, SecondAnswer)]
 
 
 def accepted_in(store: Store, batch: int) -> Accepted | None:

@@ -5,6 +5,7 @@ Prefect is imported inside the commands: it takes seconds, and ``--help`` must n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,6 +71,10 @@ def start(
     without_round: Annotated[
         bool, typer.Option("--without-round", help="Start the next batch at once: nobody is asked in Label Studio.")
     ] = False,
+    example: Annotated[
+        list[str] | None,
+        typer.Option(help="A borderline case that becomes an example, as its number and link or no-link: 3=link."),
+    ] = None,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -83,7 +88,8 @@ def start(
     store = existing_run(run)
     waiting = _waits_for_coordinator(store)
     batch = batch_of(waiting.slug)
-    resume_run(waiting.flow_run, _filled_in(store, batch, clarifications, without_round))
+    filled = _filled_in(store, batch, clarifications, without_round)
+    resume_run(waiting.flow_run, filled | _examples(store, batch, example or ()))
     answer(store, f"Run {run} goes on after the feedback on batch {batch}.", json, wait)
 
 
@@ -103,6 +109,23 @@ def _waits_for_coordinator(store: Store) -> Waiting:
     what = f"the annotators of {waiting.slug}" if waiting and annotators else "nothing"
     msg = f"run {key!r} waits for {what}, not for feedback"
     raise InputError(msg, f"`abcdlink status {key}` shows how far it is")
+
+
+def _examples(store: Store, batch: int, given: Sequence[str]) -> dict[str, str]:
+    """Return the fields of the form that make cases examples."""
+    from abcdlink.judgments import Label
+    from abcdlink.stages.feedback import with_examples
+
+    labels = {"link": Label.LINK, "no-link": Label.NO_LINK}
+    found: dict[int, Label] = {}
+    for one in given:
+        number, _, label = one.partition("=")
+        if not number.isdecimal() or label not in labels:
+            msg = f"{one!r} does not say which case becomes an example of what"
+            raise InputError(msg, "give the number of a case and link or no-link, as in 3=link")
+        found[int(number)] = labels[label]
+    with_examples(store, batch, "", found)  # a case that is not there is found before the run goes on
+    return {f"case_{number}": label.value for number, label in found.items()}
 
 
 def _filled_in(store: Store, batch: int, clarifications: Path | None, without_round: bool) -> dict[str, Any]:

@@ -83,6 +83,9 @@ def start_adjudication(
     batch: Annotated[
         list[int] | None, typer.Option(min=1, help="Only of this batch; may be given again. Default: all so far.")
     ] = None,
+    settled_too: Annotated[
+        bool, typer.Option("--settled-too", help="Ask also about what a feedback round settled; else that decides it.")
+    ] = False,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -97,7 +100,8 @@ def start_adjudication(
     store, batches = existing_run(run), sorted(set(batch or []))
     domain_of(store, domain)
     judged_so_far(store, batches)
-    start_flow("adjudicate/adjudicate", {"run": run, "domain": domain, "batches": batches}, json, wait)
+    parameters = {"run": run, "domain": domain, "batches": batches, "settled_too": settled_too}
+    start_flow("adjudicate/adjudicate", parameters, json, wait)
 
 
 def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:

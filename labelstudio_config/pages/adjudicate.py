@@ -14,7 +14,7 @@ from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
-from abcdlink.feedback import newest_guidelines
+from abcdlink.feedback import SecondAnswer, newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Pool, by_candidate
 from abcdlink.layout import ADJUDICATE_SLUG, ADJUDICATIONS, NATURAL
 from abcdlink.stages.adjudicate import (
@@ -25,6 +25,7 @@ from abcdlink.stages.adjudicate import (
     prepare_adjudication,
 )
 from abcdlink.stages.annotate import annotators_of
+from abcdlink.stages.feedback import second_answers
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
 from labelstudio_config.html import guidelines_html, text_html
@@ -43,7 +44,11 @@ from labelstudio_config.snapshot import Snapshot
 
 
 def adjudication_tasks(
-    pools: Sequence[Pool], judgments: Sequence[Judgment], corpus: Corpus, domain: Domain
+    pools: Sequence[Pool],
+    judgments: Sequence[Judgment],
+    corpus: Corpus,
+    domain: Domain,
+    answers: Sequence[SecondAnswer] = (),
 ) -> dict[str, dict[str, Any]]:
     """Return task key -> data, those of one pair after each other; each candidate has ``said_html``.
 
@@ -52,37 +57,46 @@ def adjudication_tasks(
         judgments: on all of them, and on others.
         corpus: holds what was judged.
         domain: question and names of the documents.
+        answers: what annotators said in feedback rounds.
 
     Raises:
         InputError: when a pool does not fit the corpus.
     """
     documents = documents_of(pools, corpus)
     said = by_candidate(judgments)
+    again = {(one.pair, one.source, one.target, one.annotator): one for one in answers}
     ordered = reading_order({pool.key: pool for pool in pools}, corpus)
     tasks = {}
     for number, pool in enumerate(ordered, start=1):
         data = task_data(pool, *documents[pool.key], domain, f"Sentence {number} of {len(ordered)}")
         for candidate, shown_one in zip(pool.candidates, offered(data), strict=True):
-            group = said.get((pool.pair, pool.source, candidate.target), {})
-            shown_one["said_html"] = said_html(group, candidate_id(pool.key, candidate.target))
+            at = (pool.pair, pool.source, candidate.target)
+            group = said.get(at, {})
+            second = {who: again[*at, who] for who in group if (*at, who) in again}
+            shown_one["said_html"] = said_html(group, candidate_id(pool.key, candidate.target), second)
         tasks[pool.key] = data
     return tasks
 
 
-def said_html(group: Mapping[str, Judgment], seed: str) -> str:
+def said_html(group: Mapping[str, Judgment], seed: str, again: Mapping[str, SecondAnswer] | None = None) -> str:
     """Return what annotators said of a candidate, a line each; the first is not the same person everywhere.
 
     Args:
         group: annotator -> judgment.
         seed: opaque id of the candidate; the same one gives the same order.
+        again: annotator -> what they said in the feedback round.
     """
-    opinions = [group[annotator] for annotator in sorted(group)]
-    random.Random(seed).shuffle(opinions)  # noqa: S311 - an order that is stable, not secret
+    people = sorted(group)
+    random.Random(seed).shuffle(people)  # noqa: S311 - an order that is stable, not secret
     lines = []
-    for number, opinion in enumerate(opinions):
+    for number, who in enumerate(people):
+        opinion, second = group[who], (again or {}).get(who)
         remarks = [f"<b>{opinion.label}</b>", *(html.escape(flag) for flag in opinion.flags)]
         if opinion.comment:
             remarks.append(f"“{text_html(opinion.comment)}”")
+        if second:
+            remarks.append(f"after feedback <b>{second.label}</b>")
+            remarks += [f"“{text_html(second.comment)}”"] if second.comment else []
         lines.append(f"<p>{'Another' if number else 'One annotator'}: {', '.join(remarks)}</p>")
     return "".join(lines)
 
@@ -92,7 +106,7 @@ HOW_TO = """# You decide where annotators disagree
 - You see only candidates on which annotators disagree. Their labels and comments are shown below each candidate; a
   comment refers to all candidates of its source sentence. **Nobody is right by default**: read both texts and follow
   the guidelines.
-- The keyboard works as in a batch: the number for Link, **Shift** and the number for No Link. **Ctrl + Enter** submits.
+- The keyboard works as in a batch: the number for Link, **Shift** and the number for No Link. **Enter** submits.
 - If you decide together (consensus), discuss the case first, then submit from one account.
 
 ---
@@ -183,9 +197,13 @@ def _adjudication(decision: Judgment, judged: dict[tuple[str, str, str], dict[st
 
 
 class AdjudicationPage(Page):
-    """The disputes of batches; none named: of all that were pulled. Pushed again, it asks what is new."""
+    """The disputes of batches; none named: of all that were pulled. Pushed again, it asks what is new.
+
+    ``settled_too``: also those that a feedback round settled.
+    """
 
     batches: tuple[int, ...] = ()
+    settled_too: bool = False
     grows: ClassVar[bool] = True
 
     @property
@@ -193,9 +211,10 @@ class AdjudicationPage(Page):
         return ADJUDICATE_SLUG
 
     def ask(self, store: Store, domain: Domain) -> Asked:
-        pools = prepare_adjudication(store, self.batches)
+        pools = prepare_adjudication(store, self.batches, settled_too=self.settled_too)
         project = adjudication_project(store.key, domain, newest_guidelines(store, domain.guidelines))
-        tasks = adjudication_tasks(pools, judged_so_far(store), read_corpus_from(store, NATURAL), domain)
+        judgments, corpus = judged_so_far(store), read_corpus_from(store, NATURAL)
+        tasks = adjudication_tasks(pools, judgments, corpus, domain, second_answers(store))
         return Asked(project, tasks)
 
     def is_pulled(self, store: Store) -> bool:  # noqa: ARG002 - what was decided is read each time

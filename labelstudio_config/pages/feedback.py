@@ -77,7 +77,8 @@ def feedback_tasks(
             "clarification_html": added,
         }
         tasks[case.key] = {**same, "progress": f"Case {number} of {len(cases)}", "cases": [shown_case], "notices": []}
-    notice = {"html": guidelines_html(guidelines)}
+    new = f"# New in the guidelines\n\n{clarifications}" if clarifications else f"*{NOTHING_ADDED}*"
+    notice = {"html": guidelines_html(f"{new}\n\n---\n\n{guidelines}")}
     tasks[notice_key(run_key, batch)] = {**same, "progress": "The guidelines", "cases": [], "notices": [notice]}
     return tasks
 
@@ -103,7 +104,7 @@ HOW_TO = """# Feedback round
 
 - Annotators disagreed on these cases. **Nobody is right by default**: read both texts, what was said and the
   clarification, then judge again. Your first judgments will not change.
-- With the keyboard: **0** for Link, **Shift + 0** for No Link. **Ctrl + Enter** submits.
+- With the keyboard: **0** for Link, **Shift + 0** for No Link. **Enter** submits.
 - The last task shows the guidelines for the next batch. Confirm that you have read them (**a**), or say that you still
   have a question (**q**).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ from typer.testing import CliRunner
 from abcdlink.adjudicate import Adjudication, disputed, pools_to_decide, summarise
 from abcdlink.cli.app import make_app
 from abcdlink.errors import InputError
-from abcdlink.judgments import Annotator, Judgment, Label, Pool
+from abcdlink.feedback import SecondAnswer
+from abcdlink.judgments import Annotator, Judgment, Label, Place, Pool
 from abcdlink.layout import ADJUDICATIONS, DISPUTED, JUDGMENTS, batch_file
 from abcdlink.report import write_report
 from abcdlink.report.people import decisions_in
-from abcdlink.stages.adjudicate import judged_so_far, keep_adjudications, prepare_adjudication, summary_of
+from abcdlink.stages.adjudicate import FEEDBACK, judged_so_far, keep_adjudications, prepare_adjudication, summary_of
+from abcdlink.stages.feedback import ANSWERS
 from abcdlink.store import Store
 from flows.parameters import ExhaustiveParameters
 from tests.helpers.disputes import CORPUS, JUDGMENTS_MADE, LINK, NO, RUN, judged
@@ -116,6 +119,33 @@ def test_a_run_can_be_adjudicated_batch_by_batch(tmp_path: Path) -> None:
     both = prepare_adjudication(store, [2])
     assert both[: len(first)] == first
     assert {(p.pair, p.source, c.target) for p in both for c in p.candidates} == set(disputed(judgments, 2))
+
+
+def test_what_feedback_settled_is_decided_by_it_and_nobody_is_asked(tmp_path: Path) -> None:
+    store = example_run(tmp_path)
+    judgments = store.read_records(JUDGMENTS, Judgment)
+    places = disputed(judgments, 2)
+    (one, who), *_ = places.items()
+    answers = [
+        SecondAnswer(batch=1, pair=one[0], source=one[1], target=one[2], annotator=name, label=Label.LINK)
+        for name in who
+    ]
+    store.write_records(batch_file(1, ANSWERS), answers[:1])
+    assert places_of(prepare_adjudication(store)) == set(places)  # one alone settles nothing
+    store.folder.remove(DISPUTED)
+    store.write_records(batch_file(1, ANSWERS), answers)
+    assert places_of(prepare_adjudication(store)) == set(places) - {one}
+    keep_adjudications(store, [], [], [])
+    (kept,) = store.read_records(ADJUDICATIONS, Adjudication)
+    assert (kept.at, kept.label, kept.adjudicator, kept.consensus) == (one, Label.LINK, FEEDBACK, True)
+    # Asked all the same, it is the adjudicator's to decide.
+    assert places_of(prepare_adjudication(store, settled_too=True)) == set(places)
+    keep_adjudications(store, [], [], [])
+    assert store.read_records(ADJUDICATIONS, Adjudication) == []
+
+
+def places_of(pools: Sequence[Pool]) -> set[Place]:
+    return {(pool.pair, pool.source, candidate.target) for pool in pools for candidate in pool.candidates}
 
 
 def test_exhaustive_judging_offers_no_rule_that_needs_an_adjudicator() -> None:

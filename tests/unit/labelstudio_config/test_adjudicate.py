@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from abcdlink.adjudicate import pools_to_decide
 from abcdlink.domain import find_domain
+from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Annotator, Label, by_candidate
 from labelstudio_config.client import Client
 from labelstudio_config.pages.adjudicate import AdjudicationPull, adjudication_project, adjudication_tasks, said_html
@@ -56,6 +57,19 @@ def test_gold_links_and_methods_do_not_change_a_task() -> None:
     others = [j.model_copy(update={"method": "random"}) for j in JUDGMENTS_MADE]
     pools = pools_to_decide(others, linked, RUN, 2)
     assert adjudication_tasks(pools, others, linked, find_domain("news")) == tasks()
+
+
+def test_second_answers_are_shown_beside_the_first() -> None:
+    at = {"batch": 1, "pair": "pair-1", "source": "sid-4", "target": "sid-5"}
+    answer = SecondAnswer(**at, annotator="annotator-2", label=Label.LINK, comment="<i>seen</i>")
+    pools = pools_to_decide(JUDGMENTS_MADE, CORPUS, RUN, 2)
+    made = adjudication_tasks(pools, JUDGMENTS_MADE, CORPUS, find_domain("news"), [answer])
+    said = [one["said_html"] for data in made.values() for one in data["candidates"]]
+    (shown,) = (text for text in said if "after feedback" in text)
+    (line,) = (line for line in shown.split("</p>") if "after feedback" in line)
+    assert line.index("<b>No Link</b>") < line.index("after feedback <b>Link</b>")
+    assert "&lt;i&gt;seen&lt;/i&gt;" in shown
+    assert "annotator-2" not in shown
 
 
 class LabelStudio:

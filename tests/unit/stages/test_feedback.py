@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
+from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
 from abcdlink.feedback import (
@@ -22,13 +25,23 @@ from abcdlink.feedback import (
     newest_guidelines,
     outcome_of,
 )
+from abcdlink.feedback.clarifications import RULES, most_frequent, standing_out
 from abcdlink.feedback.figures import comparisons_of, context_reliance, figures_of
 from abcdlink.feedback.guidelines import clarify, version_of
+from abcdlink.feedback.outcome import settled
 from abcdlink.feedback.patterns import Pattern, Viewer, views_of
 from abcdlink.feedback.texts import cases_text
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment, Label, Pool
-from abcdlink.stages.feedback import accept_feedback, end_feedback, end_unasked, outcome_in, prepare_feedback
+from abcdlink.layout import NATURAL
+from abcdlink.stages.feedback import (
+    accept_feedback,
+    end_feedback,
+    end_unasked,
+    outcome_in,
+    prepare_feedback,
+    with_examples,
+)
 from abcdlink.store import Store
 from tests.helpers.example_run import annotate, make_pools, take_in
 
@@ -179,6 +192,54 @@ def test_only_patterns_that_stand_out_are_drafted() -> None:
     assert finished(nothing) == ""
     one_slip = all_said("LNLNL", "LLLNL")
     assert finished(draft_clarifications(1, one_slip, views_of(one_slip, corpus))).count("**") <= 2
+
+
+def test_where_no_pattern_stands_out_the_most_frequent_disagreements_are_drafted() -> None:
+    # Both differ on every candidate of each kind alike: kappa is low, and no kind has more than its share.
+    corpus, differ = corpus_of(BRIDGE[:2] * 2, pairs=6), all_said("LNNL", "NLLN", pairs=6)
+    compared = [one for part in comparisons_of(differ).values() for one in part]
+    views = views_of(differ, corpus)
+    assert standing_out(compared, views) == {}
+    draft = draft_clarifications(1, differ, views)
+    frequent = most_frequent(compared, views)
+    assert 0 < len(frequent) <= 2
+    for pattern, found in frequent.items():
+        assert RULES[pattern] in draft
+        assert f"{found.differing // 2} of {found.compared // 2} judgments" in draft
+    assert "no more often than elsewhere" in draft
+    assert finished(draft)
+
+
+def test_a_case_becomes_an_example_of_the_guidelines(run: Store) -> None:
+    case = prepare_feedback(run, 1).cases[1]
+    text = with_examples(run, 1, "Mine.", {2: Label.NO_LINK})
+    corpus = read_corpus_from(run, NATURAL)
+    pair = next(pair for pair in corpus.pairs if pair.id == case.pair)
+    assert text.startswith("Mine.\n\n**Example: No Link**\n\n> A: “")
+    html = MarkdownIt("commonmark").render(text)
+    shown = re.sub(r"<[^>]+>", "", unescape(html))
+    for sentence in (
+        corpus.source_of(pair).text_of(case.source),
+        corpus.target_of(pair).text_of(case.target),
+    ):
+        assert " ".join(sentence.split()) in shown
+    accept_feedback(run, 1, "Domain.", text, label_studio_round=True)
+    assert "Example: No Link" in newest_guidelines(run, "")
+    assert with_examples(run, 1, "Same.", {}) == "Same."
+    with pytest.raises(InputError, match="no borderline case 99"):
+        with_examples(run, 1, "", {99: Label.LINK})
+
+
+def test_a_case_is_settled_when_all_who_judged_it_say_the_same() -> None:
+    judgments = all_said("LLL", "NNN")
+    first, second, third = choose_cases("run", judgments, corpus_of(BRIDGE))
+    answers = [
+        *(again(first, 1, Label.LINK), again(first, 2, Label.LINK)),
+        *(again(second, 1, Label.LINK), again(second, 2, Label.NO_LINK), again(third, 1, Label.LINK)),
+    ]
+    assert {at: one.label for at, one in settled(judgments, answers).items()} == {
+        (first.pair, first.source, first.target): Label.LINK
+    }
 
 
 def test_notes_to_the_coordinator_never_reach_annotators() -> None:
