@@ -192,7 +192,7 @@ def test_data_set_and_report_tell_what_was_decided(tmp_path: Path) -> None:
 
 def test_the_command_shows_figures_and_says_what_is_missing(isolated_home: Path) -> None:
     store = hostile_run(isolated_home / "runs")
-    done = CliRunner().invoke(make_app(), ["adjudication", "hostile", "--json"])
+    done = CliRunner().invoke(make_app(), ["adjudicate", "show", "hostile", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == summary_of(store).model_dump(mode="json")
     done = CliRunner().invoke(make_app(), ["adjudication", "hostile"])
