@@ -111,6 +111,7 @@ ANOMALIES = "anomalies.json"
 """Files of one pull, in the folder of its batch or of its kind of project."""
 
 ADJUDICATE_SLUG = "adjudication"
+BOUNDARIES_SLUG = "boundaries"
 EXHAUSTIVE_SLUG = "exhaustive"
 QUALIFY_SLUG = "qualification"
 RATE_SLUG = "ratings"

@@ -48,6 +48,7 @@ OF_PEOPLE = {
     "qualify": "Applicants judge the gold pair",
     "rate": "Raters judge the synthetic documents",
     "exhaustive": "Annotators judge every target sentence of the sample",
+    "boundaries": "Somebody looks through the sentence boundaries",
     "adjudicate": "An adjudicator decides where annotators differ",
 }
 

@@ -108,12 +108,16 @@ def import_documents(
     targets: Annotated[
         bool, typer.Option("--targets", help="Documents alone, to generate for: no pairs, and no source documents.")
     ] = False,
+    segmentation: Annotated[
+        str, typer.Option(help="File of sentence boundaries that people set (`abcdlink boundaries`), applied again.")
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Read documents and pairs in an outside format and write a corpus folder, with a preview to look at.
 
     Example: `abcdlink import text my-documents --out corpus`
     """
+    from abcdlink.boundaries import apply_segmentations, read_segmentation_file
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.formats.files import ImportChoices
     from abcdlink.corpus.io import write_corpus
@@ -129,9 +133,12 @@ def import_documents(
     named = {role: names[0] for role, names in conditions(listed(columns)).items()}
     choices = ImportChoices(as_released=as_released, targets=targets, columns=named, only=conditions(only))
 
+    corrections = read_segmentation_file(segmentation) if segmentation else []
+
     def read(language: str) -> Corpus:
         segmenter = get_segmenter(language)
-        return import_corpus(format_name, source, segmenter, lines=lines, entities=entities, choices=choices)
+        read = import_corpus(format_name, source, segmenter, lines=lines, entities=entities, choices=choices)
+        return apply_segmentations(read, corrections) if corrections else read
 
     usual = of_domain.settings.language
     corpus = read(language or usual)

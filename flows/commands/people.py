@@ -1,4 +1,4 @@
-"""Commands of ``rate``, ``adjudicate`` and ``exhaustive``.
+"""Commands of ``rate``, ``adjudicate``, ``exhaustive`` and ``boundaries``.
 
 Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
 """
@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from abcdlink.cli.exhaustive import show as show_recall
-from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, print_json, print_table, say
+from abcdlink.cli.output import (
+    CorpusOption,
+    DomainOption,
+    JsonOption,
+    RunArgument,
+    RunDomainOption,
+    print_json,
+    print_table,
+    say,
+)
 from flows.commands.kinds import group
 from flows.commands.starting import OverlapOption, WaitOption, start_flow
 
@@ -31,6 +40,13 @@ def register(app: typer.Typer) -> None:
         "Judge every target sentence of a sample: true recall.",
         start=start_exhaustive,
         show=show_recall,
+    )
+    group(
+        app,
+        "boundaries",
+        "Look through the sentence boundaries of a corpus, before anything is made of it.",
+        start=start_boundaries,
+        show=show_boundaries,
     )
 
 
@@ -135,6 +151,50 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
 
 def _rate(rate: float | None) -> str:
     return "" if rate is None else f"{rate:.1%}"
+
+
+def start_boundaries(
+    run: RunArgument,
+    corpus: CorpusOption = "sample",
+    domain: DomainOption = "news",
+    documents: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Have people join, split or leave out sentences of a corpus. The run key is for this work alone.
+
+    Example: `abcdlink boundaries start spring-boundaries --corpus corpus`
+    """
+    parameters = {"run": run, "corpus": corpus, "domain": domain, "documents": documents}
+    start_flow("boundaries/boundaries", parameters, json, wait)
+
+
+def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
+    """Say what was changed and where the corrected corpus is.
+
+    Example: `abcdlink boundaries show spring-boundaries`
+    """
+    from abcdlink.boundaries import CORRECTED, SEGMENTATION, changed_documents, read_segmentations
+    from abcdlink.corpus.io import read_corpus_from
+    from abcdlink.store import existing_run
+
+    store = existing_run(run)
+    done, made = read_segmentations(store), read_corpus_from(store, CORRECTED)
+    if json:
+        print_json(
+            {
+                "documents": len(done),
+                "changed": changed_documents(store),
+                "corpus": store.where(CORRECTED),
+                "segmentation": store.where(SEGMENTATION),
+            }
+        )
+        return
+    say(f"{len(done)} documents were looked through; {len(changed_documents(store))} have other sentences now.")
+    for refusal in made.refused:
+        say(f"Left as it was: {refusal.where}: {refusal.reason}.")
+    say(f"Corrected corpus: {store.where(CORRECTED)}")
+    say(f"For a new import: --segmentation {store.where(SEGMENTATION)}")
 
 
 def start_exhaustive(

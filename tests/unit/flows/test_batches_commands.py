@@ -148,6 +148,6 @@ def test_a_closed_batch_goes_on_with_the_answers_that_are_there(
 
 
 def test_every_kind_of_work_has_the_same_four_commands() -> None:
-    for kind in ("annotate", "feedback", "adjudicate", "rate", "qualify", "exhaustive"):
+    for kind in ("annotate", "feedback", "adjudicate", "rate", "qualify", "exhaustive", "boundaries"):
         told = invoke(kind, "--help").stdout
         assert all(f" {command} " in told for command in ("start", "status", "close", "show")), kind

@@ -1,0 +1,85 @@
+"""Somebody looks through the sentence boundaries of two documents, by mouse and keyboard."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from abcdlink.boundaries import AskedDocument
+from abcdlink.corpus.records import Document, Sentence
+from labelstudio_config.client import Client
+from labelstudio_config.pages.boundaries import boundary_project, boundary_tasks, segmentations_in
+from labelstudio_config.projects import push_tasks, title_of
+from tests.browser.window import picture
+from tests.helpers.pulls import read_project
+
+ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_title &amp; <b>bold</b>"
+SIZE = 60
+
+
+def document(name: str) -> Document:
+    texts = [
+        "The bridge was closed by Capt.",
+        "J. Lindqvist on Monday.",
+        "Share this article",
+        "It is old. It will open soon.",
+    ]
+    texts += [
+        f"Sentence number {n} of a long document tells what was decided and what it costs." for n in range(SIZE - 5)
+    ]
+    return Document(id=name, sentences=tuple(Sentence(id=f"s{i}", text=t) for i, t in enumerate([*texts, ATTACK])))
+
+
+DOCUMENTS = {name: document(name) for name in ("one", "two")}
+ASKED = [AskedDocument(key=f"key-{name}", document=name) for name in DOCUMENTS]
+
+
+@pytest.fixture
+def run(page: Page, client: Client) -> str:
+    """Push two documents, open the project, and close the instruction; returns the run key."""
+    key = f"run-{secrets.token_hex(4)}"
+    page.goto(push_tasks(client, boundary_project(key), boundary_tasks(ASKED, DOCUMENTS)).url)
+    guide = page.locator(".xd-guide")
+    expect(guide).to_contain_text("Look through the sentence boundaries")
+    page.keyboard.press("Escape")
+    expect(guide).to_be_hidden()
+    expect(page.locator(".xd-drop input")).to_have_count(SIZE)
+    expect(page.locator(".xd-join input")).to_have_count(SIZE - 1)
+    return key
+
+
+def test_sentences_are_joined_split_and_left_out(page: Page, client: Client, run: str) -> None:
+    assert page.locator(".xd-wrap img").count() == 0
+    expect(page.locator(".xd-drop")).to_contain_text(ATTACK)
+    page.locator(".xd-join .lsf-choice").nth(0).locator("input").check()
+    page.locator(".xd-drop .lsf-choice").nth(2).locator("input").check()
+    field = page.locator(".xd-foot textarea, .xd-foot input[name=begins]")
+    field.fill("It will open")
+    page.keyboard.press("Enter")
+    picture(page, "boundaries")
+    # Not submitted before somebody says that all was read.
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Confirm that you read the whole document", exact=False).first).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    page.keyboard.press("Control+Enter")
+
+    expect(page.get_by_text("Document 2 of 2", exact=False).first).to_be_visible()
+    expect(page.locator(".xd-wrap input:checked")).to_have_count(0)
+    page.locator(".xd-foot input[type=radio]").nth(1).check()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
+
+    snapshot = read_project(client, title_of(run, "boundaries"), [one.key for one in ASKED])
+    pulled = segmentations_in(snapshot, ASKED, DOCUMENTS)
+    assert pulled.anomalies == []
+    first, second = pulled.segmentations
+    assert [(piece.text, piece.kept) for piece in first.pieces[:4]] == [
+        ("The bridge was closed by Capt. J. Lindqvist on Monday.", True),
+        ("Share this article", False),
+        ("It is old.", True),
+        ("It will open soon.", True),
+    ]
+    assert [piece.text for piece in second.pieces] == DOCUMENTS["two"].texts

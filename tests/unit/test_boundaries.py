@@ -1,0 +1,243 @@
+"""Corrected sentence boundaries: what people tick is done, what they did is applied again, nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from abcdlink.boundaries import (
+    CORRECTED,
+    SEGMENTATION,
+    AskedDocument,
+    Piece,
+    Segmentation,
+    apply_segmentations,
+    prepare,
+    read_segmentation_file,
+    read_segmentations,
+    segment,
+)
+from abcdlink.cli.app import make_app
+from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.errors import InputError
+from abcdlink.store import Store, open_run
+from labelstudio_config.pages.annotate import candidate_id
+from labelstudio_config.pages.boundaries import HIDDEN, NOTHING, BoundaryPage, boundary_project, boundary_tasks
+from tests.helpers.pulls import read_project
+
+LINES = [
+    "The bridge was closed by Capt.",
+    "J. Lindqvist on Monday.",
+    "Share this article",
+    "It is 90 years old. It will be opened in May; nobody knows by whom.",
+]
+
+
+def document(*texts: str, name: str = "d") -> Document:
+    return Document(id=name, sentences=tuple(Sentence(id=f"s{i}", text=text) for i, text in enumerate(texts)))
+
+
+def corpus(*documents: Document, links: dict[str, tuple[str, ...]] | None = None) -> Corpus:
+    pairs = [Pair(id="p", source=documents[0].id, target=documents[-1].id, links=links)]
+    return Corpus(name="c", documents={one.id: one for one in documents}, pairs=pairs)
+
+
+OTHER = document("Another one.", "And one more.", name="other")
+
+
+def test_sentences_are_joined_split_and_left_out() -> None:
+    made, problems = segment(document(*LINES), {"s1"}, {"s2"}, ["It will be", "nobody knows"])
+    assert problems == []
+    assert [(piece.text, piece.kept) for piece in made.pieces] == [
+        ("The bridge was closed by Capt. J. Lindqvist on Monday.", True),
+        ("Share this article", False),
+        ("It is 90 years old.", True),
+        ("It will be opened in May;", True),
+        ("nobody knows by whom.", True),
+    ]
+    after = apply_segmentations(corpus(document(*LINES), OTHER), [made])
+    assert [(s.id, s.text) for s in after.documents["d"].sentences] == [
+        ("s0", "The bridge was closed by Capt. J. Lindqvist on Monday."),
+        ("s3", "It is 90 years old."),
+        ("s3.2", "It will be opened in May;"),
+        ("s3.3", "nobody knows by whom."),
+    ]
+    assert after.documents["other"] == OTHER
+    assert [str(note) for note in after.notes] == ["documents with corrected sentence boundaries: 1 (d)"]
+
+
+@pytest.mark.parametrize(
+    ("joined", "dropped", "begins", "problem"),
+    [
+        (set(), set(), ["nowhere"], "'nowhere', which is in no sentence"),
+        (set(), set(), ["The bridge"], "'The bridge', which is in no sentence after its first word"),
+        (set(), set(), ["be"], "'be', which is in 3 places"),
+        (set(), set(), ["ears old"], "'ears old', which is in no sentence"),
+        ({"s2"}, {"s2"}, [], "sentence 3 is joined with the one before, and one of them is left out"),
+        ({"s3"}, {"s2"}, [], "sentence 4 is joined with the one before, and one of them is left out"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_the_rest_is_done(
+    joined: set[str], dropped: set[str], begins: list[str], problem: str
+) -> None:
+    made, problems = segment(
+        document(*LINES, "So be it, or be it not."), {*joined, "s1"}, dropped, [*begins, "It will"]
+    )
+    (said,) = problems
+    assert problem in said
+    assert made.pieces[0].text == "The bridge was closed by Capt. J. Lindqvist on Monday."
+    assert "It will be opened in May; nobody knows by whom." in [piece.text for piece in made.pieces]
+
+
+TEXTS = st.lists(
+    st.text("ab .é\n消", min_size=1, max_size=12).filter(lambda text: bool(text.strip())), min_size=1, max_size=6
+)
+
+
+@settings(max_examples=300)
+@given(
+    TEXTS, st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)), st.lists(st.text("ab é消", max_size=3), max_size=3)
+)
+def test_whatever_is_ticked_no_letter_is_changed_or_lost(
+    texts: list[str], joined: set[int], dropped: set[int], begins: list[str]
+) -> None:
+    before = document(*texts)
+    made, _ = segment(before, {f"s{i}" for i in joined}, {f"s{i}" for i in dropped}, begins)
+    letters = lambda some: "".join("".join(text.split()) for text in some)  # noqa: E731
+    assert letters(piece.text for piece in made.pieces) == letters(texts)
+    after = apply_segmentations(corpus(before, OTHER), [made])
+    kept = letters(piece.text for piece in made.pieces if piece.kept)
+    if kept:
+        assert letters(after.documents["d"].texts) == kept
+        assert not after.refused
+    else:
+        assert after.documents["d"] == before
+        assert [refusal.reason for refusal in after.refused] == ["nothing would be left"]
+    # Applied again to its own result it changes nothing, or refuses what is not the same text any more.
+    again = apply_segmentations(after, [made])
+    assert again.documents["d"] == after.documents["d"]
+
+
+def test_what_is_not_the_same_text_and_what_has_links_stays_as_it_is() -> None:
+    made, _ = segment(document(*LINES), {"s1"}, (), [])
+    changed = document(*LINES[:3], "Something else.")
+    after = apply_segmentations(corpus(changed, OTHER), [made])
+    assert after.documents["d"] == changed
+    assert "its text is not the one" in after.refused[0].reason
+    linked = corpus(document(*LINES), OTHER, links={"s1": ("s0",)})
+    after = apply_segmentations(linked, [made])
+    assert after.documents["d"] == linked.documents["d"]
+    assert "links are known" in after.refused[0].reason
+    elsewhere = corpus(document(*LINES), OTHER, links={"s3": ("s0",)})
+    assert len(apply_segmentations(elsewhere, [made]).documents["d"].sentences) == 3
+    with pytest.raises(InputError, match="no document of the segmentation"):
+        apply_segmentations(corpus(OTHER, OTHER), [made])
+    with pytest.raises(InputError, match="two segmentations"):
+        apply_segmentations(linked, [made, made])
+
+
+def test_another_cut_of_the_same_text_is_corrected_too() -> None:
+    made = Segmentation(document="d", pieces=(Piece(text="One two."), Piece(text="Three four.")))
+    after = apply_segmentations(corpus(document("One", "two. Three", "four."), OTHER), [made])
+    assert [(s.id, s.text) for s in after.documents["d"].sentences] == [("s0", "One two."), ("s1", "Three four.")]
+
+
+@pytest.fixture
+def store(isolated_home: Path) -> Store:
+    run = open_run("look")
+    write_corpus_to(run, "natural", corpus(document(*LINES), OTHER))
+    return run
+
+
+def answer(key: str, joined: list[str], dropped: list[str], begins: list[str], done: str) -> dict[str, Any]:
+    """Return what the page submits on one task."""
+    ticked = {
+        "joined": [candidate_id(key, f"join {name}") for name in joined],
+        "dropped": [candidate_id(key, f"drop {name}") for name in dropped],
+        "done": [done],
+    }
+    result: list[dict[str, Any]] = [{"from_name": name, "value": {"choices": given}} for name, given in ticked.items()]
+    result.append({"from_name": "begins", "value": {"text": begins}})
+    told = {"completed_by": 7, "updated_by": 7, "updated_at": "2026-01-01T10:00:00Z", "was_cancelled": False}
+    return {"id": abs(hash(key)) % 10**6, **told, "lead_time": 9.5, "result": result}
+
+
+class Server:
+    """Stands for ``Client``: one project with the given tasks."""
+
+    url = "http://127.0.0.1:1"
+
+    def __init__(self, answers: dict[str, dict[str, Any]]) -> None:
+        self.answers = answers
+
+    def projects_titled(self, title: str) -> dict[int, int]:
+        return {3: len(self.answers)} if title == "look · boundaries" else {}
+
+    def tasks(self, _project: int) -> list[dict[str, Any]]:
+        return [
+            {"id": number, "data": {"task_key": key}, "annotations": [given], "drafts": []}
+            for number, (key, given) in enumerate(self.answers.items())
+        ]
+
+    def accounts(self) -> dict[int, str]:
+        return {7: "ada@example.org"}
+
+
+def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store: Store, tmp_path: Path) -> None:
+    asked = prepare(store)
+    assert [one.document for one in asked] == ["d", "other"]
+    assert prepare(store) == asked
+    first, second = (one.key for one in asked)
+    server = Server(
+        {
+            first: answer(
+                first, ["s1"], ["s2"], ["It will be", "gone"], "I read everything; the boundaries are right now"
+            ),
+            second: answer(second, [], [], [], NOTHING),
+        }
+    )
+    page = BoundaryPage()
+    page.keep(store, read_project(server, "look · boundaries", [first, second]))  # type: ignore[arg-type]
+    assert page.is_pulled(store)
+    assert page.counts(store) == {"documents": 2, "anomalies": 1}
+    assert "'gone', which is in no sentence" in store.read_text("boundaries/anomalies.json")
+    made = read_corpus_from(store, CORRECTED)
+    assert [s.id for s in made.documents["d"].sentences] == ["s0", "s3", "s3.2"]
+    assert read_corpus_from(store, "natural").documents["d"] == document(*LINES)
+    # The command that imports applies the file to a new import of the same text.
+    whole = {"id": "p", "source": {"id": "d", "sentences": LINES}, "target": {"id": "other", "sentences": OTHER.texts}}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps({"pair": "p", **{k: v for k, v in whole.items() if k != "id"}}))
+    (tmp_path / "segmentation.jsonl").write_text(store.read_text(SEGMENTATION), encoding="utf-8")
+    command = ["import", "jsonl", str(tmp_path / "pairs.jsonl"), "--out", str(tmp_path / "out")]
+    run = CliRunner().invoke(make_app(), [*command, "--segmentation", str(tmp_path / "segmentation.jsonl")])
+    assert run.exit_code == 0, run.output
+    assert read_corpus(str(tmp_path / "out")).documents["d"].texts == made.documents["d"].texts
+    assert len(read_segmentations(store)) == 2
+    shown = CliRunner().invoke(make_app(), ["boundaries", "show", "look"], catch_exceptions=False)
+    assert "2 documents were looked through; 1 have other sentences now." in shown.output
+
+
+def test_a_file_that_is_no_segmentation_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"document": "d"}\n')
+    for name, problem in (("bad.jsonl", "line 1"), ("none.jsonl", "cannot be read")):
+        with pytest.raises(InputError, match=problem):
+            read_segmentation_file(str(tmp_path / name))
+
+
+def test_no_task_tells_a_name_or_an_id_and_texts_are_escaped() -> None:
+    hostile = document("<img src=x onerror=alert(1)>", "Text sid-9.", name="doc-bilby")
+    asked = [AskedDocument(key="k", document="doc-bilby")]
+    (task,) = boundary_tasks(asked, {"doc-bilby": hostile}).values()
+    sent = json.dumps(task)
+    assert "<img" not in sent
+    assert not [secret for secret in ("doc-bilby", '"s0"', '"s1"') if secret in sent]
+    assert [len(task[name]) for name in HIDDEN] == [1, 2]
+    project = boundary_project("look")
+    assert (project.title, project.overlap) == ("look · boundaries", 1)
