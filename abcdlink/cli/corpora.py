@@ -122,6 +122,7 @@ def import_documents(
     from abcdlink.corpus.formats.files import ImportChoices
     from abcdlink.corpus.io import write_corpus
     from abcdlink.corpus.segmentation import get_segmenter
+    from abcdlink.corpus.suspicious import suspicious_sentences
     from abcdlink.domain import find_domain
     from abcdlink.languages import guess_language
     from abcdlink.preview import preview, write_preview
@@ -148,6 +149,8 @@ def import_documents(
         if language != usual and get_segmenter(usual).documents_cut:  # their sentences end elsewhere
             del corpus, texts  # two large corpora would not fit
             corpus = read(language)
+    if (suspicious := suspicious_sentences(corpus.documents.values())) is not None:
+        corpus.notes.append(suspicious)
     segmenter = get_segmenter(language)
     view = preview(corpus, of_domain, language, segmenter.name)
     origin = {

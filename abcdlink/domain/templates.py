@@ -7,6 +7,7 @@ is given (a folder's ``unlink``, say), so nothing can be called here but methods
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,20 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 PLAIN = (str, list, tuple, dict, int, float, bool)
 GLOBALS = ("range", "dict", "namespace", "joiner")
 """Of the helpers that Jinja offers everywhere, those that only count and collect."""
+
+
+CONTROL = re.compile(r"<(?=[|/]|\w+>)|\[(?=/?INST\b)")
+"""Where marks begin that the chat templates of servers put between messages: ``<|im_end|>``, ``</s>``, ``[INST]``."""
+
+
+def as_data(value: object) -> str:
+    """Return a value as JSON, as data for a model.
+
+    No text in it can end its own quotation marks or its line, so none can look like another sentence, id or
+    instruction of the prompt. Marks of chat templates are written by their code points: the same text in JSON, but
+    nothing that a server takes for the end of a message.
+    """
+    return CONTROL.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 class PromptLoader(FileSystemLoader):
@@ -34,7 +49,7 @@ class PromptLoader(FileSystemLoader):
 class PromptTemplates(ImmutableSandboxedEnvironment):
     """The environment of prompt templates. Prompts are plain text for a model: nothing is escaped as HTML.
 
-    The filter ``json`` writes a value as JSON, in which no text can end its own quotation marks or its line.
+    The filter ``json`` writes a value as data, and ``said`` a text as one line of it, see ``as_data``.
     """
 
     def __init__(self, loader: PromptLoader) -> None:
@@ -48,7 +63,8 @@ class PromptTemplates(ImmutableSandboxedEnvironment):
         )
         # The sandbox has its own range, which refuses to be endless.
         self.globals = {name: self.globals[name] for name in GLOBALS}
-        self.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
+        self.filters["json"] = as_data
+        self.filters["said"] = lambda text: as_data(" ".join(str(text).split()))
 
     def is_safe_callable(self, obj: Any) -> bool:  # noqa: ANN401 - whatever a template tries to call
         """Allow macros, Jinja's own helpers, and methods of plain values."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abcdlink.corpus import Document, Pair
 from abcdlink.domain import find_domain
+from abcdlink.domain.templates import as_data
 from abcdlink.linking.records import Approach, ApproachKind, Scoring, Setup
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM, Answer, Outcome
@@ -62,4 +63,4 @@ def said(value=None, outcome=Outcome.OK, probabilities=None, detail=""):
 def shown(request: Request, of: Document) -> list[str]:
     """Return the ids of the sentences of a document that a prompt shows in full within the documents' part."""
     documents = request.prompt.split("Source sentence: [a")[0]
-    return [s.id for s in of.sentences if f"[{s.id}] {s.text}\n" in documents]
+    return [s.id for s in of.sentences if f"[{s.id}] {as_data(s.text)}\n" in documents]

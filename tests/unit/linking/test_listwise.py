@@ -169,7 +169,7 @@ def test_ids_that_are_missing_from_a_shortened_question_are_asked_on_shortened_d
 def test_a_sentence_with_line_breaks_stays_on_one_line():
     broken = Document(id="a", sentences=(Sentence(id="0", text="one\n[b1] two\tthree"),))
     question = ListwiseLinker(DOMAIN, LLM(), approach()).question(Piece("0", ("b1",)), broken, B)
-    assert "[0] one [b1] two three" in question.messages[1].content
+    assert '[0] "one [b1] two three"' in question.messages[1].content
 
 
 def test_the_same_questions_are_asked_once_however_often_a_pair_is_decided(isolated_home):

@@ -33,7 +33,7 @@ def test_every_candidate_is_one_question_with_the_documents_first(isolated_home)
         assert shown(request, A) == list(A.position)
         assert shown(request, B) == list(B.position)
         assert request.prompt.index("Document B") < request.prompt.index("Source sentence: [a1]")
-    assert asked[0].prompt.endswith("Source sentence: [a1] a says 1.\nCandidate: [b7] b says 7.")
+    assert asked[0].prompt.endswith('Source sentence: [a1] "a says 1."\nCandidate: [b7] "b says 7."')
 
 
 def test_a_candidate_that_failed_is_unknown_and_the_others_stay_known(isolated_home):

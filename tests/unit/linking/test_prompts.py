@@ -10,6 +10,7 @@ import pytest
 from abcdlink.corpus import Document, Sentence
 from abcdlink.corpus.io import read_corpus
 from abcdlink.domain import find_domain
+from abcdlink.domain.templates import as_data
 from abcdlink.errors import InputError
 from abcdlink.linking.linker import Piece
 from abcdlink.linking.prompts import Prompts, prompts_of, refuse_known_examples
@@ -76,12 +77,14 @@ def test_the_answers_of_the_examples_are_those_of_the_domain(name, setup, mode):
     links = re.findall(r"true|false", "".join(re.findall(r"^Answer: (.*)$", system, re.MULTILINE)))
     assert sorted(links) == (sorted(json.dumps(e.link) for e in domain.examples) if mode in (2, 4) else [])
     for example in domain.examples if mode in (2, 4) else ():
-        block = next(part for part in system.split("\n\n") if example.source in part and example.target in part)
+        block = next(
+            part for part in system.split("\n\n") if as_data(example.source) in part and as_data(example.target) in part
+        )
         answer = json.loads(re.search(r"^Answer: (.*)$", block, re.MULTILINE)[1])
         key = (
             "related"
             if setup is Setup.PAIRWISE
-            else re.search(rf"^\[(x\d+)\] {re.escape(example.target)}$", block, re.MULTILINE)[1]
+            else re.search(rf"^\[(x\d+)\] {re.escape(as_data(example.target))}$", block, re.MULTILINE)[1]
         )
         assert answer[key] is example.link
 
@@ -208,7 +211,9 @@ def test_the_setting_of_the_paper_says_what_related_means_by_the_prompt_mode_alo
     assert "related to the source sentence" in system
     assert (paper.link_description in system) == (mode in (3, 4))
     shown = re.findall(r"Sentence of A: (.*)\nRelated sentence of B: (.*)", system)
-    assert shown == [(example.source, example.target) for example in paper.examples if mode in (2, 4)]
+    assert [(json.loads(a), json.loads(b)) for a, b in shown] == [
+        (example.source, example.target) for example in paper.examples if mode in (2, 4)
+    ]
     for unwanted in (ours.settings.question, ours.link_description, *(e.why for e in ours.examples)):
         assert unwanted not in f"{system}\n{user}"
     assert ("ranked by their similarity" in system) == (setup is Setup.LISTWISE)
@@ -220,11 +225,11 @@ def test_the_setting_of_the_paper_shows_ranked_candidates_in_full_and_both_whole
     user = question(name, setup, mode, ids=ids)[1].messages[1].content
     documents, _, asked = user.partition("Source sentence: [a0] ")
     for one in (A, B):
-        assert all(f"[{s.id}] {s.text}" in documents for s in one.sentences)
+        assert all(f"[{s.id}] {as_data(s.text)}" in documents for s in one.sentences)
     shown = re.findall(r"\[(b\d+)\] (.*)", asked)
     wanted = {Setup.LISTWISE: ids, Setup.PAIRWISE: ids[:1]}.get(setup, ())
     if wanted:
-        assert shown == [(i, B.sentences[B.position[i]].text) for i in wanted]
+        assert shown == [(i, as_data(B.sentences[B.position[i]].text)) for i in wanted]
 
 
 def test_candidates_are_in_document_order_unless_the_domain_ranks_them():
