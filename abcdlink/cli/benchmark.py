@@ -126,7 +126,7 @@ def benchmark(
         domains = take_corpora(store, [_absolute(one) for one in corpora], references, plan, first_pairs, group)
         if asked:
             plan = prepare(store, domains, plan, execution)
-            cost = estimate_corpora(store, domains, plan)
+            cost = estimate_corpora(store, domains, plan, timed=not dry_run)
             _say_cost(cost, run)
             if dry_run:
                 if json:
@@ -196,7 +196,7 @@ def _say_cost(found: CostEstimate, run: str) -> None:
     rows = []
     for model, one in found.models.items():
         cost = "unknown: no prices" if model in found.priceless else f"{one.cost:.4g}"
-        time = "unknown before the first answers" if one.seconds is None else _duration(one.seconds)
+        time = "" if not one.calls else "unknown" if one.seconds is None else _duration(one.seconds)
         tokens = (f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}")
         rows.append((model, f"{one.calls:,}", f"{one.kept:,}", *tokens, cost, time))
     print_table(f"{run}: what the LLMs have still to be asked", COST_COLUMNS, rows, to=err)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
-from abcdlink.errors import InputError
+from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.linking.grid import with_smaller
 from abcdlink.linking.learned import is_learned
@@ -82,21 +83,58 @@ def estimate_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progre
     return estimate_approaches(store, SYNTHETIC, domain, llm_approaches(store, domain, plan))
 
 
-def estimate_corpora(store: Store, domains: Mapping[str, Domain], plan: BenchmarkPlan) -> CostEstimate:
-    """Estimate the LLM approaches of a benchmark of several corpora of the run; the rankings must be there."""
+def estimate_corpora(
+    store: Store, domains: Mapping[str, Domain], plan: BenchmarkPlan, *, timed: bool = False
+) -> CostEstimate:
+    """Estimate the LLM approaches of a benchmark of several corpora of the run; the rankings must be there.
+
+    Args:
+        store: the run.
+        domains: corpus -> its domain.
+        plan: what is compared.
+        timed: whether each model is asked its first question, to measure how long one takes; the answer is kept.
+    """
     found: dict[str, CostEstimate] = {}
+    asked: set[str] = set()
     for name, domain in domains.items():
         if plan.llm:
             sample_sources(store, name, read_corpus_from(store, name), plan.llm)
-        found[name] = estimate_approaches(store, name, domain, llm_approaches(store, domain, plan, name))
+        approaches = llm_approaches(store, domain, plan, name)
+        for approach in approaches if timed else ():
+            if approach.model not in asked and _answers_first(store, name, domain, approach):
+                asked.add(approach.model)
+        found[name] = estimate_approaches(store, name, domain, approaches)
     models = dict.fromkeys(model for one in found.values() for model in one.models)
-    by_model = {model: sum_of([one.models[model] for one in found.values() if model in one.models]) for model in models}
+    by_model = {
+        model: _together([one.models[model] for one in found.values() if model in one.models]) for model in models
+    }
     return CostEstimate(
         approaches={f"{name}: {a}": cost for name, one in found.items() for a, cost in one.approaches.items()},
         models=by_model,
         total=sum_of(list(by_model.values())),
         priceless=tuple(dict.fromkeys(model for one in found.values() for model in one.priceless)),
     )
+
+
+def _answers_first(store: Store, corpus_name: str, domain: Domain, approach: Approach) -> bool:
+    """Ask the first question that an approach has left; tell whether there was one. One that fails is asked later."""
+    llm = llm_of(store, approach)
+    questions = questions_left(store, corpus_name, domain, approach)
+    if not questions or llm.settings.llm_engine != "server":  # an engine is started for all questions together
+        return False
+    with suppress(AbcdlinkError):
+        llm.check()
+        llm.ask(questions[0])
+    return True
+
+
+def _together(estimates: Sequence[Estimate]) -> Estimate:
+    """Return the estimates of one model on several corpora as one; as quick on each as where its answers are known."""
+    known = [one for one in estimates if one.seconds is not None and one.calls]
+    whole = sum_of(estimates)
+    calls = sum(one.calls for one in known)
+    seconds = whole.calls * sum(one.seconds or 0.0 for one in known) / calls if calls else None
+    return whole.model_copy(update={"seconds": seconds})
 
 
 def estimate_candidates(store: Store, domain: Domain, progress: Progress = silent) -> CostEstimate:

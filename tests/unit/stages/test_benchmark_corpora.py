@@ -178,8 +178,13 @@ def test_the_cost_by_model_is_that_of_all_corpora(servers, folders):
     assert cost.priceless == ("chance", "shy")
     assert cost.models["exact"].cost > 0
     assert cost.models["exact"].seconds is None
+    timed = estimate_corpora(store, domains, plan, timed=True)
+    assert {name: one.calls for name, one in timed.models.items()} == dict.fromkeys(MODELS, 8 * SOURCES - 1)
+    assert all(one.seconds > 0 for one in timed.models.values())
+    assert [len(server.questions) for server in servers.values()] == [1, 1, 1]
     run_benchmarks(store, domains, plan)
     assert estimate_corpora(store, domains, plan).total.calls == 0
+    assert [len(server.questions) for server in servers.values()] == [8 * SOURCES] * len(MODELS)
 
 
 @pytest.fixture
