@@ -138,6 +138,15 @@ class Store:
         accepted = self.manifest.get(ACCEPTED, [])
         self.note(ACCEPTED, [*accepted, {"file": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}])
 
+    def replace(self, name: str, data: bytes) -> None:
+        """Write a file that is there again with other content, and seal it if it was sealed."""
+        was_sealed = self._seal(name) is not None
+        if was_sealed:
+            self.folder.remove(_seal_of(name))
+        self.folder.write(name, data)
+        if was_sealed:
+            self.folder.write(_seal_of(name), self._digest(name).encode())
+
     def _digest(self, name: str) -> str:
         digest = hashlib.sha256()
         with self.folder.open(name) as file:

@@ -13,6 +13,7 @@ from typer.models import CommandInfo, TyperInfo
 
 from abcdlink import __version__
 from abcdlink.cli import (
+    annotators,
     benchmark,
     corpora,
     documents,
@@ -32,7 +33,7 @@ INTERRUPTED = 130
 STOPPED = "Stopped. Completed work is saved: run the same command again to continue."
 PANELS = {
     "Start": ("up", "init", "import", "start", "status", "runs", "continue", "demo", "doctor", "down"),
-    "People": ("qualify", "annotate", "feedback", "adjudicate", "exhaustive", "rate", "boundaries"),
+    "People": ("qualify", "annotate", "feedback", "adjudicate", "exhaustive", "rate", "boundaries", "annotators"),
     "Results": ("report", "links", "export", "agreement", "scores", "compare", "errors", "label", "labels", "stats"),
 }
 """Panel of ``--help`` -> its commands, in the order of the work; all others are for experts."""
@@ -64,7 +65,7 @@ def make_app() -> typer.Typer:
     ) -> None:
         """From nothing to a human-labelled data set of sentence-level links between documents."""
 
-    groups = (corpora, documents, stages, benchmark, estimate, scores, pools, results, label, reproduce)
+    groups = (corpora, documents, stages, benchmark, estimate, scores, pools, results, annotators, label, reproduce)
     for group in groups:
         group.register(app)
     for entry in sorted(entry_points(group=COMMANDS_GROUP), key=lambda entry: entry.name):

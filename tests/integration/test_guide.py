@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,9 @@ from tests.helpers.stack import answer
 
 BIN = Path(sys.executable).parent
 LIMIT = 600
+LLM_KEY = "sk-never-to-be-seen-0123456789"
+HOLDERS = ("secrets.env", "supervisor*.conf", "label-studio/label_studio.sqlite3*", "label-studio/.env")
+"""Files of the home folder that are made to hold secrets; nobody else can read them."""
 TEXTS = (
     ("The bridge reopened on Monday after two years. Some 3,000 people walked across it.", "The bridge is open again."),
     ("Firefighters rescued three miners on Tuesday. The mine has been closed since.", "Three miners were saved."),
@@ -65,6 +70,7 @@ class Shell:
             "ABCDLINK_PREFECT_PORT": str(free_port()),
             "ABCDLINK_LLM_BASE_URL": llm.base_url,
             "ABCDLINK_LLM_MODEL": MODEL,
+            "ABCDLINK_LLM_API_KEY": LLM_KEY,
         }
 
     def __call__(self, *command: str) -> str:
@@ -97,7 +103,7 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    with FakeLLM(answer) as llm:
+    with FakeLLM(answer, key=LLM_KEY) as llm:
         made = Shell(tmp_path, llm)
         try:
             yield made
@@ -154,6 +160,30 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     shell(*by_name["export", "spring"])
     assert list((shell.folder / ".abcdlink/runs/spring").rglob("*.parquet"))
     assert "What is left to do" in Path(shell("abcdlink", "report", "spring").strip()).read_text(encoding="utf-8")
+    assert found_in(shell, {"ABCDLINK_LLM_API_KEY": LLM_KEY, **secrets_of(shell)}) == []
+
+
+def secrets_of(shell: Shell) -> dict[str, str]:
+    """Return the passwords and tokens that `abcdlink up` made."""
+    lines = (shell.folder / ".abcdlink" / "secrets.env").read_text(encoding="utf-8").splitlines()
+    made = {name: value.strip("'\"") for name, _, value in (line.partition("=") for line in lines)}
+    return {name: value for name, value in made.items() if len(value) > 8 and not name.startswith("#")}
+
+
+def found_in(shell: Shell, secrets: dict[str, str]) -> list[str]:
+    """Return where a secret is in plain sight: files but those made to hold it, and arguments of processes."""
+    found = []
+    home = shell.folder / ".abcdlink"
+    for path in shell.folder.rglob("*"):
+        if path.is_file() and not any(path.match(f"{home}/{holder}") for holder in HOLDERS):
+            data = path.read_bytes()
+            data = lzma.decompress(data) if path.suffix == ".xz" else data
+            found += [f"{name} in {path}" for name, value in secrets.items() if value.encode() in data]
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            data = path.read_bytes()
+            found += [f"{name} in {data!r}" for name, value in secrets.items() if value.encode() in data]
+    return found
 
 
 def judge(shell: Shell, batch: int) -> None:

@@ -1,0 +1,79 @@
+"""Who annotates: personal data of a run, and its removal. What people judged stays, under their pseudonyms."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+from collections.abc import Iterator
+
+from abcdlink.errors import InputError
+from abcdlink.judgments import Annotator
+from abcdlink.store import Store
+
+PEOPLE = "annotators.jsonl", "adjudicators.jsonl", "raters.jsonl", "applicants.jsonl"
+"""Files that say who is behind a pseudonym, in whichever folder of the run they are."""
+FORGOTTEN = "forgotten"
+"""Section of the manifest: pseudonyms of those whose personal data were removed."""
+SCREENING = "screening.jsonl"
+"""Ending of the file of what is known of applicants beside their accounts: all of that goes."""
+WAITING = "waiting/"
+
+
+def people_of(store: Store) -> list[Annotator]:
+    """Return everybody who has a pseudonym in a run, in all of their roles."""
+    files = [name for name in store.folder.names() if name.rpartition("/")[2] in PEOPLE]
+    return list(dict.fromkeys(person for name in files for person in store.read_records(name, Annotator)))
+
+
+def forget(store: Store, account: str) -> list[str]:
+    """Put a stand-in in the place of an account in every file of a run; returns the names of these files.
+
+    A kill in the middle does no harm: the next call does the rest.
+
+    Args:
+        store: the run.
+        account: e-mail address of an annotator's account.
+
+    Raises:
+        InputError: when the run knows no such account, or still waits for people.
+    """
+    if waiting := store.folder.names(WAITING):
+        msg = f"run {store.key!r} still waits for people ({', '.join(waiting)}), and would read the account again"
+        raise InputError(msg, "wait until its batches are complete, or cancel its runs in Prefect")
+    names = list(_files_with(store, account))
+    if not names:
+        msg = f"no file of run {store.key!r} names the account {account!r}"
+        raise InputError(msg, f"`abcdlink annotators show {store.key}` lists its accounts")
+    roles = [one.annotator for one in people_of(store) if one.account.lower() == account.lower()]
+    stand_in = f"forgotten-{'-'.join(roles) or 'person'}"
+    # Who is behind the pseudonym goes last: until then a second call finds it.
+    pattern = _pattern(account)
+    for name in sorted(names, key=lambda name: name.rpartition("/")[2] in PEOPLE):
+        data = _unpacked(name, store)
+        if name.endswith(SCREENING):
+            data = b"".join(line for line in data.splitlines(keepends=True) if not pattern.search(line))
+        store.replace(name, _packed(name, pattern.sub(stand_in.encode(), data)))
+    store.note(FORGOTTEN, sorted({*store.manifest.get(FORGOTTEN, []), stand_in}))
+    return names
+
+
+def _files_with(store: Store, account: str) -> Iterator[str]:
+    pattern = _pattern(account)
+    return (name for name in store.folder.names() if pattern.search(_unpacked(name, store)))
+
+
+def _pattern(account: str) -> re.Pattern[bytes]:
+    """Return what finds an account as it is, and as JSON and HTML write it, in any case, but not within another."""
+    forms = {account, json.dumps(account)[1:-1], account.replace("&", "&amp;").replace("'", "&#39;")}
+    either = b"|".join(re.escape(form.encode()) for form in sorted(forms))
+    return re.compile(rb"(?<![\w.+-])(?:" + either + rb")(?![\w-]|\.\w)", re.IGNORECASE)
+
+
+def _unpacked(name: str, store: Store) -> bytes:
+    data = store.folder.read(name)
+    return lzma.decompress(data) if name.endswith(".xz") else data
+
+
+def _packed(name: str, data: bytes) -> bytes:
+    return lzma.compress(data, preset=0) if name.endswith(".xz") else data
