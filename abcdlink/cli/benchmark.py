@@ -80,7 +80,7 @@ def benchmark(
         str, typer.Option(help="Whose candidates LLMs decide on; default: the retriever with the best average F1.")
     ] = "",
     candidates: Annotated[str, typer.Option(help="How many candidates; default: as the domain says.")] = "",
-    setups: Annotated[str, typer.Option(help="Any of listwise, pairwise, llm-only.")] = "listwise",
+    setups: Annotated[str, typer.Option(help="Any of listwise, two-step, pairwise, llm-only.")] = "listwise",
     modes: Annotated[str, typer.Option(help="Prompt modes, 1 to 4.")] = "4",
     scorings: Annotated[str, typer.Option(help="Any of answer, votes, probability.")] = "answer",
     sources: Annotated[

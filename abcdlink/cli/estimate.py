@@ -74,7 +74,7 @@ def estimate(
         str, typer.Option(help="LLM profiles of the settings file; default: those of the role linkers.")
     ] = "",
     cutoffs: Annotated[str, typer.Option(help="How many candidates.")] = "",
-    setups: Annotated[str, typer.Option(help="Any of listwise, pairwise, llm-only.")] = "",
+    setups: Annotated[str, typer.Option(help="Any of listwise, two-step, pairwise, llm-only.")] = "",
     modes: Annotated[str, typer.Option(help="Prompt modes, 1 to 4.")] = "",
     scorings: Annotated[str, typer.Option(help="Of answer, votes, probability.")] = "",
     samples: Annotated[int | None, typer.Option(min=2, help="Sampled answers that vote.")] = None,

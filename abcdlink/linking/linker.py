@@ -95,12 +95,20 @@ class LLMLinker(ABC):
         if self.approach.scoring is Scoring.PROBABILITY:
             said = answer.probabilities or {}
         else:
-            said = {target: float(link) for target, link in (answer.value or {}).items()}
+            said = {target: float(link) for target, link in (answer.value or {}).items() if isinstance(link, bool)}
         return {target: said[key] for target, key in zip(piece.ids, self.keys(piece.ids), strict=True) if key in said}
 
     def keys(self, ids: Sequence[str]) -> Sequence[str]:
         """Return the keys under which an answer names these targets."""
         return ids
+
+    def schema(self, keys: Sequence[str], *documents: Document) -> dict[str, Any]:  # noqa: ARG002 - the same for all
+        """Return the JSON schema of an answer with these keys on two documents."""
+        return answer_schema(keys)
+
+    def room(self, candidates: int) -> int:
+        """Return the most tokens that an answer on so many candidates needs."""
+        return MAX_TOKENS_BASE + MAX_TOKENS_PER_ID * candidates
 
     def question(self, piece: Piece, source: Document, target: Document) -> Question:
         """Word a question.
@@ -123,9 +131,9 @@ class LLMLinker(ABC):
                 Message(role="system", content=self.prompts.system(source, target)),
                 Message(role="user", content=user),
             ),
-            json_schema=answer_schema(self.keys([candidate.id for candidate in candidates])),
+            json_schema=self.schema(self.keys([candidate.id for candidate in candidates]), source, target),
             stage=self.approach.asked.name,
-            max_tokens=MAX_TOKENS_BASE + MAX_TOKENS_PER_ID * len(piece.ids),
+            max_tokens=self.room(len(piece.ids)),
             seed=self.llm.settings.llm_seed + SEEDS_APART if piece.again else None,
             probabilities=self.approach.scoring is Scoring.PROBABILITY,
         )

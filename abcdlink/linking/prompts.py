@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 
 from abcdlink.corpus.records import Corpus, Document, Sentence
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, Setting
 from abcdlink.errors import InputError
 from abcdlink.languages import words
 from abcdlink.linking.records import Approach, Setup
@@ -107,15 +107,15 @@ class Prompts:
 
     def __init__(self, domain: Domain, setup: Setup, mode: int) -> None:
         self._domain, self.setup, self.mode = domain, setup, mode
-        self._systems: dict[str, str] = {}
+        self._systems: dict[tuple[str, str], str] = {}
 
     def system(self, *documents: Document) -> str:
         """Return the system message; the ids of its examples occur in none of the documents."""
-        prefix = foreign_prefix(document.position for document in documents)
-        if prefix not in self._systems:
-            template = f"{self.setup}_system.j2"
-            self._systems[prefix] = self._domain.render(template, mode=self.mode, example=prefix)
-        return self._systems[prefix]
+        prefix, thoughts = foreign_prefix(document.position for document in documents), thoughts_key(*documents)
+        if (prefix, thoughts) not in self._systems:
+            values = {"mode": self.mode, "example": prefix, "thoughts": thoughts}
+            self._systems[prefix, thoughts] = self._domain.render(f"{self.setup}_system.j2", **values)
+        return self._systems[prefix, thoughts]
 
     def user(self, shown: tuple[Shown, Shown], source: Sentence, candidates: Sequence[Sentence], *, whole: bool) -> str:
         """Return the user message.
@@ -147,12 +147,23 @@ def prompts_of(domain: Domain, approach: Approach) -> Prompts:
     """Return the prompts of an approach.
 
     Raises:
-        InputError: when the approach asks no LLM.
+        InputError: when the approach asks no LLM, or the domain's setting does not know its set-up.
     """
     if approach.prompt_mode is None:
         msg = f"approach {approach.name!r} asks no LLM"
         raise InputError(msg, "use it as a retriever")
+    if approach.setup is Setup.TWO_STEP and domain.settings.setting is not Setting.DEFAULT:
+        msg = f"the setting {domain.settings.setting} has no prompts for the set-up {approach.setup}"
+        raise InputError(msg, "choose another set-up, or the domain without this setting")
     return Prompts(domain, approach.setup, approach.prompt_mode)
+
+
+def thoughts_key(*documents: Document) -> str:
+    """Return the key of the thoughts in a two-step answer: no id of the documents."""
+    key = "thoughts"
+    while any(key in document.position for document in documents):
+        key += "_"
+    return key
 
 
 def foreign_prefix(ids: Iterable[Collection[str]]) -> str:

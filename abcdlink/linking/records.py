@@ -48,6 +48,8 @@ class Setup(StrEnum):
 
     LISTWISE = "listwise"
     """One source sentence and all its candidates."""
+    TWO_STEP = "two-step"
+    """One source sentence and all its candidates; the model writes down what speaks for links before it decides."""
     PAIRWISE = "pairwise"
     """One source sentence and one candidate."""
     LLM_ONLY = "llm-only"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
-from abcdlink.linking.linker import SOURCE_WINDOW, TARGET_WINDOW, LLMLinker, Piece, Settle
-from abcdlink.linking.prompts import Shown, around, halves, letters
+from abcdlink.linking.linker import SOURCE_WINDOW, TARGET_WINDOW, LLMLinker, Piece, Settle, answer_schema
+from abcdlink.linking.prompts import Shown, around, halves, letters, thoughts_key
 from abcdlink.linking.records import Approach, Setup
 
 if TYPE_CHECKING:
@@ -32,6 +32,24 @@ class ListwiseLinker(LLMLinker):
     def smaller(self, piece: Piece, source: Document, target: Document) -> list[Piece]:  # noqa: ARG002 - the same for all
         """Return the same question on shortened documents, once."""
         return [] if piece.shortened else [replace(piece, shortened=True)]
+
+
+THOUGHTS, THOUGHTS_PER_ID = 120, 40
+"""Room for the thoughts of a two-step answer, in tokens: some 2 sentences, and one for each candidate."""
+
+
+class TwoStepLinker(ListwiseLinker):
+    """Asks as a listwise question does, and lets the model think in words before it decides."""
+
+    def schema(self, keys: Sequence[str], *documents: Document) -> dict[str, Any]:
+        """Return the schema of a listwise answer that begins with thoughts: models write keys in this order."""
+        decided, key = answer_schema(keys), thoughts_key(*documents)
+        properties = {key: {"type": "string"}, **decided["properties"]}
+        return {**decided, "properties": properties, "required": [key, *decided["required"]]}
+
+    def room(self, candidates: int) -> int:
+        """Return the most tokens that an answer with its thoughts needs."""
+        return super().room(candidates) + THOUGHTS + THOUGHTS_PER_ID * candidates
 
 
 KEY = "related"
@@ -86,6 +104,7 @@ class LLMOnlyLinker(LLMLinker):
 
 LINKERS: dict[Setup, type[LLMLinker]] = {
     Setup.LISTWISE: ListwiseLinker,
+    Setup.TWO_STEP: TwoStepLinker,
     Setup.PAIRWISE: PairwiseLinker,
     Setup.LLM_ONLY: LLMOnlyLinker,
 }

@@ -170,14 +170,17 @@ def _without_object(text: str) -> Parsed:
 def _checked(value: dict[str, Any], schema: dict[str, Any], outcome: Outcome) -> Parsed:
     offered = schema.get("properties", {})
     foreign = [key for key in value if key not in offered] if schema.get("additionalProperties") is False else []
+    listwise = is_listwise(schema)
     missing = [key for key in schema.get("required", []) if key not in value]
+    if listwise:  # what was decided counts, also without the thoughts before it
+        missing = [key for key in missing if offered.get(key, {}).get("type") != "string"]
     known = {key: item for key, item in value.items() if key not in foreign}
     # The part of the schema that the answer has to fit even when ids are missing.
-    faults = list(Draft202012Validator({**schema, "required": []} if missing else schema).iter_errors(known))
+    fits = {**schema, "required": []} if missing or listwise else schema
+    faults = list(Draft202012Validator(fits).iter_errors(known))
     if faults:
         path = "/".join(str(step) for step in faults[0].absolute_path)
         return Parsed(Outcome.INVALID, detail=f"{path or 'the object'}: {faults[0].message[:200]}")
-    listwise = is_listwise(schema)
     if foreign:
         detail = f"{len(foreign)} not offered: {', '.join(map(repr, foreign))[:200]}"
         return Parsed(Outcome.INVALID, known if listwise else None, detail)
@@ -188,5 +191,6 @@ def _checked(value: dict[str, Any], schema: dict[str, Any], outcome: Outcome) ->
 
 
 def is_listwise(schema: dict[str, Any]) -> bool:
-    """Tell whether an answer is an object of booleans."""
-    return all(kind.get("type") == "boolean" for kind in schema.get("properties", {}).values())
+    """Tell whether an answer is an object of booleans, which thoughts in words may precede."""
+    kinds = [kind.get("type") for kind in schema.get("properties", {}).values()]
+    return all(kind == "boolean" for kind in kinds[kinds[:1] == ["string"] and len(kinds) > 1 :])

@@ -83,7 +83,10 @@ def in_words(schema: dict[str, Any]) -> str:
     """Say what an answer must look like, for servers that cannot be given the schema."""
     properties = schema.get("properties", {})
     if is_listwise(schema):
-        example = ", ".join(f"{json.dumps(key, ensure_ascii=False)}: true or false" for key in properties)
+        values = {"boolean": "true or false", "string": '"..."'}
+        example = ", ".join(
+            f"{json.dumps(key, ensure_ascii=False)}: {values[kind['type']]}" for key, kind in properties.items()
+        )
         return f"Answer with one JSON object that has exactly these keys, and with nothing else: {{{example}}}"
     written = json.dumps(schema, ensure_ascii=False)
     return f"Answer with one JSON object that fits this JSON schema, and with nothing else: {written}"

@@ -38,7 +38,8 @@ class LLMPlan(Record):
     setups: tuple[Setup, ...] = Field(
         (Setup.LISTWISE,),
         min_length=1,
-        description="listwise: all candidates of a source sentence at once; pairwise: one at a time; "
+        description="listwise: all candidates of a source sentence at once; two-step: the same, and the model "
+        "thinks in words before it decides; pairwise: one at a time; "
         "llm-only: every target sentence, without a retriever.",
     )
     prompt_modes: tuple[PromptMode, ...] = Field(

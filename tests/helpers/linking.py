@@ -35,6 +35,16 @@ def approach(setup=Setup.LISTWISE, mode=4, scoring=Scoring.ANSWER, **more):
     return Approach(kind=ApproachKind.LLM, setup=setup, prompt_mode=mode, scoring=scoring, **place, **more)
 
 
+def agreed(schema, value=True):
+    """Return an answer that says the same of all candidates."""
+    return {key: value if kind["type"] == "boolean" else "A thought." for key, kind in schema["properties"].items()}
+
+
+def asked_keys(schema):
+    """Return the keys that an answer decides, in their order."""
+    return [key for key in schema["required"] if schema["properties"][key]["type"] == "boolean"]
+
+
 def decide(home, of, offered, *script, corpus=CORPUS):
     """Return the decisions on the pair and the requests that the server got."""
     with FakeLLM(*script) as server:

@@ -94,7 +94,7 @@ def test_a_rule_asks_what_is_asked_without_it():
 def test_a_grid_holds_every_combination_once():
     grid = llm_grid(("bm25", "hybrid", "bm25"), (3, 7), tuple(Setup), (1, 2, 3, 4), SCORINGS)
     names = [one.name for one in grid]
-    assert len(set(names)) == len(names) == 4 * 4 * (2 * 2 * 2 + 1)
+    assert len(set(names)) == len(names) == 4 * 4 * (3 * 2 * 2 + 1)
     assert names.count("llm-only-4-votes5") == 1
     assert "hybrid@7+llm-pairwise-2-probability@threshold" in names
 

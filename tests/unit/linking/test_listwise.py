@@ -11,7 +11,20 @@ from abcdlink.linking.records import Setup
 from abcdlink.linking.setups import ListwiseLinker
 from abcdlink.llm import LLM, Outcome
 from tests.helpers.fake_llm import error, fits, says
-from tests.helpers.linking import CORPUS, DOMAIN, SETUPS, TOO_LONG, A, B, approach, corpus_of, decide, document, shown
+from tests.helpers.linking import (
+    CORPUS,
+    DOMAIN,
+    SETUPS,
+    TOO_LONG,
+    A,
+    B,
+    agreed,
+    approach,
+    corpus_of,
+    decide,
+    document,
+    shown,
+)
 
 SMALL = corpus_of(document("a", 3), document("b", 2))
 OFFERED = {"a0": ("b1", "b0"), "a2": ("b0", "b1")}
@@ -38,7 +51,7 @@ REFUSING = [
 
 def yes(request, form="{}"):
     """Say yes to everything that is asked."""
-    return says(form.replace("{}", json.dumps(dict.fromkeys(request.schema["properties"], True))))
+    return says(form.replace("{}", json.dumps(agreed(request.schema))))
 
 
 @pytest.mark.parametrize("setup", SETUPS)

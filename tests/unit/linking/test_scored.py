@@ -13,7 +13,7 @@ from abcdlink.linking.cutoffs import cross_fitted
 from abcdlink.linking.decisions import decide_scored, scored_rankings
 from abcdlink.linking.records import CutoffRule, Decision, Scoring, Setup
 from abcdlink.llm import Outcome
-from tests.helpers.linking import PAIR, SETUPS, GivenLLM, approach, document, said
+from tests.helpers.linking import PAIR, SETUPS, GivenLLM, agreed, approach, asked_keys, document, said
 
 VOTES = {"scoring": Scoring.VOTES, "samples": 5}
 IDS = ("b1", "b2", "b3")
@@ -24,7 +24,7 @@ def votes_for(**counts):
     """Say yes to a target in its first so many samples."""
 
     def answer(question, sample):
-        keys = question.json_schema["required"]
+        keys = asked_keys(question.json_schema)
         target = question.messages[1].content.rpartition("Candidate: [")[2].split("]")[0]
         return said({key: sample < counts.get(target if key == "related" else key, 0) for key in keys})
 
@@ -53,7 +53,7 @@ def test_samples_that_failed_do_not_vote_and_more_than_half_must_be_there(setup,
     def answer(question, sample):
         if sample < failed:
             return said(outcome=outcome, detail="why")
-        return said(dict.fromkeys(question.json_schema["required"], True))
+        return said(agreed(question.json_schema))
 
     (decision,) = GivenLLM(answer).decide(approach(setup, **VOTES), OFFERED)
     if failed <= 2:
@@ -83,7 +83,7 @@ def test_ids_that_most_samples_leave_out_are_asked_again_with_other_seeds_and_th
 
 def test_a_repaired_sample_is_told():
     def answer(question, sample):
-        value = dict.fromkeys(question.json_schema["required"], True)
+        value = agreed(question.json_schema)
         return said(value, Outcome.REPAIRED if sample == 2 else Outcome.OK)
 
     (decision,) = GivenLLM(answer).decide(approach(**VOTES), OFFERED)
@@ -95,7 +95,7 @@ def test_probabilities_are_the_scores_whatever_the_answer_says(setup):
     told = {"b1": 0.51, "b2": 0.49, "b3": 0.5}
 
     def answer(question, sample):
-        keys = question.json_schema["required"]
+        keys = asked_keys(question.json_schema)
         target = question.messages[1].content.rpartition("Candidate: [")[2].split("]")[0]
         assert question.probabilities
         return said(dict.fromkeys(keys, False), probabilities={k: told[target if k == "related" else k] for k in keys})
@@ -108,7 +108,7 @@ def test_probabilities_are_the_scores_whatever_the_answer_says(setup):
 @pytest.mark.parametrize("setup", SETUPS)
 def test_an_answer_without_its_probability_is_asked_again_and_then_unknown(setup):
     def answer(question, sample):
-        keys = question.json_schema["required"]
+        keys = asked_keys(question.json_schema)
         return said(dict.fromkeys(keys, True), probabilities={"b1": 0.9} if "b1" in keys else {})
 
     llm = GivenLLM(answer)
@@ -120,7 +120,7 @@ def test_an_answer_without_its_probability_is_asked_again_and_then_unknown(setup
     else:
         assert decision.detail == "no score for 'b2', 'b3'"
         assert (decision.targets, decision.unknown) == (("b1",), ("b2", "b3"))
-        assert llm.asked[1].json_schema["required"] == ["b2", "b3"]
+        assert asked_keys(llm.asked[1].json_schema) == ["b2", "b3"]
 
 
 def test_plain_answers_are_asked_without_probabilities_and_have_no_scores():
