@@ -6,6 +6,7 @@ import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -68,6 +69,7 @@ class Settings(BaseSettings):
     llm_budget_tokens: int = Field(0, ge=0, description="most tokens that a run may use; 0: no limit")
 
     label_studio_url: str = "http://127.0.0.1:8080"
+    public_url: str = Field("", description="address at which annotators elsewhere reach Label Studio: tunnel or proxy")
     label_studio_token: SecretStr = Field(SecretStr(""), description="legacy or personal access token")
     prefect_port: int = Field(4200, ge=1, le=65535, description="port of the local Prefect server")
     prefect_auth: SecretStr = Field(SecretStr(""), description="user:password of the Prefect server's API")
@@ -113,6 +115,16 @@ class Settings(BaseSettings):
         if not self._table:
             return f"ABCDLINK_LLM_{name.upper()}"
         return f"{'api_key_env' if name == 'api_key' else name} in {self._table}"
+
+    @field_validator("public_url")
+    @classmethod
+    def _origin(cls, url: str) -> str:
+        """Take an address without a path: Label Studio's pages are at the root."""
+        parts = urlsplit(url.strip().rstrip("/"))
+        if url.strip() and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query):
+            msg = f"{url!r} is not the address of a server, such as https://annotate.example.org"
+            raise ValueError(msg)
+        return parts.geturl()
 
     @field_validator("runs", "drops_source", "config")
     @classmethod

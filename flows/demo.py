@@ -8,8 +8,10 @@ from typing import Any
 from abcdlink.cli.output import out, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.errors import AbcdlinkError, InputError
+from abcdlink.feedback import finished
 from abcdlink.interannotator import Agreement
 from abcdlink.layout import (
+    ADJUDICATIONS,
     AGREEMENT,
     BENCHMARK,
     GENERATION,
@@ -20,18 +22,24 @@ from abcdlink.layout import (
     batch_file,
     batch_of,
     batch_slug,
+    is_feedback,
     project_file,
 )
 from abcdlink.settings import get_settings
+from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
+from flows.commands.status import show_now
 from flows.watch import newest_run, page_of, reach_server
-from labelstudio_config.run import PUSHED, label_studio, read_pushed
-from labelstudio_config.simulate import MARK, simulate_batch
+from labelstudio_config.run import PUSHED, label_studio
+from labelstudio_config.simulate import MARK, simulate_adjudicator, simulate_batch, simulate_feedback
 from services.commands import start_servers
 from services.records import Stack
 from tasks.runs import ended_badly, resume, start_once
 
+ANNOTATE, ADJUDICATE = "annotate", "adjudicate"
+CLARIFICATION = "- Two sentences on the same event are no link if neither says what the other says."
+"""What the demonstration adds to the guidelines where the annotators' disagreements show no pattern."""
 BATCHES = 2
 OVERLAP = 2
 SECONDS_BETWEEN_LOOKS = 1.5
@@ -49,6 +57,7 @@ MILESTONES = {
     project_file(batch_slug(2), PUSHED): "batch 2 is in Label Studio",
     batch_file(2, AGREEMENT): "batch 2 pulled and measured",
     REPORT: "data set and report written",
+    ADJUDICATIONS: "disagreements adjudicated, data set and report written again",
 }
 
 
@@ -69,17 +78,15 @@ def run_demo(run: str, domain: str, pairs: int, documents: int, people: bool) ->
         "domain": domain,
         "pairs": pairs,
         "generation": {"documents": documents},
-        "annotation": {"batches": BATCHES, "overlap": OVERLAP, "auto_feedback": not people},
+        "annotation": {"batches": BATCHES, "overlap": OVERLAP},
     }
     begin(parameters)
     store = open_run(run)
-    waiting = follow(store, people)
-    if waiting is None:
+    if follow(store, people):
         show_outcome(store)
-    elif waiting.kind is WaitsFor.ANNOTATORS:
-        invite(store, waiting)
     else:
-        ask_for_feedback(store, waiting)
+        show_now(store, json=False)
+        out.print("Give this command again to see what the run waits for next.")
     show_servers(stack)
 
 
@@ -98,93 +105,76 @@ def begin(parameters: dict[str, Any]) -> None:
         raise InputError(msg, "use another run key (--run), or the settings it was begun with")
 
 
-def follow(store: Store, people: bool) -> Waiting | None:
-    """Tell the milestones as they are reached; let programs judge each batch, unless ``people`` do.
+def follow(store: Store, people: bool) -> bool:
+    """Tell the milestones as they are reached; let programs do what people would, unless ``people`` do.
 
     Returns:
-        What the run waits for people with; ``None`` when it is at its end.
+        Whether the run is at its end; otherwise it is people's turn.
     """
-    begun, told, judged = time.monotonic(), set[str](), set[str]()
+    begun, told, played = time.monotonic(), set[str](), set[tuple[str, WaitsFor]]()
+    flow = ANNOTATE
     while True:
         for name, text in MILESTONES.items():
             if name not in told and store.exists(name):
                 told.add(name)
                 say(f"  {time.monotonic() - begun:5.0f} s  {text}")
-        if is_over(store):
-            return None
-        waiting = waits_for(store)
+        if is_over(store, flow):
+            if people or flow == ADJUDICATE:
+                return True
+            flow = ADJUDICATE
+            start_once("adjudicate/adjudicate", {"run": store.key}, f"adjudicate-{store.key}")
+        waiting = waits_for(store, flow)
         if waiting is not None and people:
-            return waiting
-        if waiting is not None and waiting.slug not in judged:
-            judge(store, waiting)
-            judged.add(waiting.slug)
+            return False
+        if waiting is not None and (waiting.slug, waiting.kind) not in played:
+            play(store, flow, waiting)
+            played.add((waiting.slug, waiting.kind))
         if time.monotonic() - begun > LONGEST_SECONDS:
             msg = f"run {store.key!r} is not at its end after {LONGEST_SECONDS // 60} minutes"
             raise AbcdlinkError(msg, "look at it in the Prefect UI; `abcdlink demo` again goes on with it")
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def is_over(store: Store) -> bool:
-    """Tell whether the annotation has ended; raise when a flow of the run has failed."""
-    for name in (f"bootstrap {store.key}", f"annotate {store.key}"):
+def is_over(store: Store, flow: str) -> bool:
+    """Tell whether a flow of the run has ended; raise when it, or bootstrap, has failed."""
+    for name in (f"bootstrap {store.key}", f"{flow} {store.key}"):
         flow_run = newest_run(name)
         if flow_run is None or flow_run.state is None:
             continue
         if ended_badly(flow_run):
             msg = f"the flow run {name!r} ended as {flow_run.state.name}: {flow_run.state.message}"
             raise AbcdlinkError(msg, f"look at {page_of(flow_run)}")
-        if name.startswith("annotate") and flow_run.state.is_completed():
+        if name.startswith(flow) and flow_run.state.is_completed():
             return store.exists(REPORT)
     return False
 
 
-def waits_for(store: Store) -> Waiting | None:
-    """Return what the suspended run waits for."""
-    waiting = waiting_of(store, "annotate")
-    flow_run = newest_run(f"annotate {store.key}")
+def waits_for(store: Store, flow: str) -> Waiting | None:
+    """Return what the suspended run of a flow waits for."""
+    flow_run = newest_run(f"{flow} {store.key}")
     suspended = flow_run is not None and flow_run.state is not None and flow_run.state.name == "Suspended"
-    return waiting if suspended else None
+    return waiting_of(store, flow) if suspended else None
 
 
-def judge(store: Store, waiting: Waiting) -> None:
-    """Let simulated annotators judge a batch, then resume the run at once: ``reconcile`` would within half a minute."""
-    batch = batch_of(waiting.slug)
-    say(f"         simulated annotators judge batch {batch} (these are programs, not people)")
-    settings = get_settings()
-    token = settings.label_studio_token.get_secret_value()
-    simulate_batch(store, settings.label_studio_url, token, batch, accounts=OVERLAP)
+def play(store: Store, flow: str, waiting: Waiting) -> None:
+    """Do what the run waits for as programs, then resume it at once: the watcher would within half a minute."""
+    client, token = label_studio(), get_settings().label_studio_token.get_secret_value()
+    if waiting.kind is WaitsFor.COORDINATOR:
+        batch = batch_of(waiting.slug)
+        say(f"         the drafted clarifications after batch {batch} are accepted")
+        text = finished(prepare_feedback(store, batch).draft) or CLARIFICATION
+        resume(waiting.flow_run, {"clarifications": text, "label_studio_round": True})
+        return
+    if flow == ADJUDICATE:
+        say("         a simulated adjudicator decides where annotators differ (a program, not a person)")
+        simulate_adjudicator(store, client, token, OVERLAP + 1)
+    elif is_feedback(waiting.slug):
+        say("         simulated annotators judge the borderline cases again")
+        simulate_feedback(store, client, token, batch_of(waiting.slug), OVERLAP)
+    else:
+        say(f"         simulated annotators judge {waiting.slug} (these are programs, not people)")
+        simulate_batch(store, client.url, token, batch_of(waiting.slug), accounts=OVERLAP)
     resume(waiting.flow_run)
-
-
-def invite(store: Store, waiting: Waiting) -> None:
-    """Say what people open to annotate the batch that the run waits for."""
-    pushed = read_pushed(store, waiting.slug)
-    overlap = pushed.overlap
-    lines = (
-        f"{pushed.title!r} waits for {overlap} annotators. It is people's turn:",
-        f"  1. Each annotator makes an account at {label_studio().invitation()}",
-        "     (two people on one machine: the second one in a private window)",
-        f"  2. and then judges the {len(pushed.task_keys)} tasks at {pushed.url}"
-        + (", which leads each to their own" if pushed.home else ""),
-        f"The run goes on by itself when all {overlap} annotators are done; nothing has to stay open but the servers.",
-        "Give this command again to see what the run waits for next.",
-    )
-    for line in lines:
-        out.print(line, soft_wrap=True, markup=False)
-
-
-def ask_for_feedback(store: Store, waiting: Waiting) -> None:
-    """Say where the memos are and how the coordinator ends the feedback round."""
-    batch = batch_of(waiting.slug)
-    lines = (
-        f"Batch {batch} of run {store.key!r} is judged. What each annotator may look at again:",
-        f"  {store.where(batch_file(batch, 'feedback'))}",
-        f"Read it and the drafted clarifications with `abcdlink feedback show {store.key}`, then give",
-        f"`abcdlink feedback start {store.key}`: the annotators judge the borderline cases again in Label Studio,",
-        f"and batch {batch + 1} begins when all have; with --without-round it begins at once.",
-    )
-    for line in lines:
-        out.print(line, soft_wrap=True, markup=False)
 
 
 def show_outcome(store: Store) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from abcdlink.errors import ServiceError
+from abcdlink.settings import get_settings
 
 TIMEOUT = 300.0
 """Seconds for one call: the export of 2,000 tasks with two annotations takes 15 s on two cores."""
@@ -261,7 +262,14 @@ class Client:
         """Return the address where a person makes an annotator account."""
         with self._errors("ask for the invitation link"):
             path = self._sdk.organizations.invites.get_invite_link().invite_url
-        return path if path.startswith("http") else f"{self.url}{path}"
+        return public(path if path.startswith("http") else f"{self.url}{path}")
+
+
+def public(url: str) -> str:
+    """Return an address of our Label Studio as annotators reach it: by ``ABCDLINK_PUBLIC_URL``, where that is set."""
+    settings = get_settings()
+    base = settings.label_studio_url.rstrip("/")
+    return f"{settings.public_url}{url.removeprefix(base)}" if settings.public_url and url.startswith(base) else url
 
 
 def _ids(people: Any) -> list[int]:  # noqa: ANN401 - Label Studio gives ids or objects

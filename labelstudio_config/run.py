@@ -23,7 +23,7 @@ from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
-from labelstudio_config.client import CLOSED, TO_DO, Client, connect
+from labelstudio_config.client import CLOSED, TO_DO, Client, connect, public
 from labelstudio_config.history import History, digest_of, key_of, remember
 from labelstudio_config.projects import Asked, Project, PushResult, find_project, own_title, push_tasks, set_state
 from labelstudio_config.snapshot import PushedCopy, Snapshot, open_keys, snapshot_of
@@ -82,8 +82,9 @@ class PushedProject(Record):
     def url(self) -> str:
         """Where annotators begin, as one text: a link for all, or one for each annotator."""
         if self.home or len(self.projects) == 1:
-            return self.home or self.projects[0].url
-        return "; ".join(f"{letter}: {one.url}" for letter, one in zip(ascii_uppercase, self.projects, strict=False))
+            return public(self.home or self.projects[0].url)
+        links = zip(ascii_uppercase, map(public, (one.url for one in self.projects)), strict=False)
+        return "; ".join(f"{letter}: {url}" for letter, url in links)
 
 
 def keep_pushed(store: Store, pushed: PushedProject) -> None:

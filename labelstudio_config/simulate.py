@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -26,11 +26,15 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Label, Pool
 from abcdlink.layout import NATURAL, POOLS
+from abcdlink.stages.adjudicate import pools_in
+from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.client import NOT_FOUND, Client, connect
+from labelstudio_config.pages.adjudicate import adjudication_title
 from labelstudio_config.pages.annotate import batch_title, candidate_id, controls_of, documents_of, of_batch, offered
+from labelstudio_config.pages.feedback import READ, UNDERSTOOD, feedback_title
 from labelstudio_config.projects import MOST_ANNOTATORS, find_project, own_title, require_project
 
 
@@ -193,7 +197,7 @@ def simulate_annotators(
         # One after the other: two sign-ups at the same moment can block each other in SQLite.
         connections = [stack.enter_context(closing(_enter(client, token, name))) for name in names]
         # Each in their own project, where there are several.
-        counts = list(people.map(_annotate, connections, cycle(projects), minds))
+        counts = list(people.map(_work, connections, cycle(projects), [mind.result for mind in minds]))
     return SimulationResult(projects=projects, submitted=dict(zip(names, counts, strict=True)))
 
 
@@ -214,6 +218,62 @@ class _Mind:
         ids = [candidate["id"] for candidate in offered(data)]
         return [judge(name in self.gold[key], self.mistakes, f"{self.seed}|{key}|{name}") for name in ids]
 
+    def result(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the result to submit for a task."""
+        return [_choice(*controls_of(number), label.value) for number, label in enumerate(self.labels(data))]
+
+
+def simulate_feedback(store: Store, client: Client, token: str, batch: int, accounts: int = 2, seed: int = 13) -> int:
+    """Let the simulated annotators of a batch answer the round after it; returns how many tasks they submitted.
+
+    They judge each case again, erring half as often as before, and say that they have read the guidelines.
+
+    Args:
+        store: the run.
+        client: of Label Studio.
+        token: token of an account that may invite others.
+        batch: after which the round is.
+        accounts: how many annotators the batch had.
+        seed: makes their mistakes.
+    """
+    pairs = {pair.id: pair for pair in read_corpus_from(store, NATURAL).pairs}
+    cases = {case.key: case for case in prepare_feedback(store, batch).cases}
+    project = require_project(client, feedback_title(store.key, batch))
+
+    def answers_of(number: int, name: str) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:
+        mistakes = mistakes_of(number, accounts, batch + 1)
+
+        def answer(data: dict[str, Any]) -> list[dict[str, Any]]:
+            if data["notices"]:
+                return [_choice(READ, "guide_0", UNDERSTOOD)]
+            case = cases[data["task_key"]]
+            linked = case.target in (pairs[case.pair].links or {}).get(case.source, ())
+            return [_choice(*controls_of(0), judge(linked, mistakes, f"{seed}|again|{name}|{case.key}").value)]
+
+        return answer
+
+    done = 0
+    for number in range(1, accounts + 1):
+        name = simulated_account(number)
+        with closing(_enter(client, token, name)) as connection:
+            done += _work(connection, project, answers_of(number, name))
+    return done
+
+
+def simulate_adjudicator(store: Store, client: Client, token: str, number: int = 3) -> int:
+    """Let one more simulated person, who makes no mistakes, decide all disputes; returns how many tasks that were.
+
+    Args:
+        store: the run.
+        client: of Label Studio.
+        token: token of an account that may invite others.
+        number: of the account, beyond those of the annotators.
+    """
+    gold = gold_of(pools_in(store), read_corpus_from(store, NATURAL))
+    mind = _Mind(gold, Mistakes(missed_link=0, false_link=0), "")
+    with closing(_enter(client, token, simulated_account(number))) as connection:
+        return _work(connection, require_project(client, adjudication_title(store.key)), mind.result)
+
 
 def _enter(client: Client, token: str, account: str) -> httpx.Client:
     """Log in, after signing up when the account is new. The password follows from the token."""
@@ -226,10 +286,15 @@ def _enter(client: Client, token: str, account: str) -> httpx.Client:
         return with_own_token(session)
 
 
-def _annotate(connection: httpx.Client, project: int, mind: _Mind) -> int:
+def _work(connection: httpx.Client, project: int, answer: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> int:
     """Take the next task and submit it, until there is none; return how many were submitted.
 
     When a call fails, the next task is asked for again: it is the same one unless it was stored.
+
+    Args:
+        connection: of the annotator.
+        project: the project.
+        answer: returns the result for the data of a task.
     """
     done, failures = 0, 0
     while True:
@@ -237,7 +302,7 @@ def _annotate(connection: httpx.Client, project: int, mind: _Mind) -> int:
             task = _next_task(connection, project)
             if task is None:
                 return done
-            _submit(connection, project, task, mind.labels(task["data"]))
+            _submit(connection, project, task, answer(task["data"]))
             done += 1
         except httpx.HTTPError as error:
             failures += 1
@@ -257,19 +322,20 @@ def _next_task(connection: httpx.Client, project: int) -> dict[str, Any] | None:
     return task
 
 
-def _submit(connection: httpx.Client, project: int, task: dict[str, Any], labels: list[Label]) -> None:
-    texts = [task["data"]["source_text"], *(candidate["text"] for candidate in offered(task["data"]))]
-    words = sum(len(text.split()) for text in texts)
-    result = [
-        {
-            "id": f"link{number}",
-            "from_name": decision,
-            "to_name": text,
-            "type": "choices",
-            "value": {"choices": [label.value]},
-        }
-        for number, label in enumerate(labels)
-        for decision, text in [controls_of(number)]
-    ]
-    body = {"result": result, "lead_time": round(words / READING_SPEED, 1)}
+def _submit(connection: httpx.Client, project: int, task: dict[str, Any], result: list[dict[str, Any]]) -> None:
+    body = {"result": result, "lead_time": round(_words(task["data"]) / READING_SPEED, 1)}
     connection.post(f"/api/tasks/{task['id']}/annotations?project={project}", json=body).raise_for_status()
+
+
+def _words(data: dict[str, Any]) -> int:
+    """Count the words of the sentences that a task asks about; of a notice, its text."""
+    if "cases" not in data:
+        texts = [data["source_text"], *(candidate["text"] for candidate in offered(data))]
+    else:
+        cases = [text for case in data["cases"] for text in (case["source_text"], case["candidate"])]
+        texts = cases or [notice["html"] for notice in data["notices"]]
+    return sum(len(text.split()) for text in texts)
+
+
+def _choice(control: str, about: str, choice: str) -> dict[str, Any]:
+    return {"id": control, "from_name": control, "to_name": about, "type": "choices", "value": {"choices": [choice]}}

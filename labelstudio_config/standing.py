@@ -8,6 +8,7 @@ from abcdlink.layout import project_file
 from abcdlink.store import Store
 from abcdlink.waiting import Person, Standing, keep_standing
 from labelstudio_config.attendance import SCHEDULE, attendance, schedule_of
+from labelstudio_config.client import public
 from labelstudio_config.run import PushedProject
 from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 
@@ -19,8 +20,8 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
     given = {key: len(snapshot.accounts_of(key)) for key in pushed.task_keys}
     standing = Standing(
         title=pushed.title,
-        url=pushed.home or pushed.projects[0].url,
-        own_urls=() if pushed.home or len(pushed.projects) == 1 else tuple(one.url for one in pushed.projects),
+        url=public(pushed.home or pushed.projects[0].url),
+        own_urls=() if pushed.home or len(pushed.projects) == 1 else tuple(public(one.url) for one in pushed.projects),
         tasks=progress.tasks,
         done=progress.done,
         needed=progress.tasks * pushed.overlap,

@@ -44,6 +44,7 @@ def doctor(settings: Settings | None = None) -> list[Check]:
         partial(_secrets, settings),
         partial(_watcher, settings),
         partial(_label_studio, settings),
+        partial(_public, settings),
         partial(_llm, settings),
         partial(_models, settings),
         partial(_room, settings),
@@ -141,6 +142,22 @@ def _label_studio(settings: Settings) -> list[Check]:
         return [_warn(name, f"not checked: {url} does not answer", "run `abcdlink up`")]
     hint = "set ABCDLINK_LABEL_STUDIO_URL and ABCDLINK_LABEL_STUDIO_TOKEN (account settings of Label Studio)"
     return [_fail(name, f"{url}: {problem}", hint)]
+
+
+def _public(settings: Settings) -> list[Check]:
+    """Check that annotators elsewhere reach Label Studio, by a request that goes the way theirs go."""
+    name, url = "public address", settings.public_url
+    if not url:
+        return []
+    hint = "look at the tunnel or proxy (the guide has recipes), or unset ABCDLINK_PUBLIC_URL"
+    user, problem = label_studio_user(settings.model_copy(update={"label_studio_url": url}))
+    if not user:
+        return [_fail(name, f"{url}: {problem}", hint)]
+    if is_local(url):
+        return [_warn(name, f"{url} answers, but only on this machine", "set the address that others see")]
+    if url.startswith("http://"):
+        return [_warn(name, f"{url} answers, without encryption: passwords can be read on the way", "use HTTPS")]
+    return [_ok(name, f"{url} leads to our Label Studio")]
 
 
 def _llm(settings: Settings) -> list[Check]:

@@ -182,6 +182,8 @@ def label_studio_environment(settings: Settings, credentials: Credentials) -> di
         "FEATURE_FLAGS_OFFLINE": "true",
         "SENTRY_DSN": "",
         "FRONTEND_SENTRY_DSN": "",
+        # Forms that are sent from the public address come through a proxy, which Django refuses unless it is named.
+        **({"CSRF_TRUSTED_ORIGINS": settings.public_url} if settings.public_url else {}),
         # Its pages would show annotators the last commit message of the repository around it.
         "GIT_DIR": os.devnull,
     }

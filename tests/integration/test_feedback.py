@@ -66,9 +66,9 @@ def answer_again(stack: Stack, client: Client, person: httpx.Client, batch: int)
         person.post(f"/api/tasks/{task['id']}/annotations", json={"result": result}).raise_for_status()
 
 
-def accept(stack: Stack, *arguments: str) -> None:
+def give(stack: Stack, command: str, *arguments: str) -> None:
     done = subprocess.run(
-        [BIN / "abcdlink", "feedback", "accept", KEY, *arguments],
+        [BIN / "abcdlink", "feedback", command, KEY, *arguments],
         env=stack.prefect.environment,
         capture_output=True,
         text=True,
@@ -128,12 +128,12 @@ def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack:
         stack.look()
         stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, feedback_slug(2))
         (tmp_path / "more.md").write_text("**Ferries.** Look thrice.", encoding="utf-8")
-        accept(stack, "--clarifications", str(tmp_path / "more.md"))
+        give(stack, "start", "--clarifications", str(tmp_path / "more.md"))
 
         # Someone vanished: the coordinator goes on without.
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, feedback_slug(2))
         answer_again(stack, client, ben, 2)
-        accept(stack)
+        give(stack, "close")
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(3))
         judge(stack, client, (ada, ben), 3)
         stack.look()

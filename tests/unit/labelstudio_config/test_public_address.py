@@ -1,0 +1,88 @@
+"""Annotators elsewhere: invitations and links go by the public address, and only ours are changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from pydantic import ValidationError
+
+import services.checks
+from abcdlink.settings import Settings, get_settings
+from abcdlink.store import open_run
+from labelstudio_config.client import public
+from labelstudio_config.run import look_now, read_pushed
+from labelstudio_config.standing import note_standing
+from services.credentials import Credentials
+from services.programs import label_studio_environment
+from services.records import Result
+from tests.helpers.fake_label_studio import pushed_run, serve
+
+PUBLIC = "https://annotate.example.org"
+
+
+@pytest.fixture
+def elsewhere(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABCDLINK_PUBLIC_URL", f"{PUBLIC}/")
+    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", "http://127.0.0.1:1")
+    get_settings.cache_clear()
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_links_and_invitations_go_by_the_public_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(monkeypatch)
+    store = pushed_run("harbour", 2)
+    pushed = read_pushed(store, "batch-1")
+    assert pushed.url.startswith(PUBLIC)
+    standing = note_standing(open_run("harbour"), *look_now(store, "batch-1"))
+    assert all(url.startswith(PUBLIC) for url in (standing.url, *standing.own_urls))
+    assert "127.0.0.1" not in standing.model_dump_json()
+    assert public("http://127.0.0.1:1/user/signup/?token=x") == f"{PUBLIC}/user/signup/?token=x"
+    assert public("https://elsewhere.example.org/a") == "https://elsewhere.example.org/a"
+
+
+@pytest.mark.parametrize("url", ["annotate.example.org", "ftp://x", "https://x/path", "https://", "https://x?y=1"])
+def test_an_address_that_cannot_be_one_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError, match="is not the address of a server"):
+        Settings(public_url=url)
+
+
+def test_label_studio_trusts_forms_from_there_and_stays_on_loopback() -> None:
+    credentials = Credentials.model_construct(user="u", password=Secret(), token=Secret())
+    told = label_studio_environment(Settings(public_url=PUBLIC), credentials)
+    assert told["CSRF_TRUSTED_ORIGINS"] == PUBLIC
+    assert "CSRF_TRUSTED_ORIGINS" not in label_studio_environment(Settings(public_url=""), credentials)
+    assert PUBLIC not in str([value for name, value in told.items() if name != "CSRF_TRUSTED_ORIGINS"])
+
+
+class Secret:
+    def get_secret_value(self) -> str:
+        return "secret"
+
+
+@pytest.mark.parametrize(
+    ("url", "answer", "result"),
+    [
+        (PUBLIC, httpx.Response(200, json={"email": "c@example.org"}), Result.OK),
+        (PUBLIC, httpx.Response(502), Result.FAIL),
+        (PUBLIC, httpx.Response(200, text="a parking page"), Result.FAIL),
+        ("http://annotate.example.org", httpx.Response(200, json={"email": "c@example.org"}), Result.WARN),
+        ("http://127.0.0.1:9", httpx.Response(200, json={"email": "c@example.org"}), Result.WARN),
+    ],
+)
+def test_doctor_asks_by_the_public_address(
+    monkeypatch: pytest.MonkeyPatch, url: str, answer: httpx.Response, result: Result
+) -> None:
+    asked: list[str] = []
+
+    def request(_method: str, address: str, **_: object) -> httpx.Response:
+        asked.append(address)
+        answer.request = httpx.Request("GET", address)
+        return answer
+
+    monkeypatch.setattr("services.health.httpx.request", request)
+    (check,) = services.checks._public(Settings(public_url=url))
+    assert check.result is result
+    assert all(address.startswith(url) for address in asked)
+    assert services.checks._public(Settings(public_url="")) == []
