@@ -19,6 +19,7 @@ from abcdlink.judgments import LabelRule
 from abcdlink.llm.profiles import names
 from abcdlink.plugins import installed
 from abcdlink.qualify.pair import WANTED_LINKS
+from abcdlink.qualify.screening import Eligibility
 from abcdlink.retrieval.registry import GROUP, RETRIEVERS
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
@@ -217,6 +218,9 @@ class QualificationParameters(Parameters):
     )
     pair: str = Field("", description="Id of the gold pair; empty: the one whose number of links is nearest.")
     links: int = Field(WANTED_LINKS, ge=1, description="How many links the gold pair should have.")
+    eligibility: Eligibility = Field(
+        Eligibility(), description="Who may be taken, by their screening fields (`abcdlink qualify screening`)."
+    )
     applicants: int = Field(
         4, ge=1, le=MOST_APPLICANTS, description="Applications close when this many applicants have judged every task."
     )

@@ -13,7 +13,15 @@ from prefect.input import RunInput
 
 from abcdlink.errors import InputError
 from abcdlink.layout import QUALIFY_SLUG
-from abcdlink.qualify import Applicant, applicants_of, confirm, proposal, screening_of
+from abcdlink.qualify import (
+    Applicant,
+    applicants_of,
+    confirm,
+    ineligible,
+    keep_eligibility,
+    proposal,
+    screening_of,
+)
 from abcdlink.qualify.confirm import Qualified, qualified_of
 from abcdlink.qualify.kept import has_judgments, people_of
 from abcdlink.qualify.prepare import domain_to_begin
@@ -49,11 +57,13 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     """
     store, asked = open_run(run), qualification
     meaning = domain_to_begin(store, domain).reference
+    keep_eligibility(store, asked.eligibility)
     take_gold_pair(run, meaning, asked.corpus, asked.pair, asked.links, asked.seed)
     if not has_judgments(store):
         take_applications(store, meaning, asked.applicants)
     applicants = applicants_of(store)
-    best = proposal(applicants, asked.wanted, asked.threshold)
+    barred = ineligible(store, people_of(store))
+    best = proposal(applicants, asked.wanted, asked.threshold, barred)
     show_applicants(store, applicants, best)
     decision = qualified_of(store) or decide(store, best)
     get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
@@ -70,7 +80,8 @@ def take_applications(store: Store, domain: str, applicants: int) -> None:
 def show_applicants(store: Store, applicants: list[Applicant], best: list[Applicant]) -> None:
     """Show the coordinator's table, with accounts and screening fields."""
     names = [one.annotator for one in best]
-    rows = coordinator_rows(applicants, names, people_of(store), screening_of(store))
+    people = people_of(store)
+    rows = coordinator_rows(applicants, names, people, screening_of(store), ineligible(store, people))
     finished = sum(one.finished for one in applicants)
     told = (
         f"{len(applicants)} applicants, {finished} of them judged every task; proposed: {', '.join(names) or 'nobody'}"

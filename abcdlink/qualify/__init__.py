@@ -5,10 +5,21 @@ from abcdlink.qualify.kept import applicants_of, gold_set_of, keep_gold_set
 from abcdlink.qualify.propose import proposal, ranked
 from abcdlink.qualify.records import Applicant, GoldSet
 from abcdlink.qualify.score import score_applicants
-from abcdlink.qualify.screening import Screening, add_screening, read_screening, screening_of
+from abcdlink.qualify.screening import (
+    PAPER_ELIGIBILITY,
+    Eligibility,
+    Screening,
+    add_screening,
+    ineligible,
+    keep_eligibility,
+    read_screening,
+    screening_of,
+)
 
 __all__ = [
+    "PAPER_ELIGIBILITY",
     "Applicant",
+    "Eligibility",
     "GoldSet",
     "Qualified",
     "Screening",
@@ -16,6 +27,8 @@ __all__ = [
     "applicants_of",
     "confirm",
     "gold_set_of",
+    "ineligible",
+    "keep_eligibility",
     "keep_gold_set",
     "proposal",
     "qualified_accounts",

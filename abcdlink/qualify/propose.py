@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from abcdlink.qualify.records import Applicant
 
@@ -18,7 +18,12 @@ def ranked(applicants: Sequence[Applicant]) -> list[Applicant]:
     )
 
 
-def proposal(applicants: Sequence[Applicant], wanted: int, threshold: float) -> list[Applicant]:
-    """Return the best ``wanted`` of those who finished with a kappa of at least ``threshold``; may be fewer."""
-    good = [one for one in ranked(applicants) if one.finished and one.kappa is not None and one.kappa >= threshold]
-    return good[:wanted]
+def proposal(
+    applicants: Sequence[Applicant], wanted: int, threshold: float, but: Collection[str] = ()
+) -> list[Applicant]:
+    """Return the best ``wanted`` of those who finished with a kappa of at least ``threshold``; may be fewer.
+
+    ``but``: pseudonyms of those who are not eligible.
+    """
+    able = [one for one in ranked(applicants) if one.finished and one.annotator not in but]
+    return [one for one in able if one.kappa is not None and one.kappa >= threshold][:wanted]

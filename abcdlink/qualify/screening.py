@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
+from abcdlink.judgments import Annotator
 from abcdlink.qualify.kept import FOLDER
 from abcdlink.store import Store, decode
 
@@ -22,15 +23,23 @@ MOST_PROBLEMS = 5
 class Screening(Record):
     """What is known of one account. Empty: not known. ``more``: other columns of the file.
 
-    ``participant_id``: of the platform that the applicant came from, such as Prolific's.
+    ``residence``: country. ``studies``: in which the applicant has taken part before. ``participant_id``: of the
+    platform that the applicant came from, such as Prolific's.
     """
 
     account: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
     native_language: str = ""
+    residence: str = ""
     degree: str = ""
+    studies: int | None = Field(None, ge=0)
     approval_rate: float | None = Field(None, ge=0, le=100, description="in percent")
     participant_id: str = ""
     more: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("studies", mode="before")
+    @classmethod
+    def _count(cls, value: object) -> object:
+        return value.strip() or None if isinstance(value, str) else value
 
     @field_validator("approval_rate", mode="before")
     @classmethod
@@ -40,6 +49,64 @@ class Screening(Record):
 
 
 OWN = tuple(name for name in Screening.model_fields if name != "more")
+
+
+ELIGIBILITY = f"{FOLDER}/eligibility.json"
+
+
+class Eligibility(Record):
+    """Who may be taken, by what is known of them beside their judgments; empty: no rule."""
+
+    native_languages: tuple[str, ...] = Field((), description="One of these; capital letters do not count.")
+    residences: tuple[str, ...] = Field((), description="Lives in one of these countries.")
+    degrees: tuple[str, ...] = Field((), description="Has one of these degrees.")
+    approval_rate: float = Field(0.0, ge=0, le=100, description="At least so many percent of their work was approved.")
+    studies: int = Field(0, ge=0, description="Has taken part in at least so many studies.")
+
+    def reasons(self, known: Screening | None) -> tuple[str, ...]:
+        """Return why someone is not eligible; nothing: they are. What a rule asks for and nobody knows is a reason."""
+        known = known or Screening(account="nobody@known.invalid")
+        choices = (
+            ("native language", known.native_language, self.native_languages),
+            ("residence", known.residence, self.residences),
+            ("degree", known.degree, self.degrees),
+        )
+        found = [
+            f"{what} {given!r} is not {' or '.join(accepted)}" if given else f"{what} is not known"
+            for what, given, accepted in choices
+            if accepted and given.casefold() not in {one.casefold() for one in accepted}
+        ]
+        for what, value, least in (
+            ("approval rate", known.approval_rate, self.approval_rate),
+            ("number of studies", known.studies, self.studies),
+        ):
+            if least and value is None:
+                found.append(f"{what} is not known")
+            elif value is not None and value < least:
+                found.append(f"{what} {value:g} is below {least:g}")
+        return tuple(found)
+
+
+PAPER_ELIGIBILITY = Eligibility(
+    native_languages=("English",),
+    residences=("US", "UK", "CA", "AU", "IE"),
+    degrees=("Master's degree", "PhD"),
+    approval_rate=90,
+    studies=30,
+)
+"""Whom the paper admitted."""
+
+
+def keep_eligibility(store: Store, rules: Eligibility) -> None:
+    """Keep a run's rules; the newest count."""
+    store.write_record(ELIGIBILITY, rules)
+
+
+def ineligible(store: Store, people: Sequence[Annotator]) -> dict[str, tuple[str, ...]]:
+    """Return pseudonym -> why this applicant is not eligible by the run's rules; those who are, are not in it."""
+    rules, known = store.find_record(ELIGIBILITY, Eligibility) or Eligibility(), screening_of(store)
+    found = {one.annotator: rules.reasons(known.get(one.account.lower())) for one in people}
+    return {name: reasons for name, reasons in found.items() if reasons}
 
 
 def read_screening(path: Path) -> list[Screening]:
@@ -93,7 +160,7 @@ def _records(rows: csv.DictReader[str]) -> tuple[list[Screening], list[str]]:
 
 def _in_words(place: tuple[int | str, ...], own: dict[str, str]) -> str:
     field = str(place[0])
-    wants = "an e-mail address" if field == "account" else "a percentage from 0 to 100"
+    wants = {"account": "an e-mail address", "studies": "a whole number"}.get(field, "a percentage from 0 to 100")
     return f"{field} {own[field]!r} is not {wants}"
 
 

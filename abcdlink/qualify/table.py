@@ -22,13 +22,19 @@ def coordinator_rows(
     proposed: Collection[str],
     people: Sequence[Annotator],
     screening: Mapping[str, Screening],
+    barred: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Row]:
-    """Return the same with accounts and screening fields: personal data, for the coordinator alone."""
+    """Return the same with accounts and screening fields: personal data, for the coordinator alone.
+
+    ``barred``: pseudonym -> why somebody is not eligible.
+    """
     account = {person.annotator: person.account for person in people}
     rows = []
     for row in rows_of(applicants, proposed):
         own = account[str(row["applicant"])]
-        rows.append({**row, "account": own, **_screened(screening.get(own.lower()))})
+        why = (barred or {}).get(str(row["applicant"]), ())
+        eligible = f"no: {'; '.join(why)}" if why else "yes"
+        rows.append({**row, "account": own, "eligible": eligible, **_screened(screening.get(own.lower()))})
     return rows
 
 
@@ -56,7 +62,9 @@ def _screened(known: Screening | None) -> Row:
         return {}
     own = {
         "native language": known.native_language,
+        "residence": known.residence,
         "degree": known.degree,
+        "studies": known.studies,
         "approval rate": known.approval_rate,
         "participant id": known.participant_id,
     }

@@ -20,6 +20,7 @@ from abcdlink.cli.output import (
     print_table,
     say,
 )
+from abcdlink.errors import InputError
 from flows.commands.kinds import answer, group, resume_run
 from flows.commands.starting import WaitOption, start_flow
 
@@ -48,6 +49,14 @@ def start(
     applicants: Annotated[int, typer.Option(min=1, max=50, help="Close when so many have judged every task.")] = 4,
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
+    language: Annotated[list[str] | None, typer.Option(help="Eligible native language; may be given again.")] = None,
+    residence: Annotated[list[str] | None, typer.Option(help="Eligible country; may be given again.")] = None,
+    degree: Annotated[list[str] | None, typer.Option(help="Eligible degree; may be given again.")] = None,
+    approval_rate: Annotated[float, typer.Option(min=0, max=100, help="Least approval rate, in percent.")] = 0.0,
+    studies: Annotated[int, typer.Option(min=0, help="Least number of earlier studies.")] = 0,
+    as_in_paper: Annotated[
+        bool, typer.Option("--as-in-paper", help="Eligible are those whom the paper admitted.")
+    ] = False,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -55,12 +64,24 @@ def start(
 
     Example: `abcdlink qualify start spring-news --domain news --applicants 6`
     """
+    from abcdlink.qualify import PAPER_ELIGIBILITY, Eligibility
     from abcdlink.qualify.prepare import domain_to_begin
     from abcdlink.store import open_run
 
+    rules = Eligibility(
+        native_languages=tuple(language or ()),
+        residences=tuple(residence or ()),
+        degrees=tuple(degree or ()),
+        approval_rate=approval_rate,
+        studies=studies,
+    )
+    if as_in_paper and rules != Eligibility():
+        msg = "--as-in-paper and rules of your own exclude each other"
+        raise InputError(msg, "give one or the other")
     domain_to_begin(open_run(run), domain)
     asked = {"corpus": corpus, "pair": pair, "links": links, "applicants": applicants}
-    choice = {**asked, "wanted": wanted, "threshold": threshold}
+    eligibility = PAPER_ELIGIBILITY if as_in_paper else rules
+    choice = {**asked, "wanted": wanted, "threshold": threshold, "eligibility": eligibility.model_dump(mode="json")}
     start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json, wait)
 
 
@@ -93,15 +114,16 @@ def show(
 
     Example: `abcdlink qualify show spring-news`
     """
-    from abcdlink.qualify import proposal, screening_of
+    from abcdlink.qualify import ineligible, proposal, screening_of
     from abcdlink.qualify.confirm import qualified_of
     from abcdlink.qualify.table import coordinator_rows
     from abcdlink.store import existing_run
 
     store = existing_run(run)
     applicants, people = _applicants(store)
-    names = [one.annotator for one in proposal(applicants, wanted, threshold)]
-    rows = coordinator_rows(applicants, names, people, screening_of(store))
+    barred = ineligible(store, people)
+    names = [one.annotator for one in proposal(applicants, wanted, threshold, barred)]
+    rows = coordinator_rows(applicants, names, people, screening_of(store), barred)
     decision = qualified_of(store)
     taken = list(decision.annotators) if decision else None
     if json:

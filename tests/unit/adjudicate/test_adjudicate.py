@@ -195,10 +195,10 @@ def test_the_command_shows_figures_and_says_what_is_missing(isolated_home: Path)
     done = CliRunner().invoke(make_app(), ["adjudicate", "show", "hostile", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == summary_of(store).model_dump(mode="json")
-    done = CliRunner().invoke(make_app(), ["adjudication", "hostile"])
+    done = CliRunner().invoke(make_app(), ["adjudicate", "show", "hostile"])
     assert "annotator-10 decided 1, 1 of them by consensus" in done.stderr
     store.folder.remove(ADJUDICATIONS)
-    failed = CliRunner().invoke(make_app(), ["adjudication", "hostile"])
+    failed = CliRunner().invoke(make_app(), ["adjudicate", "show", "hostile"])
     assert isinstance(failed.exception, InputError)
     assert "adjudicate" in str(failed.exception)
     store.folder.remove(JUDGMENTS)

@@ -14,9 +14,15 @@ from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.folders import LocalFolder
 from abcdlink.qualify import (
+    PAPER_ELIGIBILITY,
+    Eligibility,
+    Screening,
     add_screening,
     applicants_of,
     confirm,
+    ineligible,
+    keep_eligibility,
+    proposal,
     qualified_accounts,
     read_screening,
     screening_of,
@@ -173,3 +179,41 @@ def test_screening_is_taken_from_a_file(here: Store, tmp_path: Path) -> None:
 def test_only_a_run_that_waits_for_applicants_can_be_closed(here: Store) -> None:
     with pytest.raises(InputError, match="does not wait for people of qualify"):
         call("qualify", "close", "hostile")
+
+
+KNOWN = Screening(
+    account="a@b.c", native_language="english", residence="UK", degree="PhD", approval_rate=90, studies=30
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, None),
+        ({"native_language": "Dutch"}, "native language 'Dutch' is not English"),
+        ({"residence": "DE"}, "residence 'DE' is not US or UK or CA or AU or IE"),
+        ({"degree": ""}, "degree is not known"),
+        ({"approval_rate": 89.5}, "approval rate 89.5 is below 90"),
+        ({"studies": None}, "number of studies is not known"),
+        ({"studies": 29}, "number of studies 29 is below 30"),
+    ],
+)
+def test_who_is_not_eligible_is_told_why(change: dict[str, object], reason: str | None) -> None:
+    assert PAPER_ELIGIBILITY.reasons(KNOWN.model_copy(update=change)) == ((reason,) if reason else ())
+    assert Eligibility().reasons(KNOWN.model_copy(update=change)) == ()
+
+
+def test_only_who_is_eligible_is_proposed(store: Store, news: Domain) -> None:
+    applied(store, news)
+    people = [person(number) for number in (1, 2, 3)]
+    assert [one.annotator for one in proposal(applicants_of(store), 2, 0.6, ineligible(store, people))] == [
+        "applicant-1"
+    ]
+    keep_eligibility(store, PAPER_ELIGIBILITY)
+    barred = ineligible(store, people)
+    assert len(barred["applicant-1"]) == 5
+    assert proposal(applicants_of(store), 2, 0.6, barred) == []
+    rows = coordinator_rows(applicants_of(store), [], people, screening_of(store), barred)
+    assert rows[0]["eligible"].startswith("no: native language is not known; residence is not known")
+    add_screening(store, [KNOWN.model_copy(update={"account": ACCOUNTS[0]})])
+    assert "applicant-1" not in ineligible(store, people)
