@@ -22,6 +22,8 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 
 RESAMPLES = 10_000
+NORMAL = 1.959964
+"""Standard deviations on either side of a 95 % interval."""
 DRAWS_AT_ONCE = 200_000
 """So many drawn unit numbers, with their counts, are held at once: as many as a processor cache takes."""
 UNITS_PER_KIND = 20
@@ -32,6 +34,23 @@ PERCENTILES = (2.5, 97.5)
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Values = Sequence[float] | NDArray[np.float64]
+
+
+class Estimate(Record):
+    """An estimate with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, value: float, deviation: float, least: float, most: float) -> Estimate:
+        """Return the normal interval around a value, cut to what is possible."""
+        reach = NORMAL * deviation
+        return cls(value=value, low=max(value - reach, least), high=min(value + reach, most))
+
+    def __str__(self) -> str:
+        return f"{self.value:.1%} (95 % interval {self.low:.1%} to {self.high:.1%})"
 
 
 class MeanInterval(Record):

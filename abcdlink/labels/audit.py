@@ -20,6 +20,7 @@ import numpy as np
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.judgments import Place
+from abcdlink.statistics import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,17 +47,6 @@ class AuditedCandidate(Record):
     def at(self) -> Place:
         """The candidate."""
         return self.pair, self.source, self.target
-
-
-class Estimate(Record):
-    """An estimate with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.1%} (95 % interval {self.low:.1%} to {self.high:.1%})"
 
 
 class Audit(Record):
