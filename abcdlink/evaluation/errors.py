@@ -24,7 +24,7 @@ several gold links."""
 FEW_WORDS = 5
 """A source with fewer content words says little that could be looked for: 4 % of NEWS-ECB+'s sources with links."""
 UNLIKE = 0.05
-"""Gold targets less similar than this, on average, tell of different things: one in 11 of NEWS-ECB+'s sources with
+"""Gold targets less similar than this, on average, are about different things: one in 11 of NEWS-ECB+'s sources with
 several gold links."""
 MANY = 5
 """So many distractors fill the list of candidates that an LLM is offered: one in 6 sources of NEWS-ECB+."""
@@ -112,7 +112,7 @@ class ErrorAnalysis(Record):
     """All errors of one approach, in the order of the corpus.
 
     ``sources``: answered source sentences of the annotated pairs. ``unanswered``: the others; what
-    they lack is no error of judgment and is not listed.
+    they lack is not an error of judgment and is not listed.
     """
 
     approach: str

@@ -241,7 +241,7 @@ def _best_of_kind(
     reasons = said_of_choice(best, taken, cheapest, comparisons, rule.by, len(order))
     if uncut and taken_before:
         reasons.append(
-            f"{uncut} approach(es) that only cut otherwise what {taken_before.name} cuts were left out beside it."
+            f"{uncut} approach(es) that only cut the ranking or answers of {taken_before.name} elsewhere were left out."
         )
     if left_out:
         reasons.append(f"{left_out} approach(es) with a fitted cutoff were left out: such cutoffs transfer badly.")
@@ -267,7 +267,7 @@ def _eligible(
 
 
 def _others(order: list[ApproachResult], taken: Approach | None) -> tuple[list[ApproachResult], int]:
-    """Return what is no other cut of what was taken, and how many were left out."""
+    """Leave out what only cuts the same ranking or answers elsewhere; return the rest, and how many were left out."""
     rest = [result for result in order if taken is None or result.approach.uncut != taken.uncut]
     if taken and not rest:
         msg = f"the benchmark has no second {WORDS[taken.kind]} approach beside {taken.name}, at other cutoffs at most"
@@ -298,5 +298,5 @@ def _has_fitted_cutoff(approach: Approach) -> bool:
 
 
 def _size(approach: Approach) -> float:
-    """Return the cutoff; one that is no fixed number comes after all numbers."""
+    """Return the cutoff; one that is not a fixed number sorts after all numbers."""
     return approach.cutoff if isinstance(approach.cutoff, int) else inf

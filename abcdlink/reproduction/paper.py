@@ -69,7 +69,7 @@ def read_paper_tables(folder: Path) -> PaperTables:
     """
     path = folder / PAPER_FILE
     if not path.is_file():
-        msg = f"{path} is not there"
+        msg = f"{path} does not exist"
         raise InputError(msg, "give the folder with the paper's figures and, beside them, the data sets")
     try:
         tables = PaperTables.model_validate(read_json_object(path))

@@ -87,7 +87,7 @@ def _read_part(text: str, fusion: str) -> Part:
     except ValueError:
         number = 0.0
     if not LEAST <= number <= MOST:
-        msg = f"the weight {weight!r} of {name!r} in {fusion!r} is no number from {LEAST:g} to {MOST:g}"
+        msg = f"the weight {weight!r} of {name!r} in {fusion!r} is not a number from {LEAST:g} to {MOST:g}"
         raise InputError(msg, "write a weight before a retriever as in 0.5*jaccard")
     return Part(number, name)
 

@@ -26,7 +26,7 @@ EFFORT = "effort"
 
 
 class RankPlan(Record):
-    """How one retriever's work on one corpus is cut; kept in the run, so that a later version does not cut it anew.
+    """How one retriever's work on one corpus is cut; kept in the run, so that later versions cut it the same way.
 
     ``sentences_per_part``: distinct sentences of one warm part, ``None`` when there is nothing to
     warm; ``sentences``: how many there are; ``parts``: pair ids of each rank part, in corpus order.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LINES = ("-", ":", "-.")
-"""When all colours are used they come again with the next of these."""
+"""When all colours are used, they are used again with the next of these."""
 LEVELS = ((0, (6, 3)), (0, (2, 2)), (0, (9, 2, 2, 2)))
 """Dashes of the levels."""
 LONG_NAME = 24

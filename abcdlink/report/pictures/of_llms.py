@@ -64,6 +64,9 @@ def quality_against_cost(points: Sequence[Point], unit: str) -> Markup:
         for one, colour in zip(named, cycle(SERIES), strict=False):
             axes.scatter([one.cost], [one.f1], color=colour, s=60, label=one.name, zorder=3, clip_on=False)
         axes.set_xscale("log")
+        # Matplotlib's own labels are formulas, which are drawn as they are written here.
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.xaxis.set_minor_formatter(lambda *_: "")
         axes.set_xlabel(f"{unit} per 1,000 pairs")
         axes.set_ylabel("F1")
         axes.set_ylim(0, min(1.0, ceil(5 * max(one.f1 for one in points) + 0.01) / 5))

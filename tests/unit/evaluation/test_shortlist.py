@@ -150,7 +150,7 @@ def test_of_two_retrievers_the_second_is_no_other_cut_of_the_first():
     assert list(chosen.labels) == ["bm25@3", "hybrid@5"]
     text = " ".join(chosen.reasons)
     assert "hybrid@5 has the highest mean F1 of 2 retriever approaches" in text
-    assert "2 approach(es) that only cut otherwise what bm25@3 cuts were left out beside it." in text
+    assert "2 approach(es) that only cut the ranking or answers of bm25@3 elsewhere were left out." in text
     assert Shortlist.model_validate_json(chosen.model_dump_json()) == chosen
 
 

@@ -123,6 +123,8 @@ def test_quality_against_cost_by_seconds_of_all_and_by_money_of_llms():
     seconds, money = (
         re.search(r'aria-label="([^"]+)"', pictures[f"F1 against {of}"])[1] for of in ("seconds", "money")
     )
+    assert ">10,000<" in pictures["F1 against seconds"].replace(" ", "")
+    assert "$" not in "".join(pictures.values())
     assert "bm25@1: F1 0.40" in seconds
     assert "0 others" in seconds
     assert "bm25@1" not in money.replace("bm25@5", "")

@@ -185,7 +185,7 @@ def test_figures_that_cannot_be_read_are_one_clear_error(tmp_path, tables, probl
 
 
 def test_a_folder_without_figures_and_an_unknown_retriever(tmp_path):
-    with pytest.raises(InputError, match=r"paper_tables\.json is not there"):
+    with pytest.raises(InputError, match=r"paper_tables\.json does not exist"):
         reproduce(tmp_path / "nowhere")
     with pytest.raises(InputError, match="the paper has no retriever 'grep'"):
         reproduce(data(tmp_path, {"kappa": {}}), ["grep"])

@@ -102,7 +102,7 @@ def test_names_say_weights_and_retrievers(name, parts):
         ("hybrid:bm25+0.5*", "does not name two retrievers"),
         ("rrf:bm25+0.5*bm25", "'rrf:bm25+0.5*bm25' names 'bm25' twice"),
         ("rrf:bm25+hybrid:jaccard", "has the fusion 'hybrid:jaccard' in it"),
-        ("hybrid:x*bm25+jaccard", "the weight 'x' of 'bm25' in 'hybrid:x*bm25+jaccard' is no number from 0.01 to 100"),
+        ("hybrid:x*bm25+jaccard", "'x' of 'bm25' in 'hybrid:x*bm25+jaccard' is not a number from 0.01 to 100"),
         ("hybrid:*bm25+jaccard", "the weight '' of 'bm25'"),
         ("hybrid:bm25+0*jaccard", "the weight '0' of 'jaccard'"),
         ("hybrid:bm25+-1*jaccard", "the weight '-1' of 'jaccard'"),
