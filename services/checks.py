@@ -15,7 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 import psutil
 
 from abcdlink.errors import AbcdlinkError
+from abcdlink.llm import LLM
 from abcdlink.llm.embedded import find_weights
+from abcdlink.llm.profiles import DEFAULT, names, profile
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services.credentials import with_secrets
 from services.health import label_studio_user, llm_models
@@ -161,20 +163,41 @@ def _public(settings: Settings) -> list[Check]:
 
 
 def _llm(settings: Settings) -> list[Check]:
+    """Check the model of the environment and every profile of the settings file."""
+    checks = [_one_llm("llm", settings)]
+    try:
+        return checks + [_one_llm(f"llm {name}", profile(name)) for name in names() if name != DEFAULT]
+    except AbcdlinkError as error:
+        return [*checks, _fail("llm profiles", error.problem, error.hint)]
+
+
+def _one_llm(title: str, settings: Settings) -> Check:
+    if settings.llm_engine == "vllm":
+        return _engine(title, settings)
+    if settings.llm_keyless:
+        return _fail(title, settings.llm_keyless, "set it; approaches of other profiles are not concerned")
     models, problem = llm_models(settings)
-    if not settings.llm_base_url:
-        if problem:
-            return [_warn("llm", f"the embedded LLM {problem}", "run `abcdlink up`")]
+    if settings.llm_is_embedded:
         hint = "for real work set ABCDLINK_LLM_BASE_URL and ABCDLINK_LLM_MODEL to a better one"
-        return [_warn("llm", f"the embedded {settings.llm_model}: its link decisions are at chance", hint)]
+        said = f"the embedded {settings.llm_model}: its link decisions are at chance"
+        return _warn(
+            title, f"the embedded LLM {problem}" if problem else said, "run `abcdlink up`" if problem else hint
+        )
     where = settings.llm_base_url
     if problem:
-        hint = "start that server, or correct ABCDLINK_LLM_BASE_URL (it ends in /v1) and ABCDLINK_LLM_API_KEY"
-        return [_fail("llm", f"{where} {problem}", hint)]
+        address, key = settings.llm_setting("base_url"), settings.llm_setting("api_key")
+        return _fail(title, f"{where} {problem}", f"start that server, or correct {address} (it ends in /v1) and {key}")
     if settings.llm_model not in models:
-        hint = f"set ABCDLINK_LLM_MODEL to one of: {', '.join(models[:8])}"
-        return [_warn("llm", f"{where} does not list the model {settings.llm_model}", hint)]
-    return [_ok("llm", f"{settings.llm_model} at {where}")]
+        hint = f"set {settings.llm_setting('model')} to one of: {', '.join(models[:8])}"
+        return _warn(title, f"{where} does not list the model {settings.llm_model}", hint)
+    return _ok(title, f"{settings.llm_model} at {where}")
+
+
+def _engine(title: str, settings: Settings) -> Check:
+    try:
+        return _ok(title, f"{LLM(settings).endpoint.models()[0]} by vLLM's engine")
+    except AbcdlinkError as error:
+        return _fail(title, error.problem, error.hint)
 
 
 def _models(settings: Settings) -> list[Check]:
@@ -187,7 +210,7 @@ def _models(settings: Settings) -> list[Check]:
     found = [model for model in SPACY_MODELS if importlib.util.find_spec(model)]
     hint = "for better sentence boundaries: `.venv/bin/python -m spacy download en_core_web_sm`"
     checks.append(_ok("spacy model", found[0]) if found else _warn("spacy model", "none: rules find sentences", hint))
-    if not settings.llm_base_url:
+    if settings.llm_is_embedded:
         try:
             checks.append(_ok("llm weights", find_weights().name))
         except AbcdlinkError as error:

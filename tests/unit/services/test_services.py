@@ -280,6 +280,43 @@ def test_doctor_names_what_is_wrong_elsewhere(tmp_path, server):
     assert found["label studio token"][:2] == (Result.OK, f"belongs to me@example.org at {url}")
 
 
+def test_doctor_checks_every_llm_profile(tmp_path, server, monkeypatch):
+    url, replies = server
+    replies["GET /v1/models"] = (200, {"data": [{"id": "mine"}]})
+    file = tmp_path / "profiles.toml"
+    there = f'base_url = "{url}/v1"'
+    file.write_text(f"""
+        [llm.good]
+        {there}
+        model = "mine"
+        [llm.other]
+        {there}
+        model = "elsewhere"
+        [llm.keyless]
+        {there}
+        model = "mine"
+        api_key_env = "KEY_THAT_IS_NOT_SET"
+        [llm.engine]
+        engine = "vllm"
+        model = "mine"
+        python = "{tmp_path / "nowhere"}"
+        """)
+    monkeypatch.setenv("ABCDLINK_CONFIG", str(file))
+    get_settings.cache_clear()
+    found = checks_of(Settings(home=tmp_path))
+    assert found["llm good"][0] is Result.OK
+    assert found["llm other"] == (
+        Result.WARN,
+        f"{url}/v1 does not list the model elsewhere",
+        f"set model in [llm.other] of {file} to one of: mine",
+    )
+    assert found["llm keyless"][0] is found["llm engine"][0] is Result.FAIL
+    assert "KEY_THAT_IS_NOT_SET" in found["llm keyless"][1]
+    assert "make setup-vllm" in found["llm engine"][2]
+    file.write_text("[llm.good]\n")
+    assert "[llm.good] has no base_url" in checks_of(Settings(home=tmp_path))["llm profiles"][1]
+
+
 def test_doctor_sees_secrets_that_others_can_read_and_a_taken_port(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as mine:
         settings = Settings(home=tmp_path, prefect_port=mine.getsockname()[1])
