@@ -65,8 +65,10 @@ class GenerationParameters(Parameters):
     like: str = Field(
         "", description="Folder of a corpus with links whose shape is imitated; empty: as the domain says."
     )
-    second_look: Literal[""] | ProfileName = Field(
-        "", description="LLM profile whose model judges all links and all sentences without links; empty: none."
+    second_look: str = Field(
+        "",
+        description="LLM profile whose model judges all links and all sentences without links, or run:KEY for the "
+        "learned linker of another run; empty: none.",
     )
     drop: bool = Field(True, description="Drop what the second look disagrees with; otherwise it is only shown.")
 

@@ -52,7 +52,7 @@ def generate(
         str, typer.Option(help="Folder of a corpus with links whose shape is imitated; empty: as the domain says.")
     ] = "",
     second_look: Annotated[
-        str, typer.Option(help="LLM profile whose model judges all links and all sentences without links.")
+        str, typer.Option(help="LLM profile, or run:KEY for another run's learned linker, that judges all links again.")
     ] = "",
     drop: Annotated[
         bool, typer.Option("--drop/--show", help="What the second look disagrees with is dropped, or only shown.")

@@ -29,7 +29,7 @@ from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.intake import read_targets
 from abcdlink.stages.llm import note_llm
 from abcdlink.stages.once import alone, is_done, parts_of
-from abcdlink.stages.second_look import Look, SecondLook, compare, look_at_part, refuse_same_model, without
+from abcdlink.stages.second_look import Look, SecondLook, compare, look_at_part, require_other_model, without
 from abcdlink.store import Store
 
 STAGE = "generate"
@@ -113,7 +113,7 @@ def plan_generation(
             that writes.
     """
     if second_look:
-        refuse_same_model(second_look)
+        require_other_model(second_look)
     domain = domain_of(store)
     corpus = read_targets(store)
     targets = tuple(corpus.target_documents)[:first_documents]

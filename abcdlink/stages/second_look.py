@@ -1,7 +1,8 @@
 """A second look at generated pairs: another model judges every link, and every sentence that should have none.
 
-The links of a synthetic corpus are what its writer says they are. Another model reads each pair as it would link any
-other (LLM-only, description and examples); where it differs from the writer, the link or sentence is dropped or shown.
+The links of a synthetic corpus are what its writer says they are. Another LLM reads each pair as it would link any
+other (LLM-only, description and examples), or the learned linker of another run does; where it differs from the writer,
+the link or sentence is dropped or shown.
 """
 
 from __future__ import annotations
@@ -11,18 +12,26 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus, Document, Record, Refusal
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.layout import second_look_part
+from abcdlink.layout import model_file, second_look_part
+from abcdlink.linking.decisions import decide_chosen
+from abcdlink.linking.learned import FittedLinker, LearnedLinker, base_retrievers, from_bytes
 from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import DEFAULT, is_same_model, profile
 from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
+from abcdlink.retrieval import get_retriever
+from abcdlink.retrieval.base import rank_pairs
 from abcdlink.stages.decide import require_an_answer
+from abcdlink.stages.label import the_linker
 from abcdlink.stages.llm import note_llm
-from abcdlink.store import Store
+from abcdlink.store import Store, existing_run
 
 STAGE = "second look"
+OF_RUN = "run:"
+"""Begins the name of a second look by the learned linker of another run."""
+LINK_FROM = 0.5
 
 
 class Look(Record):
@@ -62,8 +71,11 @@ class SecondLook(Record):
     usage: Usage
 
 
-def refuse_same_model(name: str) -> None:
-    """Raise ``InputError`` when the profile of the second look has the model that writes the pairs, or is unknown."""
+def require_other_model(name: str) -> None:
+    """Raise ``InputError`` when the second look would be by the model that writes the pairs, or by nothing there is."""
+    if name.startswith(OF_RUN):
+        _linker_of(name)
+        return
     writer, other = profile("generator").llm_model, profile(name).llm_model
     if is_same_model(writer, other):
         msg = f"the second look would be by {other!r}, the model that writes the pairs"
@@ -73,7 +85,15 @@ def refuse_same_model(name: str) -> None:
 def look_at_part(
     store: Store, domain: Domain, name: str, part: int, drafts: Corpus, progress: Progress = silent
 ) -> None:
-    """Let the LLM of a profile judge the generated pairs of one part, unless the run holds that already.
+    """Let another model judge the generated pairs of one part, unless the run holds that already.
+
+    Args:
+        store: the run.
+        domain: of the run.
+        name: an LLM profile, or ``run:KEY`` for the learned linker of another run.
+        part: number of the part.
+        drafts: its pairs, as they were written.
+        progress: told of every pair.
 
     Raises:
         BudgetError: when the questions could cost more than the budget leaves.
@@ -81,6 +101,9 @@ def look_at_part(
     """
     file = second_look_part(part)
     if store.exists(file):
+        return
+    if name.startswith(OF_RUN):
+        store.write_record(file, _by_linker(name, drafts, store.language, progress), indent=None)
         return
     llm = LLM(profile(name), account=store.key)
     model = "" if name == DEFAULT else name
@@ -99,6 +122,27 @@ def look_at_part(
     note_llm(store, STAGE, llm)
     usage = sum(llm.used.values(), Usage())
     store.write_record(file, Look(decisions=decisions, usage=usage, model=llm.settings.llm_model), indent=None)
+
+
+def _linker_of(name: str) -> LearnedLinker | FittedLinker:
+    """Return the learned linker of the run in ``run:KEY``; ``InputError`` when it has none, or several."""
+    store = existing_run(name.removeprefix(OF_RUN))
+    file = model_file(the_linker(store))
+    return from_bytes(store.folder.read(file), store.where(file))
+
+
+def _by_linker(name: str, drafts: Corpus, language: str, progress: Progress) -> Look:
+    """Judge with a learned linker: a link is what it gives a probability of one half or more."""
+    linker = _linker_of(name)
+    documents, tables = list(drafts.used_documents()), {}
+    for base in base_retrievers(linker.name):
+        retriever = get_retriever(base, language)
+        retriever.prepare(documents)
+        tables[base] = rank_pairs(drafts, retriever, drafts.pairs)
+    table = linker.rank(tables, drafts, drafts.pairs, progress)
+    chosen = (table["score"] >= LINK_FROM).to_numpy()
+    decisions = tuple(decide_chosen(name, table, chosen))
+    return Look(decisions=decisions, usage=Usage(), model=f"{linker.name} of {name.removeprefix(OF_RUN)}")
 
 
 def compare(drafts: Corpus, looks: Sequence[Look], *, drop: bool) -> tuple[SecondLook, list[Disagreement]]:

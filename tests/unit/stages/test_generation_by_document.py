@@ -21,6 +21,7 @@ from abcdlink.stages.generate import plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.store import Store, open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, error, says
+from tests.helpers.labels import run_with_linker
 
 WORDS = [
     "river",
@@ -216,3 +217,28 @@ def prepared(run: Store, store: Store, domain: Domain):
 def test_a_second_look_by_the_writer_itself_is_refused(store: Store) -> None:
     with pytest.raises(InputError, match="the model that writes the pairs"):
         plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look="default")
+
+
+def test_the_learned_linker_of_another_run_takes_a_second_look(store: Store, domain: Domain) -> None:
+    run_with_linker("fitted")
+    plan = plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look="run:fitted", drop=False)
+    result = run_generation(store, domain, plan)
+    look = result.second_look
+    assert look is not None
+    assert look.model.endswith("WordOverlap of fitted")
+    assert (look.usage.calls, look.unknown) == (0, 0)
+    synthetic = read_corpus_from(store, "synthetic")
+    assert look.links == sum(len(found) for pair in synthetic.pairs for found in pair.sources_with_links.values())
+    assert 0 <= look.links_confirmed <= look.links
+    assert look.unlinked == sum(
+        len(synthetic.source_of(pair).sentences) - len(pair.sources_with_links) for pair in synthetic.pairs
+    )
+    shown = [json.loads(line) for line in store.read_text("generated/disagreements.jsonl").splitlines()]
+    denied = sum(len(one["targets"]) for one in shown if one["linked"])
+    assert look.links_confirmed == look.links - denied
+
+
+@pytest.mark.parametrize(("name", "problem"), [("run:none", "there is no run 'none'"), ("nobody", "nobody")])
+def test_a_second_look_by_nobody_is_refused(name: str, problem: str, store: Store) -> None:
+    with pytest.raises(InputError, match=problem):
+        plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look=name)
