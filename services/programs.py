@@ -114,7 +114,9 @@ def environment(settings: Settings) -> dict[str, str]:
         **threads,
         "TOKENIZERS_PARALLELISM": "false",
         **prefect_client_environment(settings),
+        # Our flows store no results. What somebody else puts there is at least never unpickled.
         "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
+        "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
         "DO_NOT_TRACK": "1",
         "PREFECT_CLI_PROMPT": "false",
         # The worker looks for due runs this often; the default of 10 s is felt when a person waits.

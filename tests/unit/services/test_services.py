@@ -83,6 +83,7 @@ def test_programs_read_back_the_settings_they_are_told(tmp_path, monkeypatch):
     assert os.environ["PREFECT_API_URL"] == "http://127.0.0.1:4711/api"
     assert os.environ["PREFECT_HOME"].startswith(str(tmp_path / "here"))
     assert os.environ["OMP_NUM_THREADS"] == "3"
+    assert os.environ["PREFECT_RESULTS_DEFAULT_SERIALIZER"] == "json", "results of flows are never unpickled"
 
 
 def test_runs_on_s3_stay_there():
