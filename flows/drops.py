@@ -47,7 +47,7 @@ def drops(
         get_run_logger().info("No source of data drops is set (ABCDLINK_DROPS_SOURCE): nothing to do.")
         return []
     if not run:
-        msg = "the flow drops does not know whose shortlist to use"
+        msg = "no run is set whose shortlist the flow drops should use"
         raise InputError(msg, "set ABCDLINK_DROPS_RUN, or give the run key of a finished benchmark")
     domain = run_domain(existing_run(run), domain)
     try:

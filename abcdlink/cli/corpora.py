@@ -84,14 +84,16 @@ def import_documents(
     ],
     source: Annotated[Path, typer.Argument(help="Folder (or file) in that format; hf: or a name.")],
     out: Annotated[str, typer.Option(help="Corpus folder to write, or an s3:// prefix.")] = "",
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; only say what would be imported.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; only report what would be imported.")] = False,
     domain: DomainOption = "news",
     language: Annotated[
-        str, typer.Option(help="ISO code of the documents' language, e.g. en, zh, hi; guessed when it is not given.")
+        str, typer.Option(help="ISO code of the documents' language, e.g. en, zh, hi; guessed if omitted.")
     ] = "",
     lines: Annotated[
         Lines,
-        typer.Option(help="Line ends in plain text: join wrapped lines, keep each line as a sentence, or look (auto)."),
+        typer.Option(
+            help="Line breaks in plain text: join wrapped lines, keep each line as a sentence, or decide by the text."
+        ),
     ] = Lines.AUTO,
     entities: Annotated[bool, typer.Option(help="Decode HTML entities such as &mdash; in plain text.")] = True,
     as_released: Annotated[
@@ -100,13 +102,13 @@ def import_documents(
     columns: Annotated[
         str,
         typer.Option(
-            help="csv, parquet, hf: names of columns, as ROLE=COLUMN with commas between; roles: text, id, source, "
+            help="csv, parquet, hf: column names as ROLE=COLUMN, separated by commas; roles: text, id, source, "
             "target, source_id, target_id, pair."
         ),
     ] = "",
     only: OnlyOption = None,
     targets: Annotated[
-        bool, typer.Option("--targets", help="Documents alone, to generate for: no pairs, and no source documents.")
+        bool, typer.Option("--targets", help="Import only target documents to generate for, without pairs.")
     ] = False,
     segmentation: Annotated[
         str, typer.Option(help="File of sentence boundaries that people set (`abcdlink boundaries`), applied again.")

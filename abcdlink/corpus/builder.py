@@ -10,10 +10,10 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from abcdlink.corpus.records import Corpus, Document, Note, Pair, Refusal
-from abcdlink.corpus.shelf import Shelf
+from abcdlink.corpus.shelf import MOST_HELD, Shelf
 from abcdlink.errors import InputError
 
-RENAMED = "Documents with an id that another text has, which got an id of their own"
+RENAMED = "Documents renamed because another text has the same id"
 
 NUL_SHARE = 0.1
 """Share of NUL characters above which a text must be in another encoding."""
@@ -35,16 +35,16 @@ class CorpusBuilder:
     - A pair that brings its documents (``add_whole_pair``) gets these. Where another text has the id of one
       already, the document gets an id of its own, ``<id>@2``.
     - A pair that names documents added by themselves (``add_pair``) is refused when an id that it names is
-      missing or stands for two texts.
+      missing or refers to two different texts.
 
     What comes twice with the same content is kept once. A second pair with the id of another one is refused.
     So is a single link to a sentence that is missing; the other links of the pair stay. Documents that do not
     fit into memory go to a temporary file.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, most_held: int = MOST_HELD) -> None:
         self.name = name
-        self._documents = Shelf()
+        self._documents = Shelf(most_held)
         self._pairs: dict[str, _Added] = {}
         self._refused: list[Refusal] = []
         self._notes: list[Note] = []
@@ -163,9 +163,9 @@ class CorpusBuilder:
         where, pair, whole = added
         for name in (pair.source, pair.target):
             if name not in self._documents:
-                reason, hint = "is not there", "add the document or remove the pair"
+                reason, hint = "does not exist", "add the document or remove the pair"
             elif name in self._ambiguous and not whole:
-                reason, hint = "stands for two texts", "give every document its own id"
+                reason, hint = "refers to two different texts", "give every document its own id"
             else:
                 continue
             reason = f"pair {pair.id!r} names the document {name!r}, which {reason}"
@@ -191,7 +191,7 @@ class CorpusBuilder:
                 if source in sources and target in targets:
                     continue
                 absent = f"{target!r} of {pair.target!r}" if source in sources else f"{source!r} of {pair.source!r}"
-                reason = f"pair {pair.id!r}: link {source!r} to {target!r}: sentence {absent} is not there"
+                reason = f"pair {pair.id!r}: link {source!r} to {target!r}: sentence {absent} does not exist"
                 refused.append(Refusal(where=where, reason=reason, hint="correct the sentence id or remove the link"))
         return kept
 

@@ -104,7 +104,7 @@ class Match:
         missing = sources[~present[sources]]
         if len(missing):
             pair, source = self.gold.sources[int(missing[0])]
-            msg = f"the rankings lack the source {source!r} of the pair {pair!r}"
+            msg = f"the rankings do not contain the source {source!r} of the pair {pair!r}"
             raise InputError(msg, "rank the same corpus that is scored")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.records import Corpus, Document, Pair, Refusal
-from abcdlink.corpus.shelf import Shelf
+from abcdlink.corpus.shelf import MOST_WORKED_ON, Shelf
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
 from abcdlink.layout import ORIGIN
@@ -80,9 +80,9 @@ def write_corpus_to(store: Store, prefix: str, corpus: Corpus) -> None:
 def _read(store: Store, start: str, name: str) -> Corpus:
     for file in (DOCUMENTS, PAIRS):
         if not store.exists(start + file):
-            msg = f"no corpus at {store.where(start)}: {file} is not there"
+            msg = f"no corpus at {store.where(start)}: {file} is missing"
             raise InputError(msg, "make one with `abcdlink import FORMAT SOURCE --out FOLDER`")
-    builder = CorpusBuilder(name)
+    builder = CorpusBuilder(name, MOST_WORKED_ON)
     if store.exists(start + REFUSED):
         for refusal in store.read_records(start + REFUSED, Refusal):
             builder.refuse(refusal.where, refusal.reason, refusal.hint)

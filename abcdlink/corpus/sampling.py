@@ -161,5 +161,5 @@ def _shares(sizes: Mapping[str, int], number: int) -> dict[str, int]:
 
 def _require(number: int, there: int, what: str) -> None:
     if number > there:
-        msg = f"{number} {what} are asked for, and only {there} are there"
+        msg = f"{number} {what} requested, but only {there} available"
         raise InputError(msg, "ask for fewer, or take a larger corpus")

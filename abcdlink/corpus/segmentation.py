@@ -88,8 +88,8 @@ class Segmenter:
         lines = [line.strip() for line in LINE_ENDS.split(text)]
         longest = max(map(len, lines))
         if self._max_length and longest > self._max_length:
-            msg = f"one line has {longest} characters, more than the {self._max_length} that {self.name} reads"
-            raise InputError(msg, "put line ends between paragraphs")
+            msg = f"one line has {longest} characters, more than the {self._max_length} that {self.name} can read"
+            raise InputError(msg, "add line breaks between paragraphs")
         return [sentence for line in lines if line for sentence in _sentences(self._split(line))]
 
     def document(self, document_id: str, text: str) -> Document:

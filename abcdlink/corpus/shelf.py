@@ -10,8 +10,11 @@ from typing import cast
 
 from abcdlink.corpus.records import Document
 
-MOST_HELD = 16_000_000
-"""Characters of text that are held in memory: with their objects some 100 MB."""
+MOST_HELD = 4_000_000
+"""Characters of text that an import holds in memory: with their objects some 25 MB. It reads each document once."""
+
+MOST_WORKED_ON = 64_000_000
+"""The same for a corpus that is worked on, whose documents are read again and again: some 400 MB."""
 
 PAGE = 50
 """Documents that are read from the file at a time."""

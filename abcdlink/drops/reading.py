@@ -115,7 +115,7 @@ def _gzip_errors() -> Iterator[None]:
     try:
         yield
     except (EOFError, zlib.error):
-        msg = "its gzip data are cut off or broken"
+        msg = "its gzip data is truncated or corrupt"
         raise OSError(msg) from None
 
 

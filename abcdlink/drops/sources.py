@@ -79,7 +79,7 @@ class LocalSource:
     def files(self) -> list[DropFile]:
         """Return all files by name; ``InputError`` when the folder is not there."""
         if not self.root.is_dir():
-            msg = f"the drop folder {self.root} is not there"
+            msg = f"the drop folder {self.root} does not exist"
             raise InputError(msg, "create it or set ABCDLINK_DROPS_SOURCE")
         found: list[DropFile] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -142,7 +142,7 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
         documents.sentences if isinstance(documents, Shelf) else sum(len(d.sentences) for d in documents.values())
     )
     view = Preview(corpus, domain, language, segmentation, sentences=sentences)
-    looked_at = _some(list(documents))
+    looked_at = _some(documents)
     repeated = repeated_sentences(documents[name] for name in looked_at)
     for name in looked_at:
         for line in _lines(documents[name], domain, repeated):
@@ -154,10 +154,11 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
     return view
 
 
-def _some(items: list[T]) -> list[T]:
-    """Return all items, or ``MOST_LOOKED_AT`` from all over the list."""
-    step = len(items) / MOST_LOOKED_AT
-    return items if step <= 1 else [items[int(number * step)] for number in range(MOST_LOOKED_AT)]
+def _some(items: Collection[T]) -> list[T]:
+    """Return all items, or ``MOST_LOOKED_AT`` from all over the collection."""
+    step = max(1.0, len(items) / MOST_LOOKED_AT)
+    wanted = {int(number * step) for number in range(min(len(items), MOST_LOOKED_AT))}
+    return [item for number, item in enumerate(items) if number in wanted]
 
 
 def _count_tasks(view: Preview) -> None:
@@ -230,11 +231,11 @@ def doubt_about(text: str, following: str = "") -> str:
     if first.islower() or first in ",;:)]}" or (first in ".!?" and not bare.startswith("...")):
         return "begins in the middle of a sentence"
     if any(bare.count(one) != bare.count(other) for one, other in zip(OPEN, CLOSED, strict=True)):
-        return "opens or closes a bracket without its counterpart"
+        return "has an unmatched bracket"
     if following and ABBREVIATION.search(bare):
         return "ends with what may be an abbreviation"
     if NO_SPACE.search(bare):
-        return "may hold two sentences"
+        return "may contain two sentences"
     return f"has more than {LONGEST} words" if word_count(bare) > LONGEST else ""
 
 
@@ -244,5 +245,5 @@ def _lines(document: Document, domain: Domain, repeated: Counter[int]) -> Iterat
         left_out = domain.settings.sources.reason_to_leave_out(sentence.text)
         doubt = doubt_about(sentence.text, following)
         if not doubt and not left_out and repeated[key_of(sentence.text)] >= REPEATED_IN:
-            doubt = f"is in {REPEATED_IN} or more documents word for word"
+            doubt = f"occurs word for word in {REPEATED_IN} or more documents"
         yield Line(sentence, left_out, doubt)

@@ -45,7 +45,7 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
         return read_corpus_from(store, NATURAL)
     corpus = read_corpus(where).first_pairs(first_pairs)
     if not corpus.pairs:
-        msg = f"{where} holds no pair of documents, and pairs are what people annotate"
+        msg = f"{where} contains no pairs of documents, which is what people annotate"
         hint = "name the pairs when you import, or make some with `abcdlink pair`; to generate for documents alone, "
         raise InputError(msg, f"{hint}use --targets")
     describe_run(store, domain)

@@ -83,7 +83,7 @@ def import_corpus(
         msg = f"the format {format_name!r} has no released variant"
         raise InputError(msg, f"leave out --as-released; it is for {', '.join(AS_RELEASED)}")
     if not source.exists() and format_name not in NAMED:
-        msg = f"{source} is not there"
+        msg = f"{source} does not exist"
         raise InputError(msg, "check the path")
     texts = PlainText(segmenter, lines, entities=entities)
     given = ImportSource(source, texts, choices)
@@ -94,7 +94,7 @@ def import_corpus(
         corpus = _with_metadata(corpus, given)
     if not corpus.documents:
         first = f", the first because {corpus.refused[0].reason}" if corpus.refused else ""
-        msg = f"{source} holds no document that can be used ({len(corpus.refused)} items refused{first})"
+        msg = f"{source} contains no usable document ({len(corpus.refused)} items refused{first})"
         raise InputError(msg, "correct the files or choose another format")
     corpus.notes.extend(texts.notes())
     if unread := given.not_read():

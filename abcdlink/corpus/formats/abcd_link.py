@@ -30,7 +30,7 @@ def read_abcd_link(given: ImportSource) -> Corpus:
     """
     docs = given.path / DOCS_FILE
     if not docs.is_file():
-        msg = f"{docs} is not there"
+        msg = f"{docs} does not exist"
         raise InputError(msg, f"give the folder that holds {DOCS_FILE} and, if any, {LINKS_FILES}")
     builder = CorpusBuilder(given.name)
     nested = _read_documents(builder, docs, read_json_object(given.file(docs)))

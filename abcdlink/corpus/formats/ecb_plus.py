@@ -54,7 +54,7 @@ def read_ecb_plus(given: ImportSource) -> Corpus:
     if given.choices.as_released:
         paths = [path for path in paths if path.stem.endswith(NEWER)]
     if not paths:
-        msg = f"{given.path / TEXTS} holds no topic with .xml files"
+        msg = f"{given.path / TEXTS} contains no topic with .xml files"
         raise InputError(msg, f"give the folder of the distribution, which holds {TEXTS} and {VALIDATED}")
     builder = CorpusBuilder(given.name)
     validated = _read_validated(builder, given.file(given.path / VALIDATED), {path.stem for path in paths})
@@ -107,8 +107,8 @@ def _read_document(builder: CorpusBuilder, path: Path, validated: set[str]) -> _
     clusters: dict[str, dict[str, None]] = {}
     for cluster, anchor in _event_mentions(path, root):
         if anchor not in sentence_of:
-            reason = f"a mention of {cluster!r} names the token {anchor!r}, which is not there"
-            builder.refuse(str(path), reason, "take the file from the distribution")
+            reason = f"a mention of {cluster!r} names the token {anchor!r}, which does not exist"
+            builder.refuse(str(path), reason, "use the file from the original distribution")
         elif sentence_of[anchor] in validated:
             clusters.setdefault(cluster, {})[sentence_of[anchor]] = None
     return _Annotated(Document(id=path.stem, sentences=sentences), clusters)
@@ -131,7 +131,7 @@ def _parse(path: Path) -> ET.Element:
         return ET.fromstring(read_bytes(path))  # noqa: S314 - expat itself bounds the expansion of entities
     except (ET.ParseError, LookupError, ValueError) as error:
         msg = f"{path} is not XML: {error}"
-        raise InputError(msg, "take the file from the distribution") from None
+        raise InputError(msg, "use the file from the original distribution") from None
 
 
 def _event_mentions(path: Path, root: ET.Element) -> Iterator[tuple[str, str]]:
@@ -160,7 +160,7 @@ def _attribute(path: Path, element: ET.Element, name: str) -> str:
     value = element.get(name)
     if not value:
         msg = f"{path}: an element {element.tag} has no {name}"
-        raise InputError(msg, "take the file from the distribution")
+        raise InputError(msg, "use the file from the original distribution")
     return value
 
 

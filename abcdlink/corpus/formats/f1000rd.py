@@ -31,11 +31,11 @@ def read_f1000rd(given: ImportSource) -> Corpus:
     """Read all submissions of a folder; a review and a paper are a pair when they have at least one link.
 
     Raises:
-        InputError: when the folder holds no submission with a linking table.
+        InputError: when the folder contains no submission with a linking table.
     """
     tables = sorted(given.path.glob(TABLES))
     if not tables:
-        msg = f"{given.path} holds no submission with linking/*.csv"
+        msg = f"{given.path} contains no submission with linking/*.csv"
         raise InputError(msg, "give the folder whose subfolders have v1.json, reviews and linking")
     builder = CorpusBuilder(given.name)
     for table in tables:
@@ -91,12 +91,12 @@ def _read_text(given: ImportSource, path: Path, name: str) -> _Text:
     nodes = read_json_object(given.file(path)).get(SENTENCES)
     if not isinstance(nodes, list) or not all(map(_is_sentence, nodes)):
         msg = f"{path} has no list {SENTENCES!r} of objects with the strings 'ix' and 'content'"
-        raise InputError(msg, "take the file from the distribution")
+        raise InputError(msg, "use the file from the original distribution")
     sentences = tuple(Sentence(id=str(index), text=node["content"]) for index, node in enumerate(nodes))
     id_of = {node["ix"]: str(index) for index, node in enumerate(nodes)}
     if len(id_of) < len(nodes):
         msg = f"{path}: two {SENTENCES} have the same 'ix'"
-        raise InputError(msg, "take the file from the distribution")
+        raise InputError(msg, "use the file from the original distribution")
     return _Text(Document(id=name, sentences=sentences), id_of)
 
 

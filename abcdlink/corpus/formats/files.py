@@ -100,7 +100,7 @@ def read_bytes(path: Path) -> bytes:
 
 def holds_nul(path: Path) -> InputError:
     """Return the error for a file with NUL bytes."""
-    return InputError(f"{path} holds NUL bytes: it is in UTF-16, or it is not text", "save the file as UTF-8")
+    return InputError(f"{path} contains NUL bytes: it is UTF-16 or not a text file", "save the file as UTF-8")
 
 
 def read_text(path: Path) -> str:
@@ -115,8 +115,8 @@ def read_json_object(path: Path) -> dict[str, Any]:
     """Read a JSON file whose top level is an object; errors as ``read_json``."""
     value = read_json(path)
     if not isinstance(value, dict):
-        msg = f"{path} holds a {type(value).__name__}, not an object of named parts"
-        raise InputError(msg, "see the layout of the released data")
+        msg = f"{path} contains a {type(value).__name__}, not an object"
+        raise InputError(msg, "follow the layout of the released data")
     return value
 
 
@@ -141,7 +141,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
         return json.loads(read_text(path), object_pairs_hook=unique)
     except (json.JSONDecodeError, RecursionError) as error:
         msg = f"{path} is not JSON: {error}"
-        raise InputError(msg, "correct the file at that place") from None
+        raise InputError(msg, "fix the file at that position") from None
 
 
 def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

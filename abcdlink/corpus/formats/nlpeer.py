@@ -25,7 +25,7 @@ TEXT_TYPES = ("title", "article-title", "abstract", "heading", "paragraph", "p",
 """Types of nodes whose text is cut into sentences where a graph has no sentences of its own."""
 MAIN = "main"
 """The field of a review that has no structure; the name of any other field is a sentence of its own."""
-HINT = "take the file from the distribution"
+HINT = "use the file from the original distribution"
 
 
 def read_nlpeer(given: ImportSource) -> Corpus:
@@ -34,11 +34,11 @@ def read_nlpeer(given: ImportSource) -> Corpus:
     A paper is named by its folder, a review ``<paper>__<rid>``. The metadata say ``kind``, ``paper`` and ``dataset``.
 
     Raises:
-        InputError: when the folder holds no paper.
+        InputError: when the folder contains no paper.
     """
     graphs = _first_versions(given.path)
     if not graphs:
-        msg = f"{given.path} holds no paper (no folder v1 with {GRAPH})"
+        msg = f"{given.path} contains no paper (no folder v1 with {GRAPH})"
         raise InputError(msg, "give a data set of NLPeer, with a folder for each paper in data")
     builder = CorpusBuilder(given.name)
     for path in graphs:
@@ -103,7 +103,7 @@ def _content(path: Path, span: dict[str, Any], nodes: dict[str, dict[str, Any]])
 def _add_reviews(builder: CorpusBuilder, given: ImportSource, path: Path, paper: Document) -> None:
     reviews = read_json(path)
     if not isinstance(reviews, list):
-        msg = f"{path} holds a {type(reviews).__name__}, not a list of reviews"
+        msg = f"{path} contains a {type(reviews).__name__}, not a list of reviews"
         raise InputError(msg, HINT)
     added = 0
     for number, review in enumerate(reviews):
@@ -127,7 +127,7 @@ def _review(given: ImportSource, review: Any, number: int, paper: Document) -> D
     fields = {name: text for name, text in report.items() if isinstance(text, str) and text.strip()}
     if not fields:
         msg = f"review {rid!r} has no text"
-        raise InputError(msg, "nothing is lost: it cannot link to anything")
+        raise InputError(msg, "nothing to do: it has nothing to link")
     texts = []
     for name, text in fields.items():
         if name != MAIN:

@@ -83,7 +83,7 @@ def _of_files(given: ImportSource, ending: str, rows_of: Any) -> Rows:  # noqa: 
     path = given.path
     files = [path] if path.is_file() else sorted(path.glob(f"*.{ending}"))
     if not files:
-        msg = f"{path} holds no .{ending} file"
+        msg = f"{path} contains no .{ending} file"
         raise InputError(msg, f"give a .{ending} file, or a folder with some")
     for file in files:
         for where, name, row in rows_of(given.file(file)):
@@ -103,7 +103,7 @@ def _parquet_rows(path: Path) -> Rows:
                     number += 1
     except (pa.ArrowException, OSError) as error:
         msg = f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}"
-        raise InputError(msg, "write it again, with pandas for example") from None
+        raise InputError(msg, "rewrite it, for example with pandas") from None
 
 
 def _dataset_rows(given: ImportSource) -> Rows:
@@ -114,7 +114,7 @@ def _dataset_rows(given: ImportSource) -> Rows:
         raise InputError(msg, "pip install 'abcdlink[hf]'") from None
     path = given.path
     if not path.exists() and get_settings().hub == "offline":
-        msg = f"{path} is not a folder, and data sets are not downloaded"
+        msg = f"{path} is not a folder, and downloads are disabled"
         raise InputError(msg, "check the path; with ABCDLINK_HUB=online, names are looked up on the Hugging Face hub")
     try:
         if any((path / name).is_file() for name in SAVED):
@@ -162,7 +162,7 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
     if "text" in asked:
         found = {role: column for role, column in found.items() if role in {"text", "id"}}
     elif not {"source", "target"} <= found.keys() and "text" not in found:
-        msg = f"{given.path} has the columns {there}, and it is not clear which are texts"
+        msg = f"{given.path} has the columns {there}, and it is unclear which are texts"
         raise InputError(msg, "give --columns text=COLUMN, or --columns source=COLUMN,target=COLUMN")
     return found
 

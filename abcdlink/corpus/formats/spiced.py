@@ -38,8 +38,8 @@ def read_spiced(given: ImportSource) -> Corpus:
     path = table.parent / BOUNDARIES
     boundaries = read_json_object(given.file(path)) if path.is_file() else {}
     if given.choices.as_released and not boundaries:
-        msg = f"{path} is not there"
-        raise InputError(msg, "take it from the authors' repository (datasets/news_he) and put it beside the table")
+        msg = f"{path} does not exist"
+        raise InputError(msg, "copy it from the authors' repository (datasets/news_he) next to the table")
     builder = CorpusBuilder(given.name)
     left = dict(boundaries)
     for where, name, row in csv_rows(given.file(table)):
@@ -49,7 +49,7 @@ def read_spiced(given: ImportSource) -> Corpus:
         with builder.refusing(where):
             _add(builder, given, where, name, {column.casefold(): cell for column, cell in row.items()}, spans)
     for name in left:
-        builder.refuse(f"{path}, pair {name!r}", "the table has no such row", "take both from their releases")
+        builder.refuse(f"{path}, pair {name!r}", "the table has no such row", "use the released versions of both")
     return builder.build()
 
 
@@ -59,7 +59,7 @@ def _table(given: ImportSource) -> Path:
         first = next(csv_rows(path), None)
         if first is not None and set(TEXTS) <= {column.casefold() for column in first[2]}:
             return path
-    msg = f"{given.path} holds no .csv file with the columns {' and '.join(TEXTS)}"
+    msg = f"{given.path} contains no .csv file with the columns {' and '.join(TEXTS)}"
     raise InputError(msg, "give the table of SPICED, or its folder")
 
 
@@ -94,11 +94,11 @@ def _sentences(name: str, side: str, spans: Any, text: str) -> tuple[Sentence, .
     of_side = spans.get(side) if isinstance(spans, dict) else None
     if not isinstance(of_side, dict) or not all(map(_is_span, of_side.values())):
         msg = f"pair {name!r} has no object {side!r} of sentence ids and [start, end]"
-        raise InputError(msg, "take the file from the authors' repository")
+        raise InputError(msg, "use the file from the authors' repository")
     last = max((end for _, end in of_side.values()), default=0)
     if last > len(text):
         msg = f"pair {name!r}: the sentences of {side} go up to character {last}, and the text has {len(text)}"
-        raise InputError(msg, "take the table from its release: this one is another version")
+        raise InputError(msg, "use the released table: this one is a different version")
     return tuple(Sentence(id=key, text=text[start:end]) for key, (start, end) in of_side.items())
 
 

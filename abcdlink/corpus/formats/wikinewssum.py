@@ -44,7 +44,7 @@ def read_wikinewssum(given: ImportSource) -> Corpus:
     """
     files = [given.path] if given.path.is_file() else sorted(given.path.glob("*.json"))
     if not files:
-        msg = f"{given.path} holds no .json file"
+        msg = f"{given.path} contains no .json file"
         raise InputError(msg, "give the folder with train.json, validation.json and test.json")
     builder = CorpusBuilder(given.name)
     foreign: list[str] = []

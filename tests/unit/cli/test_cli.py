@@ -141,7 +141,7 @@ def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run
             "wrapped lines, which were joined within paragraphs: 1 (p.source)",
             "were not read: 1 (notes.docx)",
             "Refused: 2",
-            "lone.target.txt holds NUL bytes",
+            "lone.target.txt contains NUL bytes",
         ):
             assert part in err
     assert "Would import" in checked[2]
@@ -174,7 +174,7 @@ def test_documents_alone_are_imported_sampled_counted_and_generated_for(run: Run
     code, _, err = run("generate", "r", "--sample", 2)
     assert (code, "--targets, which is not given" in err) == (2, True)
     code, _, err = run("generate", "r", "--targets", "alone", "--sample", 6)
-    assert (code, "6 documents are asked for, and only 5 are there" in err) == (2, True)
+    assert (code, "6 documents requested, but only 5 available" in err) == (2, True)
     code, _, err = run("sample", "alone", "--out", "x", "--only", "topic")
     assert (code, "'topic' is not a condition" in err) == (2, True)
 

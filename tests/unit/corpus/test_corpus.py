@@ -105,7 +105,7 @@ def test_a_run_keeps_a_corpus_under_a_prefix(tmp_path):
 def test_a_corpus_without_one_of_its_files_is_one_clear_error(tmp_path, absent):
     write_corpus(corpus([], A), tmp_path)
     (tmp_path / absent).unlink()
-    with pytest.raises(InputError, match=f"{absent} is not there"):
+    with pytest.raises(InputError, match=f"{absent} is missing"):
         read_corpus(tmp_path)
 
 
@@ -129,8 +129,8 @@ def test_links_to_absent_sentences_are_refused_and_the_others_stay(tmp_path):
     back = read_corpus(tmp_path)
     assert back.pairs[0].links == {"0": ("1",)}
     assert [r.reason for r in back.refused] == [
-        "pair 'p': link '0' to '9': sentence '9' of 'b' is not there",
-        "pair 'p': link '5' to '2': sentence '5' of 'a' is not there",
+        "pair 'p': link '0' to '9': sentence '9' of 'b' does not exist",
+        "pair 'p': link '5' to '2': sentence '5' of 'a' does not exist",
     ]
     assert all("pairs.jsonl" in r.where for r in back.refused)
 
@@ -160,7 +160,7 @@ def test_a_pair_without_its_document_is_refused():
     result = built(Pair(id="p", source="a", target="gone"), A)
     assert result.pairs == []
     assert [(r.where, r.reason) for r in result.refused] == [
-        ("pairs, line 1", "pair 'p' names the document 'gone', which is not there")
+        ("pairs, line 1", "pair 'p' names the document 'gone', which does not exist")
     ]
 
 
@@ -187,7 +187,7 @@ def test_a_pair_that_names_an_id_of_two_texts_is_refused():
     result = builder.build()
     assert (result.pairs, result.refused[-1].reason) == (
         [],
-        "pair 'p' names the document 'a', which stands for two texts",
+        "pair 'p' names the document 'a', which refers to two different texts",
     )
 
 

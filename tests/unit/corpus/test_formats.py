@@ -19,7 +19,7 @@ def test_unknown_formats_and_missing_sources_are_named(tmp_path):
     with pytest.raises(InputError, match=r"no format 'pdf'.*jsonl, abcd-link, text"):
         load("pdf", tmp_path)
     for name in FORMATS:
-        with pytest.raises(InputError, match="nowhere is not"):
+        with pytest.raises(InputError, match=r"nowhere (does not exist|is not a folder)"):
             load(name, tmp_path / "nowhere")
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(InputError, match="empty"):
@@ -74,8 +74,8 @@ def test_abcd_link_refuses_what_does_not_fit_and_keeps_the_rest(tmp_path):
         "pair 'word': the targets '0' are not a list of sentence ids",
         "target: Input should be a valid string",
         "pair 'typo' has the unknown field 'lins'",
-        "pair 'good': link '0' to '77': sentence '77' of 'b' is not there",
-        "pair 'lost' names the document 'gone', which is not there",
+        "pair 'good': link '0' to '77': sentence '77' of 'b' does not exist",
+        "pair 'lost' names the document 'gone', which does not exist",
     ]
 
 
@@ -84,7 +84,7 @@ def test_abcd_link_refuses_what_does_not_fit_and_keeps_the_rest(tmp_path):
     [
         (b'{"a": {"0": "caf\xe9"}}', r"docs\.json is not UTF-8: byte 16 \(line 1\) is 0xe9"),
         (b'{"a": {"0": "x"', r"docs\.json is not JSON: .*line 1 column 16"),
-        (b"[1]", "holds a list"),
+        (b"[1]", "contains a list"),
         (b"", "is not JSON"),
         (b'{"a": {"0": "x", "0": "y"}}', "the id '0' occurs twice"),
         (b'{"a": {"0": "x"}, "a": {"0": "y"}}', "the id 'a' occurs twice"),
@@ -103,7 +103,7 @@ def test_abcd_link_reads_a_byte_order_mark(tmp_path):
 
 
 def test_a_source_of_nothing_but_refusals_is_an_error_that_says_why(tmp_path):
-    with pytest.raises(InputError, match=r"no document that can be used \(1 items refused, the first because document"):
+    with pytest.raises(InputError, match=r"no usable document \(1 items refused, the first because document"):
         load("abcd-link", released(tmp_path, {"empty": {}}))
 
 
@@ -121,7 +121,7 @@ def test_text_pairs_by_file_name(tmp_path):
 def test_text_source_without_target_is_refused(tmp_path):
     corpus = load("text", files(tmp_path, {"x.source.txt": "One."}))
     assert corpus.pairs == []
-    assert reasons(corpus) == ["pair 'x' names the document 'x.target', which is not there"]
+    assert reasons(corpus) == ["pair 'x' names the document 'x.target', which does not exist"]
 
 
 def test_text_pairs_by_table(tmp_path):
@@ -132,7 +132,7 @@ def test_text_pairs_by_table(tmp_path):
     assert [(r.where.rpartition(", ")[2], r.reason) for r in corpus.refused] == [
         ("line 4", "the source or the target is blank"),
         ("line 6", "the source or the target is blank"),
-        ("line 5", "pair 'a__zzz' names the document 'zzz', which is not there"),
+        ("line 5", "pair 'a__zzz' names the document 'zzz', which does not exist"),
     ]
 
 
@@ -143,7 +143,7 @@ def test_text_refuses_empty_and_undecodable_files_and_keeps_the_rest(tmp_path):
     assert [(Path(r.where).name, r.reason.removeprefix(str(tmp_path))) for r in corpus.refused] == [
         ("b.txt", "document 'b' has no sentences"),
         ("c.txt", "/c.txt is not UTF-8: byte 5 (line 2) is 0xff"),
-        ("d.txt", "/d.txt holds NUL bytes: it is in UTF-16, or it is not text"),
+        ("d.txt", "/d.txt contains NUL bytes: it is UTF-16 or not a text file"),
     ]
 
 

@@ -109,7 +109,7 @@ def test_a_graph_that_does_not_fit_is_refused(tmp_path, change, reason):
 
 
 def test_a_folder_without_papers_is_said(tmp_path):
-    with pytest.raises(InputError, match="holds no paper"):
+    with pytest.raises(InputError, match="contains no paper"):
         load("nlpeer", tmp_path)
 
 
@@ -201,7 +201,7 @@ def test_spiced_by_topic_without_boundaries(tmp_path):
     corpus = load("spiced", spiced(tmp_path) / "spiced.csv", only={"topic": ("Sports",)})
     assert len(corpus.pairs) == 60
     assert corpus.documents["1_doc1"].texts == ["First text 1.", "It goes on, 1."]
-    with pytest.raises(InputError, match=r"sentence_boundaries\.json is not there"):
+    with pytest.raises(InputError, match=r"sentence_boundaries\.json does not exist"):
         load("spiced", tmp_path, as_released=True)
 
 

@@ -37,7 +37,7 @@ def test_f1000rd_keeps_the_rows_on_which_both_main_annotators_agree(tmp_path):
 
 
 def test_f1000rd_without_an_agreed_row_is_no_pair(tmp_path):
-    with pytest.raises(InputError, match="no document that can be used"):
+    with pytest.raises(InputError, match="no usable document"):
         load("f1000rd", submission(tmp_path, "0,,0,r@1,1,p@1"))
 
 
@@ -58,7 +58,7 @@ def test_f1000rd_refuses_rows_and_tables_that_do_not_fit(tmp_path):
 def test_f1000rd_refuses_a_paper_that_is_none(tmp_path, paper):
     source = submission(tmp_path, "0,,1,r@1,1,p@1")
     files(source, {"sub/v1.json": paper})
-    with pytest.raises(InputError, match="no document that can be used"):
+    with pytest.raises(InputError, match="no usable document"):
         load("f1000rd", source)
 
 
@@ -137,7 +137,7 @@ def test_ecb_plus_links_validated_sentences_that_mention_one_event(ecb):
         ("<Document/>", "has no sentences"),
         ('<Document><token t_id="1">a</token></Document>', "element token has no sentence"),
         (ecb_document({"0": "a"}, mention(1, 1), coreference("", 1)), "names no cluster"),
-        (ecb_document({"0": "a"}, mention(1, 7), coreference("ACT1", 1)), "token '7', which is not there"),
+        (ecb_document({"0": "a"}, mention(1, 7), coreference("ACT1", 1)), "token '7', which does not exist"),
     ],
 )
 def test_ecb_plus_refuses_a_document_that_does_not_fit(ecb, broken, reason):

@@ -132,10 +132,10 @@ def test_what_pandas_writes_is_read(tmp_path_factory, contents):
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ({}, "it is not clear which are texts"),
+        ({}, "it is unclear which are texts"),
         ({"text": "article"}, "no column 'article'"),
         ({"words": "body"}, "no role 'words'"),
-        ({"source": "body"}, "it is not clear"),
+        ({"source": "body"}, "it is unclear"),
     ],
 )
 def test_columns_that_are_not_there_are_named(tmp_path, columns, problem):
@@ -150,9 +150,9 @@ def test_what_is_no_table_is_said(tmp_path):
     (tmp_path / "x.parquet").write_bytes(b"text\nOne.")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         load("parquet", tmp_path)
-    with pytest.raises(InputError, match=r"holds no \.csv file"):
+    with pytest.raises(InputError, match=r"contains no \.csv file"):
         load("csv", written_folder(tmp_path))
-    with pytest.raises(InputError, match="data sets are not downloaded"):
+    with pytest.raises(InputError, match="downloads are disabled"):
         load("hf", Path("organisation/name"))
     with pytest.raises(InputError, match="cannot be loaded"):
         load("hf", written_folder(tmp_path))

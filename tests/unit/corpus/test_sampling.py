@@ -79,11 +79,11 @@ def test_pairs_are_stratified_by_the_topic_of_their_target():
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        (Sampling(size=7), "7 documents are asked for, and only 6 are there"),
-        (Sampling(shortest=9), "9 documents are asked for"),
+        (Sampling(size=7), "7 documents requested, but only 6 available"),
+        (Sampling(shortest=9), "9 documents requested"),
         (Sampling(by="date"), "no document has the field 'date'"),
         (Sampling(only={"date": ("2020",)}), "no document has the field 'date'"),
-        (Sampling(only={"topic": ("chess",)}, size=1), "only 0 are there"),
+        (Sampling(only={"topic": ("chess",)}, size=1), "only 0 available"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(how, problem):

@@ -36,7 +36,7 @@ def test_a_shelf_is_a_dictionary_in_the_order_of_adding(contents, most_held):
 
 
 def test_a_corpus_that_is_not_in_memory_is_written_and_read_like_any_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_builder, "Shelf", lambda: Shelf(30))
+    monkeypatch.setattr(corpus_builder, "Shelf", lambda _: Shelf(30))
     documents = [Document(id=f"d{n}", sentences=(Sentence(id="0", text=f"Sentence {n}."),)) for n in range(50)]
     builder = corpus_builder.CorpusBuilder("large")
     for one in documents:
@@ -53,7 +53,7 @@ def test_a_corpus_that_is_not_in_memory_is_written_and_read_like_any_other(tmp_p
 
 
 def test_the_import_of_a_large_file_holds_little_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_builder, "Shelf", lambda: Shelf(100_000))
+    monkeypatch.setattr(corpus_builder, "Shelf", lambda _: Shelf(100_000))
     path = tmp_path / "large.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for n in range(500):

@@ -338,7 +338,7 @@ def test_memory_does_not_grow_with_the_file(drops):
 
 
 def test_missing_folder_and_missing_setting_are_clear_errors(tmp_path):
-    with pytest.raises(InputError, match=r"drop folder .*nowhere is not there"):
+    with pytest.raises(InputError, match=r"drop folder .*nowhere does not exist"):
         open_source(str(tmp_path / "nowhere")).files()
     with pytest.raises(InputError, match="no source of data drops is set"):
         open_source("")

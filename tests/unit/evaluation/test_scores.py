@@ -224,7 +224,7 @@ def test_pairs_that_nobody_annotated_are_not_scored(corpus):
 
 def test_a_source_with_links_that_was_not_ranked_is_an_error(corpus):
     rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
-    with pytest.raises(InputError, match=r"lack the source 's1' of the pair 'p'"):
+    with pytest.raises(InputError, match=r"do not contain the source 's1' of the pair 'p'"):
         score_ranking(corpus, rankings[rankings["source"] != "s1"], [1])
 
 
@@ -232,7 +232,7 @@ def test_all_sources_want_every_source_in_the_rankings(corpus):
     rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
     part = rankings[rankings["source"] != "s2"]
     assert len(score_chosen(corpus, part, np.ones(len(part), bool))) == 2
-    with pytest.raises(InputError, match=r"lack the source 's2' of the pair 'p'"):
+    with pytest.raises(InputError, match=r"do not contain the source 's2' of the pair 'p'"):
         all_sources_chosen(corpus, part, np.ones(len(part), bool))
 
 

@@ -177,7 +177,7 @@ def test_predictions_that_lack_a_source_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tables", "problem"), [({}, "none of the tables"), ({"kappa": 7}, "does not fit: kappa"), ([], "holds a list")]
+    ("tables", "problem"), [({}, "none of the tables"), ({"kappa": 7}, "does not fit: kappa"), ([], "contains a list")]
 )
 def test_figures_that_cannot_be_read_are_one_clear_error(tmp_path, tables, problem):
     with pytest.raises(InputError, match=problem):
