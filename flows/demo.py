@@ -153,7 +153,8 @@ def waits_for(store: Store, flow: str) -> Waiting | None:
     """Return what the suspended run of a flow waits for."""
     flow_run = newest_run(f"{flow} {store.key}")
     suspended = flow_run is not None and flow_run.state is not None and flow_run.state.name == "Suspended"
-    return waiting_of(store, flow) if suspended else None
+    waiting = waiting_of(store, flow) if suspended else None
+    return waiting if waiting and waiting.kind in {WaitsFor.ANNOTATORS, WaitsFor.COORDINATOR} else None
 
 
 def play(store: Store, flow: str, waiting: Waiting) -> None:

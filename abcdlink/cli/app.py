@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -12,20 +13,6 @@ from typer.core import TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
 from abcdlink import __version__
-from abcdlink.cli import (
-    annotators,
-    benchmark,
-    corpora,
-    documents,
-    estimate,
-    label,
-    pools,
-    reproduce,
-    results,
-    scores,
-    stages,
-)
-from abcdlink.cli.output import complain, say
 from abcdlink.errors import AbcdlinkError
 
 INTERRUPTED = 130
@@ -47,8 +34,8 @@ def _show_version(value: bool) -> None:
         raise typer.Exit
 
 
-def make_app() -> typer.Typer:
-    """Return the command line with all installed commands."""
+def _bare_app() -> typer.Typer:
+    """Return the command line without commands."""
     app = typer.Typer(
         name="abcdlink",
         help="From nothing to a human-labelled data set of sentence-level links between documents.",
@@ -65,6 +52,26 @@ def make_app() -> typer.Typer:
     ) -> None:
         """From nothing to a human-labelled data set of sentence-level links between documents."""
 
+    return app
+
+
+def make_app() -> typer.Typer:
+    """Return the command line with all installed commands."""
+    from abcdlink.cli import (
+        annotators,
+        benchmark,
+        corpora,
+        documents,
+        estimate,
+        label,
+        pools,
+        reproduce,
+        results,
+        scores,
+        stages,
+    )
+
+    app = _bare_app()
     groups = (corpora, documents, stages, benchmark, estimate, scores, pools, results, annotators, label, reproduce)
     for group in groups:
         group.register(app)
@@ -92,10 +99,48 @@ def _arrange(app: typer.Typer) -> None:
         one.rich_help_panel = panels[order(str(one.name))[0]]
 
 
+OURS = {"flows", "labelstudio", "services"}
+"""Entry points of this project: where there are others, ``--help`` asks them what they add."""
+OVERVIEW = Path(__file__).with_name("overview.json")
+"""What ``abcdlink --help`` shows: [name, help, panel] of each command. A test keeps it up to date."""
+
+
+def overview_of(app: typer.Typer) -> list[list[str]]:
+    """Return name, help and panel of each command, as ``OVERVIEW`` has them."""
+    group = typer.main.get_group(app)
+    commands = [(name, group.commands[name]) for name in group.list_commands(None)]  # type: ignore[arg-type] # no context
+    return [
+        [name, str(one.help).partition("\n\n")[0], str(getattr(one, "rich_help_panel", ""))] for name, one in commands
+    ]
+
+
+def write_overview() -> None:
+    """Bring ``OVERVIEW`` up to date."""
+    text = json.dumps(overview_of(make_app()), indent=1, ensure_ascii=False)
+    OVERVIEW.write_text(f"{text}\n", encoding="utf-8")
+
+
+def help_only() -> typer.Typer:
+    """Return the command line with names and help alone: all modules take a second to load, this does not."""
+    app = _bare_app()
+
+    def nothing() -> None:
+        """Do nothing: this command line is asked for its help only."""
+
+    for name, text, panel in json.loads(OVERVIEW.read_text(encoding="utf-8")):
+        app.command(name, help=text, rich_help_panel=panel)(nothing)
+    _arrange(app)
+    return app
+
+
 def main() -> None:
     """Run the command line; an error a person can act on is one message, not a traceback."""
     # A retriever or linker named as module:Class may be in the current folder; nothing there hides what is installed.
     sys.path.append(str(Path.cwd()))
+    if sys.argv[1:] in ([], ["--help"]) and {one.name for one in entry_points(group=COMMANDS_GROUP)} <= OURS:
+        help_only()()
+    from abcdlink.cli.output import complain, say
+
     try:
         make_app()()
     except SystemExit as ended:
