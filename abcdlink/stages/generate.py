@@ -56,7 +56,7 @@ class GenerationPlan(Record):
 
     @property
     def parts(self) -> list[Sequence[str]]:
-        """The target document ids, cut into parts that are done and kept one by one."""
+        """The target document ids, cut into parts that are done and stored one by one."""
         return parts_of(self.targets, PART_SIZE)
 
 
@@ -67,7 +67,7 @@ class GenerationPart(Record):
 
 
 class Generation(Record):
-    """The outcome of the stage, as kept in ``generation.json``.
+    """The outcome of the stage, as stored in ``generation.json``.
 
     ``refused``: target documents without a pair; ``dropped``: sentences that pairs stand without;
     ``reasons``: of both, with their numbers. ``shape``: what was wanted beside what was reached, measure by measure.
@@ -147,7 +147,7 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     Raises:
         BudgetError: when the questions could cost more than the budget leaves.
         ServiceError: when the LLM is not there at the beginning, or gave out in the middle; the part
-            is not kept then, and what was answered is not asked again.
+            is not stored then, and what was answered is not asked again.
     """
     name = generation_part(part)
     if store.exists(name):
@@ -217,7 +217,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
 
 
 def run_generation(store: Store, domain: Domain, plan: GenerationPlan, execution: Execution = HERE) -> Generation:
-    """Run the whole stage, or return its kept result."""
+    """Run the whole stage, or return its stored result."""
     with alone(store, STAGE, execution.progress):
         if not generation_done(store, plan):
             for part in range(len(plan.parts)):

@@ -16,14 +16,14 @@ from abcdlink.validation.style import Classifier, load_classifier
 
 
 def run_validation(store: Store, domain: Domain, beside: Sequence[str] = ()) -> Validation:
-    """Measure the run's synthetic corpus against its natural one, or return the kept result.
+    """Measure the run's synthetic corpus against its natural one, or return the stored result.
 
     A run that generated for documents alone, without natural pairs, is measured against these documents.
 
     Args:
         store: the run.
         domain: gives the bounds and the classifier.
-        beside: folders of more corpora to show beside these; named by their last part. What is kept is measured anew
+        beside: folders of more corpora to show beside these; named by their last part. It is measured again
             where it lacks one of them.
 
     Raises:

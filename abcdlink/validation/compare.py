@@ -61,7 +61,7 @@ class Validation(Record):
     @model_validator(mode="before")
     @classmethod
     def _read_earlier(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
-        """Read what earlier versions kept: the means of two corpora, which the styles give too."""
+        """Read what earlier versions stored: the means of two corpora, which the styles give too."""
         former = {"sources_with_links", "links_per_source", "synthetic", "natural"}
         return {name: value for name, value in data.items() if name not in former} if isinstance(data, dict) else data
 
