@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from abcdlink.errors import InputError, ServiceError
+from abcdlink.llm.profiles import for_other_processes
 from abcdlink.settings import PROJECT_ROOT, Settings
 from labelstudio_config.server import ENVIRONMENT as LABEL_STUDIO_EXTENSION
 from services.credentials import LABEL_STUDIO_FOLDER, Credentials
@@ -109,6 +110,7 @@ def environment(settings: Settings) -> dict[str, str]:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(settings.threads))
     return {
         **mine,
+        **for_other_processes(),
         "ABCDLINK_HOME": str(home),
         "ABCDLINK_RUNS": runs,
         **threads,

@@ -123,6 +123,18 @@ def require_known(chosen: Iterable[str]) -> None:
             profile(one)
 
 
+def for_other_processes() -> dict[str, str]:
+    """Return the variables with which a process in another folder finds the same profiles and their keys.
+
+    Raises:
+        InputError: the settings file cannot be used.
+    """
+    found = profiles()
+    named = [table["api_key_env"] for table in found.tables.values() if table.get("api_key_env")]
+    keys = {variable: os.environ.get(variable) or _from_files(variable) for variable in named}
+    return {"ABCDLINK_CONFIG": found.file, **{variable: key for variable, key in keys.items() if key}}
+
+
 def is_same_model(one: str, other: str) -> bool:
     """Tell whether two model names mean the same model: case and an organisation before it say nothing."""
     return one.rpartition("/")[2].casefold() == other.rpartition("/")[2].casefold()

@@ -23,6 +23,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
+from abcdlink.llm.profiles import profile
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import doctor, environment, status
 from services.credentials import ensure_credentials, ensure_prefect_auth, make_home, with_secrets
@@ -84,6 +85,23 @@ def test_programs_read_back_the_settings_they_are_told(tmp_path, monkeypatch):
     assert os.environ["PREFECT_HOME"].startswith(str(tmp_path / "here"))
     assert os.environ["OMP_NUM_THREADS"] == "3"
     assert os.environ["PREFECT_RESULTS_DEFAULT_SERIALIZER"] == "json", "results of flows are never unpickled"
+
+
+def test_programs_in_another_folder_find_the_profiles_and_their_keys(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "abcdlink.toml").write_text(
+        '[llm.a]\nbase_url = "http://gpu/v1"\nmodel = "m"\napi_key_env = "A_KEY"\n'
+        '[llm.b]\nbase_url = "http://gpu/v1"\nmodel = "m"\napi_key_env = "B_KEY"\n'
+    )
+    (tmp_path / ".env").write_text("A_KEY=from-the-file\n")
+    told = environment(get_settings())
+    assert (told["A_KEY"], "B_KEY" in told) == ("from-the-file", False)
+    monkeypatch.chdir("/")
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    get_settings.cache_clear()
+    assert profile("a").llm_api_key.get_secret_value() == "from-the-file"
+    assert "B_KEY" in profile("b").llm_keyless
 
 
 def test_runs_on_s3_stay_there():
