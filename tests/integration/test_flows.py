@@ -56,7 +56,7 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
 
     store = stack.run(key)
     assert "Complete: data set and report are written" in what_now_shown(stack, key)
-    assert read_pushed(store, batch_slug(1)) == pushed
+    assert read_pushed(store, batch_slug(1)) == pushed.model_copy(update={"closed": True})
     assert_every_step_was_done_once(stack, key, annotate, asked_before)
     judgments = store.read_records("judgments.jsonl", Judgment)
     candidates = sum(len(pool.candidates) for pool in store.read_records("candidates.jsonl", Pool))

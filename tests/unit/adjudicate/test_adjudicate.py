@@ -185,7 +185,8 @@ def test_data_set_and_report_tell_what_was_decided(tmp_path: Path) -> None:
     assert store.manifest["exports"]["jsonl"]["links"] == summary.total.links
     page = Path(write_report(store)).read_text(encoding="utf-8")
     assert f"{summary.total.to_link} were decided to be a link" in page
-    assert page.count("decided by adjudicator-1") == len(made)
+    # Among the disagreements, and those that were decided to be links among the links.
+    assert page.count("decided by adjudicator-1") == len(made) + summary.total.to_link
     assert "eve &lt;b&gt;skipped" in page
     assert "eve@example.org" not in page
 
