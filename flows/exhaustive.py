@@ -45,6 +45,8 @@ def show_recall(run: str, result: Recall) -> None:
         f"True recall on {result.with_gold} sources with links ({result.links} links); {result.without_gold} without, "
         f"{result.incomplete} not judged by enough annotators"
     )
+    if result.hours:
+        told += f"; {result.hours:.1f} hours of all annotators together"
     table(key(run, "recall"), map(recall_row, result.rows), "; ".join([told, *result.notes]))
 
 

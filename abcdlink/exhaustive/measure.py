@@ -6,6 +6,7 @@ Per source with gold links G and an approach's list L: recall = |L & G| / |G|, p
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,6 +25,20 @@ Lists = Mapping[Source, Sequence[str]]
 def lists_of(decisions: Sequence[Decision], most: int | None = None) -> dict[Source, tuple[str, ...]]:
     """Return the decided targets of the answered sources, cut to the ``most`` best."""
     return {(one.pair, one.source): one.targets[:most] for one in decisions if one.outcome.answered}
+
+
+def random_lists(targets: Mapping[Source, Sequence[str]], size: int, seed: int) -> dict[Source, tuple[str, ...]]:
+    """Return so many targets of each source at random: what an approach that knows nothing finds.
+
+    Args:
+        targets: source -> the sentences of its target document.
+        size: targets for each source; all, where there are fewer.
+        seed: the same one gives the same targets, whatever other sources there are.
+    """
+    return {
+        at: tuple(random.Random(f"{seed}|{at}").sample(list(known), min(size, len(known))))  # noqa: S311 - no secret
+        for at, known in targets.items()
+    }
 
 
 def measure(

@@ -95,6 +95,7 @@ class Recall(Record):
     ``with_gold``, ``without_gold``: judged sources that have a link, and that have none. ``incomplete``:
     sampled sources that too few annotators judged; they count nowhere. ``unlabelled``: targets of the
     others that have no label by the rule, such as ties; they count neither as link nor as false link.
+    ``hours``: of all annotators together, where times are known.
     """
 
     with_gold: int
@@ -105,3 +106,4 @@ class Recall(Record):
     rule: str
     rows: tuple[RecallRow, ...]
     notes: tuple[str, ...] = Field((), description="what is missing, and why")
+    hours: float | None = None

@@ -9,7 +9,9 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import Recall, RecallRow, Sample, View, gold_of, lists_of, measure, sample_sources
 from abcdlink.exhaustive.gold import ExhaustiveGold
-from abcdlink.judgments import Judgment, LabelRule
+from abcdlink.exhaustive.measure import random_lists
+from abcdlink.interannotator.times import cleaned_times
+from abcdlink.judgments import RANDOM, Judgment, LabelRule
 from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.candidates import read_shortlist
@@ -76,6 +78,8 @@ def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOT
     gold = gold_of(sources, judgments, rule, overlap_of(store))
     rows, notes = _rows(store, domain, gold)
     rows += _other_rows(store, gold, also)
+    rows += _random_row(store, domain, gold)
+    seconds = [one for known in cleaned_times(judgments).values() for one in known.seconds.values()]
     result = Recall(
         with_gold=len(gold.with_gold),
         without_gold=len(gold.without_gold),
@@ -85,6 +89,7 @@ def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOT
         rule=rule.value,
         rows=tuple(rows),
         notes=tuple(notes),
+        hours=sum(seconds) / 3600 if seconds else None,
     )
     store.write_record(RECALL, result)
     return result
@@ -107,6 +112,16 @@ def _rows(store: Store, domain: Domain, gold: ExhaustiveGold) -> tuple[list[Reca
         return [], [f"nothing is measured: {error.problem}"]
     shared_by = (names[0], names[1]) if len(names) > 1 else None
     return [*measure(gold, full, View.FULL, shared_by), *measure(gold, pool, View.POOL, shared_by)], []
+
+
+def _random_row(store: Store, domain: Domain, gold: ExhaustiveGold) -> list[RecallRow]:
+    """Return the row of as many random targets as a pool has; none where it has none."""
+    size, corpus = domain.settings.pool.random, read_corpus_from(store, NATURAL)
+    if not size:
+        return []
+    targets = {pair.id: [sentence.id for sentence in corpus.target_of(pair).sentences] for pair in corpus.pairs}
+    drawn = random_lists({at: targets[at[0]] for at in gold.links}, size, read_sample(store).seed)
+    return measure(gold, {f"{RANDOM}@{size}": drawn}, View.POOL)
 
 
 def _other_rows(store: Store, gold: ExhaustiveGold, names: Sequence[str]) -> list[RecallRow]:

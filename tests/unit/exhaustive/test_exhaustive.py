@@ -10,6 +10,7 @@ from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import ExhaustiveGold, Over, View, gold_of, lists_of, measure, sample_sources
+from abcdlink.exhaustive.measure import random_lists
 from abcdlink.judgments import Judgment, Label, LabelRule
 from abcdlink.linking.records import Decision
 from abcdlink.llm.records import Outcome
@@ -164,3 +165,12 @@ def test_no_source_with_gold_gives_no_mean():
     gold = ExhaustiveGold({("p", "2"): frozenset()})
     (row,) = measure(gold, {"a": FIRST}, View.FULL)
     assert (row.measures, row.sources, row.without_gold, row.false_links) == ((None, None, None), 0, 1, 1)
+
+
+def test_random_targets_of_a_source_do_not_depend_on_the_others():
+    targets = {("p", str(n)): [str(target) for target in range(9)] for n in range(40)}
+    drawn = random_lists(targets, 2, seed=13)
+    assert random_lists({("p", "3"): targets["p", "3"]}, 2, seed=13) == {("p", "3"): drawn["p", "3"]}
+    assert {len(set(found)) for found in drawn.values()} == {2}
+    assert {target for found in drawn.values() for target in found} == set(targets["p", "0"])
+    assert random_lists({("p", "0"): ["1"]}, 2, seed=13) == {("p", "0"): ("1",)}

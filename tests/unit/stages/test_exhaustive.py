@@ -76,6 +76,7 @@ def judge_as_first_decides(store: Store) -> dict[tuple[str, str], set[str]]:
             method=EXHAUSTIVE,
             annotator=f"annotator-{who}",
             label=Label.LINK if str(target) in links else Label.NO_LINK,
+            seconds=60.0,
         )
         for (pair, source), links in gold.items()
         for target in range(8)
@@ -109,6 +110,12 @@ def test_recall_of_full_lists_and_under_pool_limits(store: Store, news: Domain):
     rows = {(row.approach, row.view, row.over): row for row in result.rows}
     linked = [at for at, links in gold.items() if links]
     assert (result.with_gold, result.without_gold, result.incomplete) == (len(linked), 12 - len(linked), 0)
+    # A minute a source, of each of two people; the pool has one random candidate in this domain.
+    assert result.hours == pytest.approx(12 * 2 / 60)
+    random = rows[f"random@{news.settings.pool.random}", View.POOL, Over.GOLD]
+    assert random.sources == len(linked)
+    assert random.recall is not None
+    assert 0 <= random.recall.mean < 1
     first = rows[FIRST.name, View.FULL, Over.GOLD]
     assert [value.mean for value in first.measures if value] == [1, 1, 1]
     assert (first.without_gold, first.false_links) == (result.without_gold, 1)
