@@ -168,11 +168,11 @@ def test_a_run_without_judgments_or_without_rankings(store: Store, news: Domain)
 
 def test_the_command_and_the_report_show_it(store: Store):
     judge_as_first_decides(store)
-    shown = CliRunner().invoke(make_app(), ["recall", "harbour", "--json"])
+    shown = CliRunner().invoke(make_app(), ["exhaustive", "show", "harbour", "--json"])
     assert shown.exit_code == 0, shown.output
     figures = json.loads(shown.stdout)
-    assert {row["approach"] for row in figures["rows"]} == {FIRST.name, SECOND.name, "both"}
-    table = CliRunner().invoke(make_app(), ["recall", "harbour"]).stdout
+    assert {row["approach"] for row in figures["rows"]} == {FIRST.name, SECOND.name, "both", "random@1"}
+    table = CliRunner().invoke(make_app(), ["exhaustive", "show", "harbour"]).stdout
     assert "all sources with gold links" in " ".join(table.split())
     write_report(store)
     report = store.read_text("report.html")
