@@ -17,6 +17,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 
 from rich.console import Console
@@ -26,7 +27,7 @@ from rich.table import Table
 from abcdlink.corpus.records import Record
 from benchmarks.claims import Claim, SkippedError
 
-BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "large-import", "growth", "label-studio", "prefix")
+BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "large-import", "growth", "label-studio", "prefix", "yield")
 BUILD = Path("build")
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "ABCDLINK_THREADS")
 """What each library that computes reads its number of threads from."""
@@ -65,7 +66,8 @@ def main() -> int:
 
 def module_of(name: str) -> str:
     """Return the module of a benchmark."""
-    return f"benchmarks.{name.replace('-', '_')}"
+    # A keyword cannot be the name of a module.
+    return f"benchmarks.{name.replace('-', '_')}{'s' * iskeyword(name)}"
 
 
 def _here(name: str, data: Path) -> Outcome:
