@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.output import JsonOption, SettingOption, err, listed, print_json, print_table, say
+from abcdlink.cli.benchmark_tables import as_json, print_corpus, print_overview, say_cost, write_pictures
+from abcdlink.cli.output import JsonOption, SettingOption, listed, print_json
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import Definition
 from abcdlink.linking.records import Aim, Scoring, Setup
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from abcdlink.domain import Domain
-    from abcdlink.evaluation.scores import ApproachResult
-    from abcdlink.stages.benchmark import Benchmark
-    from abcdlink.stages.benchmark_corpora import Overview
-    from abcdlink.stages.estimate import CostEstimate
-    from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+    from abcdlink.stages.plan import LLMPlan
     from abcdlink.store import Store
 
 
@@ -35,10 +29,6 @@ AimOption = Annotated[
         "source sentences, of which one may have none (all-sources)."
     ),
 ]
-COLUMNS = ("approach", "P", "R", "F1", "F1, all sources", "false links", "calibration error", "seconds", "cut")
-LLM_COLUMNS = ("approach", "P", "R", "F1", "95 % interval", "answered", "minus retriever", "95 % interval", "p", "cost")
-ACROSS_COLUMNS = ("approach", "P", "R", "F1", "seconds / 1,000 pairs", "cost / 1,000 pairs")
-COST_COLUMNS = ("model", "calls", "answered before", "prompt tokens", "answer tokens, at most", "cost, at most", "time")
 
 
 def register(app: typer.Typer) -> None:
@@ -127,20 +117,20 @@ def benchmark(
         if asked:
             plan = prepare(store, domains, plan, execution)
             cost = estimate_corpora(store, domains, plan, timed=not dry_run)
-            _say_cost(cost, run)
+            say_cost(cost, run)
             if dry_run:
                 if json:
                     print_json(cost.model_dump(mode="json"))
                 return
         overview = run_benchmarks(store, domains, plan, execution)
         if run:
-            _write_pictures(store, overview)
+            write_pictures(store, overview)
     if json:
-        print_json(_as_json(overview, plan, definition, domains))
+        print_json(as_json(overview, plan, definition, domains))
         return
     for corpus, one in overview.corpora.items():
-        _print_corpus(corpus, one, plan, definition)
-    _print_overview(overview)
+        print_corpus(corpus, one, plan, definition)
+    print_overview(overview)
 
 
 @contextmanager
@@ -189,162 +179,3 @@ def _llm_plan(llm: str, base: str, candidates: str, setups: str, modes: str, sco
         prompt_modes=numbers(modes, "prompt mode"),
         scorings=tuple(Scoring(one) for one in listed(scorings)),
     )
-
-
-def _say_cost(found: CostEstimate, run: str) -> None:
-    """Say what the LLMs have still to be asked, by model."""
-    rows = []
-    for model, one in found.models.items():
-        cost = "unknown: no prices" if model in found.priceless else f"{one.cost:.4g}"
-        time = "" if not one.calls else "unknown" if one.seconds is None else _duration(one.seconds)
-        tokens = (f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}")
-        rows.append((model, f"{one.calls:,}", f"{one.kept:,}", *tokens, cost, time))
-    print_table(f"{run}: what the LLMs have still to be asked", COST_COLUMNS, rows, to=err)
-
-
-def _duration(seconds: float) -> str:
-    minutes = seconds / 60
-    return f"{seconds:.0f} s" if minutes < 2 else f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"  # noqa: PLR2004
-
-
-def _print_corpus(corpus: str, one: Benchmark, plan: BenchmarkPlan, definition: str) -> None:
-    from abcdlink.evaluation.breakdowns import average_f1
-
-    title = (
-        f"{corpus}: {one.pairs} pairs, {one.sources} sources with links; percent, P@k as {definition}, "
-        f"rules fitted for {'all sources' if plan.aim is Aim.ALL_SOURCES else 'sources with links'}"
-    )
-    print_table(title, COLUMNS, map(row_of, one.approaches))
-    if len(plan.cutoffs) > 1:
-        averages = average_f1(one.approaches, plan.cutoffs)
-        at = ", ".join(map(str, plan.cutoffs))
-        rows = [(name, f"{100 * value:.2f}") for name, value in averages.items()]
-        print_table(f"{corpus}: mean of F1 over k = {at}", ("", "average F1"), rows)
-    with_llm = [result for result in one.approaches if result.outcomes]
-    if with_llm:
-        told = f"{corpus}: LLMs; what was not answered counts as wrong"
-        if drawn := next((result for result in with_llm if result.sampled_from), None):
-            told += f"; on {drawn.sources} of {drawn.sampled_from} sources with links, drawn with seed {_seed(plan)}"
-        print_table(told, LLM_COLUMNS, llm_rows(one))
-    for note in one.notes:
-        say(f"{corpus}: {note}")
-
-
-def _seed(plan: BenchmarkPlan) -> int | None:
-    return plan.llm.seed if plan.llm else None
-
-
-def llm_rows(one: Benchmark) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each approach with an LLM: its scores, and the difference to its retriever's best cutoff."""
-    against = {comparison.b: comparison for comparison in one.llm_against_retriever}
-    for result in one.approaches:
-        if not result.outcomes:
-            continue
-        name, low_high = result.approach.name, ("", "", "")
-        if name in against:
-            found = against[name].difference
-            # The comparison is of the retriever with the LLM: turned round here.
-            low_high = (f"{-100 * found.mean:+.2f}", _interval((-found.high, -found.low), "+"), f"{found.p:.4f}")
-        scores = (result.precision, result.recall, result.f1_of_all)
-        answered = f"{result.answered} of {result.sources}"
-        cells = (*(f"{100 * value:.2f}" for value in scores), _interval(result.interval), answered)
-        yield (name, *cells, *low_high, f"{result.cost:.4f}")
-
-
-def _interval(ends: tuple[float, float] | None, sign: str = "") -> str:
-    return "" if ends is None else " to ".join(f"{100 * end:{sign}.2f}" for end in ends)
-
-
-def _write_pictures(store: Store, overview: Overview) -> None:
-    """Write the pictures of every corpus, and of all together where there are several, into the run."""
-    from abcdlink.report.pictures import as_file, benchmark_pictures, quality_against_cost
-    from abcdlink.report.pictures.of_llms import Point
-
-    pictures: dict[str, Markup] = {}
-    for corpus, one in overview.corpora.items():
-        best_first = sorted(one.approaches, key=lambda result: -result.f1_of_all)
-        pictures |= {f"{corpus}, {title}": picture for title, picture in benchmark_pictures(best_first).items()}
-    if len(overview.corpora) > 1:
-        points = [Point(one.name, one.seconds_per_1000_pairs, one.f1) for one in overview.across]
-        if some := [point for point in points if point.cost > 0]:
-            pictures["all corpora, F1 against seconds"] = quality_against_cost(some, "seconds")
-    for title, picture in pictures.items():
-        store.write_text(f"benchmarks/pictures/{title}.svg", as_file(picture))
-    say(f"Pictures: {store.where('benchmarks/pictures')}")
-
-
-def _print_overview(overview: Overview) -> None:
-    """Print what stands side by side where there are several corpora."""
-    if len(overview.corpora) < 2:  # noqa: PLR2004 - two are several
-        return
-    cutoffs = sorted({k for row in overview.retrievers for k in row.recall})
-    columns = ("retriever", "corpus", "average F1", *(f"R@{k}" for k in cutoffs))
-    rows = [
-        (
-            row.retriever,
-            row.corpus or "overall",
-            "" if row.average_f1 is None else f"{100 * row.average_f1:.2f}",
-            *(f"{100 * row.recall[k]:.2f}" if k in row.recall else "" for k in cutoffs),
-        )
-        for row in overview.retrievers
-    ]
-    print_table("Retrievers and learned linkers; overall: mean of the corpora", columns, rows, texts=2)
-    print_table(
-        f"Overall: means of {len(overview.corpora)} corpora; what was not answered counts as wrong",
-        ACROSS_COLUMNS,
-        [
-            (
-                one.name,
-                *(f"{100 * value:.2f}" for value in (one.precision, one.recall, one.f1)),
-                f"{one.seconds_per_1000_pairs:.1f}",
-                f"{one.cost_per_1000_pairs:.4f}",
-            )
-            for one in overview.across
-        ],
-    )
-
-
-def _as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: Mapping[str, Domain]) -> dict[str, Any]:
-    """Return the object of one corpus, or one with an object for each corpus and the overview."""
-    from abcdlink.evaluation.breakdowns import average_f1
-
-    def of_one(corpus: str, one: Benchmark) -> dict[str, Any]:
-        return {
-            "dataset": corpus,
-            "domain": overview.domains[corpus],
-            "pairs": one.pairs,
-            "sources": one.sources,
-            "definition": definition,
-            "aim": plan.aim,
-            "approaches": {result.approach.name: _result_as_json(result) for result in one.approaches},
-            "average_f1": average_f1(one.approaches, plan.cutoffs),
-            "llm_against_retriever": [found.model_dump(mode="json") for found in one.llm_against_retriever],
-            "notes": one.notes,
-            "left_out": [refusal.model_dump(mode="json") for refusal in (*one.left_out, *one.undecided)],
-        }
-
-    each = [of_one(corpus, one) for corpus, one in overview.corpora.items()]
-    if len(domains) == 1:
-        return each[0]
-    across = [one.model_dump(mode="json") for one in overview.across]
-    retrievers = [row.model_dump(mode="json") for row in overview.retrievers]
-    return {"corpora": each, "overall": across, "retrievers": retrievers}
-
-
-def row_of(result: ApproachResult) -> tuple[str, ...]:
-    """Return one row of the table."""
-    scores = (result.precision, result.recall, result.f1, result.f1_over_all_sources)
-    error = f"{100 * result.calibration.error:.0f}" if result.calibration else ""
-    return (*score_cells(result, scores), error, f"{result.seconds:.1f}", str(result.cut))
-
-
-def score_cells(result: ApproachResult, scores: Iterable[float | None]) -> tuple[str, ...]:
-    """Return the cells that tables begin with: name, scores and false-link rate in percent; empty where unknown."""
-    false = result.all_sources.false_link_rate
-    rate = "" if false is None else f"{100 * false:.1f}"
-    return (result.approach.name, *("" if value is None else f"{100 * value:.2f}" for value in scores), rate)
-
-
-def _result_as_json(result: ApproachResult) -> dict[str, Any]:
-    excluded = {"approach"} if result.outcomes else {"approach", "outcomes", "prompt_hash", "cost", "sampled_from"}
-    return result.model_dump(mode="json", exclude=excluded)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from abcdlink.cli.benchmark_tables import say_cost
 from abcdlink.cli.output import JsonOption, listed, out, print_json, print_table
 from abcdlink.progress import terminal
 
@@ -36,12 +37,14 @@ def reproduce(
 ) -> None:
     """Compute the paper's tables and print them beside the printed figures, and say of the rest why it was not run.
 
+    LLM tables are run where an endpoint is set; what they will cost is said before anything is asked.
+
     Example: `abcdlink reproduce ../shared/data --retrievers bm25`
     """
     from abcdlink.reproduction import Asking
     from abcdlink.reproduction import reproduce as compute
 
-    asking = Asking(models=tuple(listed(llm)), run=run, sources=sources)
+    asking = Asking(models=tuple(listed(llm)), run=run, sources=sources, tell=say_cost)
 
     with terminal() as progress:
         result = compute(data, None if retrievers is None else listed(retrievers), progress, asking)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.benchmark import score_cells
+from abcdlink.cli.benchmark_tables import score_cells
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.evaluation.breakdowns import Trait
 from abcdlink.evaluation.comparisons import Unit

@@ -19,7 +19,8 @@ from abcdlink.reproduction.paper import Significance
 from abcdlink.reproduction.records import Place
 from abcdlink.reproduction.retrieval import available
 from abcdlink.stages.benchmark import Benchmark
-from abcdlink.stages.benchmark_corpora import keep_corpus, run_benchmarks, shown
+from abcdlink.stages.benchmark_corpora import keep_corpus, prepare, run_benchmarks, shown
+from abcdlink.stages.estimate import CostEstimate, estimate_corpora
 from abcdlink.stages.execution import Here
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import open_run
@@ -49,11 +50,13 @@ class Asking(NamedTuple):
 
     ``models``: profiles; empty: those of the role linkers whose endpoint is set. ``run``: beginning of the keys of the
     two runs that everything is kept in. ``sources``: at most so many source sentences of a data set, drawn at random.
+    ``tell``: told what is still to be asked for a run, by its key, before it is asked.
     """
 
     models: tuple[str, ...] = ()
     run: str = "reproduce"
     sources: int | None = None
+    tell: Callable[[CostEstimate, str], None] = lambda _found, _run: None
 
 
 DEFAULT_ASKING = Asking()
@@ -124,7 +127,10 @@ class LLMTables:
         for dataset, (corpus, _) in self._corpora.items():
             kept = keep_corpus(store, corpus.model_copy(update={"name": dataset}), plan)
             domains[kept] = find_domain("news@paper" if dataset.startswith("NEWS") else "reviews@paper")
-        overview = run_benchmarks(store, domains, plan, Here(self._progress))
+        execution = Here(self._progress)
+        plan = prepare(store, domains, plan, execution)
+        self._asking.tell(estimate_corpora(store, domains, plan, timed=True), store.key)
+        overview = run_benchmarks(store, domains, plan, execution)
         datasets = dict(zip(map(shown, domains), self._corpora, strict=True))
         return {datasets[corpus]: one for corpus, one in overview.corpora.items()}
 

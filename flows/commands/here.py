@@ -70,7 +70,7 @@ def run_benchmark(
     Example: `abcdlink run benchmark spring-news --retrievers bm25,hybrid --cutoffs 1,3 --no-llm`
     """
     from abcdlink.api import plan_of
-    from abcdlink.cli.benchmark import COLUMNS, row_of
+    from abcdlink.cli.benchmark_tables import COLUMNS, row_of
     from abcdlink.domain import domain_of
     from abcdlink.stages import benchmark as stage
     from abcdlink.stages.execution import Here

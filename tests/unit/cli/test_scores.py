@@ -191,9 +191,11 @@ def test_errors_show_both_neighbourhoods_and_mark_the_sentences(run: Run, store:
 
 
 def test_errors_of_one_pattern_only(run: Run):
-    assert " -> " in run("errors", "r", "bm25@3", "--pattern", "other")
+    errors = as_json(run("errors", "r", "bm25@3", "--json"))["errors"]
+    for pattern in ("other", "scattered targets"):
+        told = run("errors", "r", "bm25@3", "--pattern", pattern, "--most", len(errors))
+        assert told.count(" -> ") == sum(pattern in error["patterns"] for error in errors)
     assert " -> " not in run("errors", "r", "bm25@3", "--most", 0)
-    assert " -> " not in run("errors", "r", "bm25@3", "--pattern", "scattered targets")  # each source has one link
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,10 @@ def exact_llm(isolated_home):
 
 def test_the_llm_tables_are_run_where_an_endpoint_is_set(tmp_path, exact_llm):
     source = news(tmp_path / "data", LLM_TABLES)
-    result = reproduce(source, ["bm25"])
+    told = []
+    result = reproduce(source, ["bm25"], asking=Asking(tell=lambda found, run: told.append((run, found.total.calls))))
+    # Nine sources with links, one question of each run is asked to time it; a pairwise question for each candidate.
+    assert told == [("reproduce-bases", 9 - 1), ("reproduce-modes", 4 * (9 + 9 + 9 * 6) - 9 - 1)]
     figures = {(one.table, one.row, one.measure): one for one in result.figures}
     with_llm = figures["retriever_llm", "BM25", "R+LLM, F1"]
     # Ten candidates of six sentences are all of them, so that an LLM that knows the links finds every one.
