@@ -33,7 +33,6 @@ from flows.commands.status import show_now
 from flows.watch import newest_run, page_of, reach_server
 from labelstudio_config.run import PUSHED, label_studio
 from labelstudio_config.simulate import MARK, simulate_adjudicator, simulate_batch, simulate_feedback
-from services.commands import start_servers
 from services.records import Stack
 from tasks.runs import ended_badly, resume, start_once
 
@@ -61,8 +60,8 @@ MILESTONES = {
 }
 
 
-def run_demo(run: str, domain: str, pairs: int, documents: int, people: bool) -> None:
-    """Start the servers and run ``bootstrap``; then play the annotators and show what came out.
+def run_demo(stack: Stack, run: str, domain: str, pairs: int, documents: int, people: bool) -> None:
+    """Run ``bootstrap`` on servers that are up; then play the annotators and show what came out.
 
     With ``people`` it ends when it is people's turn, and says what they open; called again it says what
     the run waits for now, or shows what came out.
@@ -71,7 +70,6 @@ def run_demo(run: str, domain: str, pairs: int, documents: int, people: bool) ->
         InputError: when the run was begun with other settings.
         AbcdlinkError: when a flow fails; says which and why.
     """
-    stack = start_servers()
     reach_server()
     parameters = {
         "run": run,

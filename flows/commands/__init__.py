@@ -197,8 +197,12 @@ def demo(
 
     Example: `abcdlink demo`
     """
+    from services.commands import start_servers
+
+    # The first start generates the password of Prefect, which its client reads when it is imported.
+    stack = start_servers()
     use_local_server()
     from flows.demo import run_demo
 
     people = annotators is Annotators.HUMAN
-    run_demo(run or ("demo-human" if people else "demo"), domain, pairs, documents, people)
+    run_demo(stack, run or ("demo-human" if people else "demo"), domain, pairs, documents, people)
