@@ -16,6 +16,7 @@ from abcdlink.qualify.prepare import prepare as prepare_qualification
 from abcdlink.rate import prepare as prepare_ratings
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, keep_agreement
+from abcdlink.stages.budget import measure_gains
 from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.feedback import Feedback, accept_feedback, prepare_feedback
 from abcdlink.store import open_run
@@ -34,6 +35,7 @@ def measure(run: str, batch: int, overlap: int) -> Agreement:
 def conclude(run: str, batches: int, overlap: int) -> dict[str, Any]:
     """Put the batches together: judgments, agreement over all, data set, report; returns where they are."""
     store = open_run(run)
+    measure_gains(store)
     return {**join_batches(store, batches, overlap), "report": write_report(store)}
 
 

@@ -3,11 +3,12 @@
 from abcdlink.candidates.batches import split_batches
 from abcdlink.candidates.build import NO_BATCH, PoolResult, build_pools, task_key
 from abcdlink.candidates.distractors import Distractors, given, sampled
-from abcdlink.candidates.modes import PoolMode, PoolRules, Proposals
+from abcdlink.candidates.modes import Next, PoolMode, PoolRules, Proposals
 
 __all__ = [
     "NO_BATCH",
     "Distractors",
+    "Next",
     "PoolMode",
     "PoolResult",
     "PoolRules",

@@ -25,17 +25,29 @@ class PoolMode(StrEnum):
     """What both approaches decide."""
     UNION = "union"
     """What either approach decides."""
+    BUDGET = "budget"
+    """By the probabilities of a learned linker, over the whole corpus, as many as a budget buys."""
 
     @property
     def approaches(self) -> int:
         """How many approaches propose."""
-        return 1 if self is PoolMode.SINGLE else 2
+        return 1 if self in {PoolMode.SINGLE, PoolMode.BUDGET} else 2
 
     @property
     def nothing(self) -> str:
         """Why a source sentence has no candidate, in words."""
         by = {PoolMode.SINGLE: "the approach", PoolMode.INTERSECTION: "both approaches"}
         return f"nothing proposed by {by.get(self, 'either approach')}"
+
+
+class Next(StrEnum):
+    """Which pairs are judged next."""
+
+    RANDOM = "random"
+    LINKS = "links"
+    """Those in which the budget is expected to find most links."""
+    UNCERTAIN = "uncertain"
+    """Those whose candidates the linker is least sure of, so that it learns most."""
 
 
 @dataclass(frozen=True)

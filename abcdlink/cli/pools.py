@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates import Next, PoolMode
 from abcdlink.cli.output import (
     JsonOption,
     RunArgument,
@@ -21,6 +21,9 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit
 from abcdlink.linking.records import ApproachKind
 from abcdlink.progress import terminal
+
+if TYPE_CHECKING:
+    from abcdlink.stages.budget import Choice
 
 ApproachesOption = Annotated[
     str,
@@ -40,6 +43,21 @@ DistractorsOption = Annotated[
     typer.Option(
         "--distractors", min=0, max=20, help="Random targets per source; default: the domain's in a comparison."
     ),
+]
+
+
+JudgmentsOption = Annotated[
+    int | None, typer.Option("--judgments", min=1, help="For --mode budget: candidates that are judged in all batches.")
+]
+HoursOption = Annotated[
+    float | None, typer.Option("--hours", min=0.1, help="Instead: hours of one annotator, at 11 seconds a candidate.")
+]
+WantedLinksOption = Annotated[int | None, typer.Option("--links", min=1, help="Instead: links that are to be found.")]
+AuditOption = Annotated[
+    float, typer.Option("--audit", min=0, max=0.9, help="Share of the judgments on candidates at random, for recall.")
+]
+NextOption = Annotated[
+    Next, typer.Option("--next", help="Which pairs come first: random, most expected links, or least sure.")
 ]
 
 
@@ -108,23 +126,33 @@ def candidates(
     distractors: DistractorsOption = None,
     batches: Annotated[int, typer.Option("--batches", min=1, max=20, help="Batches of annotation.")] = 2,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random distractors.")] = 13,
+    judgments: JudgmentsOption = None,
+    hours: HoursOption = None,
+    links: WantedLinksOption = None,
+    audit: AuditOption = 0.1,
+    following: NextOption = Next.RANDOM,
     json: JsonOption = False,
 ) -> None:
     """Let the shortlisted approaches propose links on the run's natural pairs, and make the annotators' pools.
 
-    Example: `abcdlink candidates spring-news --mode union`
+    With `--mode budget` a learned linker chooses the candidates of the first batch, and says what to expect.
+
+    Example: `abcdlink candidates spring-news --mode budget --judgments 2000`
     """
     from abcdlink.domain import domain_of
+    from abcdlink.stages.budget import BudgetPlan, choices_of
     from abcdlink.stages.candidates import PoolPlan, run_candidates
     from abcdlink.stages.execution import Here
     from abcdlink.store import existing_run
 
     store = existing_run(run)
-    plan = PoolPlan(batches=batches, seed=seed, mode=mode, distractors=distractors)
+    budget = BudgetPlan(judgments=judgments, hours=hours, links=links, audit=audit, next=following, seed=seed)
+    plan = PoolPlan(batches=batches, seed=seed, mode=mode, distractors=distractors, budget=budget)
     with terminal() as progress:
         counts = run_candidates(store, domain_of(store, domain), plan, Here(progress))
     if json:
-        print_json(counts.model_dump(mode="json"))
+        choices = [choice.model_dump(mode="json") for choice in choices_of(store)]
+        print_json(counts.model_dump(mode="json") | ({"choices": choices} if choices else {}))
         return
     rows = [(f"pools of batch {batch}", count) for batch, count in counts.batches.items()]
     rows += [(f"candidates by {method}", count) for method, count in counts.methods.items()]
@@ -132,3 +160,27 @@ def candidates(
     print_table(f"{run}: {counts.candidates} candidates in {counts.pools} pools ({counts.mode})", ("", "count"), rows)
     if counts.refused:
         say(f"Refused {counts.refused} proposals on sentences that the corpus does not hold.")
+    for choice in choices_of(store)[-1:]:
+        print_forecast(choice)
+
+
+def print_forecast(choice: Choice) -> None:
+    """Print what the rest of a budget is expected to give, beside other budgets."""
+    curve = choice.forecast.curve
+    points = [*curve[:: max(1, len(curve) // 8)], choice.forecast.chosen]
+    rows = [
+        (
+            f"{point.judgments:,}" + (" (chosen)" if point is choice.forecast.chosen else ""),
+            f"{point.tasks:,}",
+            f"{point.links.value:,.0f} ({point.links.low:,.0f} to {point.links.high:,.0f})",
+            f"{point.acceptance:.1%}",
+            f"{point.recall.value:.0%} ({point.recall.low:.0%} to {point.recall.high:.0%})",
+        )
+        for point in sorted(points, key=lambda point: point.judgments)
+    ]
+    columns = ("judgments", "tasks", "links expected", "acceptance", "recall")
+    print_table(f"What is expected before batch {choice.batch}, over all pairs that were left", columns, rows)
+    if choice.zero_shot:
+        say(
+            "The linker has learned from no judgments on these documents: its probabilities may be too high or too low."
+        )

@@ -48,6 +48,7 @@ from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, seen_pairs
 from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
+from abcdlink.stages.budget import GAINS, Choice, Gains, choices_of
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.validation import Validation
@@ -103,6 +104,8 @@ class Content:
     rounds: list[Round]
     pairs: list[SeenPair] | str
     recall: Recall | None
+    choices: list[Choice]
+    gains: Gains | None
     decisions: Decisions | None
 
     @cached_property
@@ -242,6 +245,8 @@ def gather(store: Store) -> Content:
         raters=raters_of(store),
         pairs=_seen(store),
         rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),
+        choices=choices_of(store),
+        gains=store.find_record(GAINS, Gains),
         recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
         decisions=decisions_in(store, judgments),
     )

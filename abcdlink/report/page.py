@@ -17,6 +17,7 @@ from abcdlink.report.pictures import (
     pictures_over_time,
     rating_histograms,
     validation_pictures,
+    yield_curve,
 )
 from abcdlink.report.todo import steps_of
 from abcdlink.store import Store
@@ -87,6 +88,8 @@ def _pictures(content: Content) -> dict[str, Markup]:
         pictures["kappa"] = kappa_intervals({**rows, "all": result})
         if result.acceptance:
             pictures["acceptance"] = acceptance_bars(result.acceptance)
+    if content.choices:
+        pictures["yield"] = yield_curve(content.choices, content.gains)
     if content.details:
         pictures |= pictures_over_time(content.details)
     return pictures

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from abcdlink.candidates import PoolMode, PoolResult, PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import read_corpus_from
@@ -12,9 +13,11 @@ from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.judgments import Pool
 from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
-from abcdlink.linking.learned import is_learned
+from abcdlink.linking.learned import gives_probabilities, is_learned
 from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.stages.budget import BudgetPlan, choose_batch
 from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.links import decided_links
@@ -41,14 +44,22 @@ class PoolPlan(Record):
     mode: PoolMode = Field(
         PoolMode.COMPARISON,
         description="comparison: the first candidates of both approaches, and distractors; without a comparison - "
-        "single: all links of the first approach, intersection: those of both, union: those of either.",
+        "single: all links of the first approach, intersection: those of both, union: those of either, budget: as many "
+        "as a budget buys, by a learned linker's probabilities over the whole corpus.",
     )
+    budget: BudgetPlan = Field(BudgetPlan(), description="For the mode budget: how many candidates all batches have.")
     distractors: int | None = Field(
         None,
         ge=0,
         le=20,
         description="Random target sentences beside the candidates; empty: as the domain says in a comparison, else 0.",
     )
+
+    @model_validator(mode="after")
+    def _budget_is_given(self) -> PoolPlan:
+        if self.mode is PoolMode.BUDGET:
+            self.budget.after(0, 0)
+        return self
 
     def distractors_in(self, domain: Domain) -> int:
         """Return how many distractors one source sentence gets."""
@@ -77,11 +88,23 @@ def read_shortlist(store: Store) -> Shortlist:
 
 def proposing(shortlist: Shortlist, mode: PoolMode) -> tuple[Approach, ...]:
     """Return the shortlisted approaches that propose in a mode; ``InputError`` when it needs more."""
+    if mode is PoolMode.BUDGET:
+        return (_proposing_linker(shortlist),)
     found = shortlist.approaches[: mode.approaches]
     if len(found) < mode.approaches:
         msg = f"the mode {mode.value!r} needs two approaches, and the shortlist has only {shortlist.first.name}"
         raise InputError(msg, "choose the mode 'single', or shortlist two approaches in a new run")
     return found
+
+
+def _proposing_linker(shortlist: Shortlist) -> Approach:
+    """Return the first shortlisted learned linker that gives probabilities."""
+    for approach in shortlist.approaches:
+        if approach.kind is ApproachKind.LEARNED and gives_probabilities(approach.retriever):
+            return approach
+    names = ", ".join(approach.name for approach in shortlist.approaches)
+    msg = f"the mode 'budget' needs a learned linker that gives probabilities, and the shortlist has {names}"
+    raise InputError(msg, "shortlist one by name: `--approaches learned-boosting@expected-f1`")
 
 
 def retrievers_to_rank(approaches: Sequence[Approach]) -> list[str]:
@@ -176,7 +199,43 @@ def run_candidates(store: Store, domain: Domain, plan: PoolPlan, execution: Exec
             return read_counts(store)
         rank_natural(store, approaches, execution)
         execution.decide(store, NATURAL, domain, llm_approaches_of(approaches))
+        if plan.mode is PoolMode.BUDGET:
+            return execution.step("choose candidates", choose_candidates, store, domain, plan, 1)
         return execution.step("build pools", make_pools, store, domain, plan)
+
+
+def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) -> PoolCounts:
+    """Choose the candidates of a batch in the mode budget; later batches when earlier ones are judged.
+
+    Raises:
+        NothingToAnnotateError: when the budget is used up, or buys nothing.
+    """
+    linker = _proposing_linker(read_shortlist(store)).retriever
+    if choose_batch(store, domain, linker, plan.budget, batch, plan.batches) is None:
+        msg = f"nothing is left to annotate in batch {batch} of run {store.key!r}: the budget is used up"
+        raise NothingToAnnotateError(msg, "raise the budget in a new run")
+    pools = store.read_records(POOLS, Pool)
+    by_batch = Counter(pool.batch for pool in pools)
+    candidates = [candidate.method for pool in pools for candidate in pool.candidates]
+    counts = PoolCounts(
+        mode=plan.mode,
+        pools=len(pools),
+        candidates=len(candidates),
+        batches=dict(sorted(by_batch.items())),
+        methods=dict(Counter(candidates)),
+        filtered={},
+        refused=0,
+    )
+    _claim(store, plan)
+    store.write_record(POOL_COUNTS, counts)
+    return counts
+
+
+def plan_by_budget(store: Store) -> PoolPlan | None:
+    """Return the plan of a run whose candidates are chosen by budget; ``None`` in other modes."""
+    claimed = store.manifest.get("inputs", {}).get(STAGE)
+    plan = PoolPlan.model_validate(claimed) if claimed else None
+    return plan if plan and plan.mode is PoolMode.BUDGET else None
 
 
 def read_counts(store: Store) -> PoolCounts:

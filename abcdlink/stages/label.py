@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLAN, LABELS = "plan.json", "labels.json"
+AFTER = "@after-"
+"""Between a learned linker's name and the number of the last batch that it has learned from."""
 EXAMPLES = 10
 """Refused items that a summary names."""
 
@@ -83,6 +85,22 @@ class Drift(Record):
             ),
             sources_with_likely_link=(float(both[0][half:].sum()), float(both[1][half:].sum())),
         )
+
+    @property
+    def words(self) -> str:
+        """Say it in a sentence."""
+        fitted, here = self.links_per_source
+        return (
+            f"Links expected for each source: {here:.2f} here, {fitted:.2f} on the pairs the linker was fitted on "
+            f"(distance of the distributions: {self.distance:.2f})."
+        )
+
+
+def drift_of(store: Store, linker: str, here: Histogram) -> Drift | None:
+    """Compare a linker's probabilities with those on the synthetic pairs of the run; ``None`` without either."""
+    if not sum(here.best) or not holds_rankings(store, SYNTHETIC, linker):
+        return None
+    return Drift.between(Histogram.of(read_rankings(store, SYNTHETIC, linker).table), here)
 
 
 class Labels(Record):
@@ -182,11 +200,7 @@ class Labels(Record):
                 "by the linker's own probabilities. Have a sample judged to check: `abcdlink labels audit`."
             )
         if self.drift:
-            fitted, here = self.drift.links_per_source
-            lines.append(
-                f"Links expected for each source: {here:.2f} here, {fitted:.2f} on the pairs the linker was fitted on "
-                f"(distance of the distributions: {self.drift.distance:.2f})."
-            )
+            lines.append(self.drift.words)
         return lines
 
     @property
@@ -301,15 +315,10 @@ class LabelRun:
             seconds=seconds,
             size=size,
             pairs_to_go=sum(end - start for n, (start, end) in enumerate(self.plan.parts) if n not in set(finished)),
-            drift=self._drift(histogram),
+            drift=drift_of(self.store, _base_name(self.plan.linker), histogram),
         )
         self.store.write_record(labels_file(self.name, LABELS), result)
         return result
-
-    def _drift(self, here: Histogram) -> Drift | None:
-        if not sum(here.best) or not holds_rankings(self.store, SYNTHETIC, self.plan.linker):
-            return None
-        return Drift.between(Histogram.of(read_rankings(self.store, SYNTHETIC, self.plan.linker).table), here)
 
     def _file(self, part: int, ending: str) -> str:
         return labels_file(self.name, f"part-{part:05d}.{ending}")
@@ -353,7 +362,7 @@ def plan_labels(
     """
     chosen = linker or the_linker(store)
     store.require(model_file(chosen), "benchmark")
-    if not gives_probabilities(chosen):
+    if not gives_probabilities(_base_name(chosen)):
         msg = f"the scores of the linker {chosen!r} are no probabilities"
         raise InputError(msg, "choose another linker")
     model = hashlib.sha256(store.folder.read(model_file(chosen))).hexdigest()
@@ -372,16 +381,25 @@ def plan_labels(
 
 
 def the_linker(store: Store) -> str:
-    """Return the name of the run's learned linker; ``InputError`` when there is none, or several."""
+    """Return the name of the run's learned linker, as it is after what it has last learned from people.
+
+    Raises:
+        InputError: when there is none, or several.
+    """
     ending = ".skops"
     names = [unquote(name.removeprefix("models/").removesuffix(ending)) for name in store.folder.names("models/")]
-    if len(names) == 1:
-        return names[0]
     if not names:
         msg = f"run {store.key!r} has no learned linker"
-        raise InputError(msg, "benchmark with one: `abcdlink start` does, with synthetic pairs")
-    msg = f"run {store.key!r} has several learned linkers: {', '.join(names)}"
-    raise InputError(msg, "name one with --linker")
+        raise InputError(msg, "benchmark with one: `abcdlink run bootstrap` does, with synthetic pairs")
+    if len({_base_name(name) for name in names}) > 1:
+        msg = f"run {store.key!r} has several learned linkers: {', '.join(names)}"
+        raise InputError(msg, "name one with --linker")
+    return max(names, key=lambda name: int(name.rpartition(AFTER)[2]) if AFTER in name else 0)
+
+
+def _base_name(name: str) -> str:
+    """Return the name of a learned linker without what it has learned from people."""
+    return name.partition(AFTER)[0]
 
 
 def run_labels(

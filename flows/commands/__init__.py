@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates import Next, PoolMode
 from abcdlink.cli.output import (
     ByOption,
     CorpusOption,
@@ -26,7 +26,18 @@ from abcdlink.cli.output import (
     corpus_folder,
     listed,
 )
-from abcdlink.cli.pools import ApproachesOption, DistractorsOption, KindsOption, ModeOption, kinds_of
+from abcdlink.cli.pools import (
+    ApproachesOption,
+    AuditOption,
+    DistractorsOption,
+    HoursOption,
+    JudgmentsOption,
+    KindsOption,
+    ModeOption,
+    NextOption,
+    WantedLinksOption,
+    kinds_of,
+)
 from abcdlink.generation import Strategy
 from flows.commands import annotate, feedback, here, people, qualify, status
 from flows.commands.starting import (
@@ -122,6 +133,11 @@ def run_bootstrap(
     kinds: KindsOption = "",
     mode: ModeOption = PoolMode.COMPARISON,
     distractors: DistractorsOption = None,
+    judgments: JudgmentsOption = None,
+    hours: HoursOption = None,
+    links: WantedLinksOption = None,
+    audit: AuditOption = 0.1,
+    following: NextOption = Next.RANDOM,
     auto_feedback: AutoFeedbackOption = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Skip generation and benchmark, ask no LLM: BM25 alone proposes candidates.")
@@ -160,6 +176,14 @@ def run_bootstrap(
             "auto_feedback": auto_feedback,
             "mode": mode.value,
             "distractors": distractors,
+            "budget": {
+                "judgments": judgments,
+                "hours": hours,
+                "links": links,
+                "audit": audit,
+                "next": following.value,
+                "seed": seed,
+            },
         },
     }
     if in_process:

@@ -22,6 +22,7 @@ from abcdlink.report.pictures import as_image, benchmark_pictures, validation_pi
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.benchmark_corpora import Overview
+from abcdlink.stages.budget import Gains
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.generate import Generation
@@ -193,6 +194,12 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
     rows += [{"what": f"candidates by {method}", "count": count} for method, count in counts.methods.items()]
     rows += [{"what": f"left out: {reason}", "count": count} for reason, count in counts.filtered.items()]
     table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates, mode {counts.mode}")
+
+
+def show_gains(run: str, gains: Gains | None) -> None:
+    """Show what each batch by budget gave, and whether it is worth to go on."""
+    if gains:
+        table(key(run, "gains"), gains.rows, gains.words or "What each batch gave")
 
 
 def show_project(run: str, pushed: PushedProject) -> None:

@@ -11,12 +11,20 @@ from pydantic import JsonValue
 from abcdlink import Example, Linker
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair
+from abcdlink.domain import Domain
+from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.layout import SHORTLIST
+from abcdlink.linking.learned import base_retrievers
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.stages.intake import describe_run
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store, open_run
 from tests.helpers.builders import document
 
 LINKER = f"{__name__}:WordOverlap"
+PROBABLE = "learned-logistic:bm25"
+"""A linker of ours whose retrievers load no model."""
 WORDS = ("river", "storm", "court", "vote", "fire", "train", "market", "school", "doctor", "bridge", "tower", "garden")
 
 
@@ -58,3 +66,26 @@ def run_with_linker(key: str = "run") -> Store:
     rank(store, "synthetic", "jaccard")
     learn_linker(store, LINKER, 3)
     return store
+
+
+def strict(gold: bool = True) -> Corpus:
+    """Return pairs of which people call only some of the same similarities a link."""
+    corpus = made("new", 60, seed=2)
+    links = [{"s0": ("t0",), "s1": ("t1",)} if n % 2 else {"s0": ("t0",)} for n in range(60)]
+    pairs = [
+        pair.model_copy(update={"links": of if gold else None}) for pair, of in zip(corpus.pairs, links, strict=True)
+    ]
+    return corpus.model_copy(update={"pairs": pairs})
+
+
+def fill_for_budget(store: Store, domain: Domain, natural: Corpus) -> None:
+    """Give a run natural pairs, a linker of ours fitted on synthetic ones, and a shortlist with it."""
+    describe_run(store, domain)
+    store.note("corpus", {"language": "en"})
+    write_corpus_to(store, "synthetic", made("fitted", 20, seed=1))
+    write_corpus_to(store, "natural", natural)
+    for retriever in base_retrievers(PROBABLE):
+        rank(store, "synthetic", retriever)
+    learn_linker(store, PROBABLE, 3)
+    approach = Approach(kind=ApproachKind.LEARNED, retriever=PROBABLE, cutoff=1)
+    store.write_record(SHORTLIST, Shortlist(first=approach, reasons=("named",)))

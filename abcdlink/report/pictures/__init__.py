@@ -6,6 +6,7 @@ from abcdlink.report.pictures.of_benchmark import benchmark_pictures
 from abcdlink.report.pictures.of_llms import quality_against_cost
 from abcdlink.report.pictures.of_ratings import rating_histograms
 from abcdlink.report.pictures.of_validation import validation_pictures
+from abcdlink.report.pictures.of_yield import yield_curve
 from abcdlink.report.pictures.over_time import pictures_over_time
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "quality_against_cost",
     "rating_histograms",
     "validation_pictures",
+    "yield_curve",
 ]

@@ -19,8 +19,8 @@ from abcdlink.errors import InputError
 from abcdlink.labels import parts
 from abcdlink.labels.corpus_index import CorpusIndex
 from abcdlink.labels.parts import Histogram, Sampling, cut
-from abcdlink.layout import labels_file
-from abcdlink.stages.label import Labels, plan_labels, run_labels
+from abcdlink.layout import labels_file, model_file
+from abcdlink.stages.label import Labels, plan_labels, run_labels, the_linker
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.store import Store, open_run
@@ -211,6 +211,16 @@ def test_memory_does_not_grow_with_the_corpus(store: Store, tmp_path: Path, monk
     peak(100)  # what is loaded once
     # 1,600 more pairs are 20 MB as records; pydantic keeps up to 16,384 short strings, which may be 2 MB.
     assert peak(2000) - peak(400) < 2_500_000
+
+
+def test_the_linker_is_the_one_that_has_learned_most(store: Store) -> None:
+    assert the_linker(store) == LINKER
+    for batch in (2, 10):
+        store.folder.write(model_file(f"{LINKER}@after-{batch}"), b"{}")
+    assert the_linker(store) == f"{LINKER}@after-10"
+    store.folder.write(model_file("learned-logistic"), b"{}")
+    with pytest.raises(InputError, match="several learned linkers"):
+        the_linker(store)
 
 
 def test_the_command(

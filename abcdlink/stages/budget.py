@@ -1,0 +1,433 @@
+"""Batches by budget: each one's candidates are chosen by a linker that has learned from the batches before.
+
+The pairs of a run are divided among the batches, so that a person reads a source sentence once. What a batch shows of
+its pairs is what the rest of the budget would buy over all pairs that are left, and a random share for the audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from abcdlink.candidates.audit import Audited, AuditResult
+from abcdlink.candidates.budget import BudgetRules, Order, Yield
+from abcdlink.candidates.build import task_key
+from abcdlink.candidates.modes import Next
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus, Pair, Record
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.evaluation.calibration import Calibration, calibration
+from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Place, Pool, by_candidate, verdict
+from abcdlink.labels.parts import Histogram
+from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, SYNTHETIC, batch_file, model_file
+from abcdlink.linking.learned import (
+    FittedLinker,
+    Known,
+    LearnedLinker,
+    Said,
+    base_retrievers,
+    from_bytes,
+    refit,
+    to_bytes,
+)
+from abcdlink.progress import Progress, silent
+from abcdlink.stages.label import AFTER, Drift, drift_of
+from abcdlink.stages.rank import read_rankings
+from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHOD = "probable"
+CHOICE, CHOSEN, GAINS = "choice.json", "chosen.parquet", "gains.json"
+
+Linker = LearnedLinker | FittedLinker
+
+
+class BudgetPlan(BudgetRules):
+    """A budget that several batches share, and which pairs come first."""
+
+    next: Next = Field(
+        Next.RANDOM, description="Which pairs are judged first: random, links (most expected links), uncertain."
+    )
+    seed: int = Field(13, ge=0, description="Seed of the audit and of the order of pairs.")
+
+    def after(self, judgments: int, links: int) -> BudgetPlan | None:
+        """Return what is left of the budget after so many judgments and links; ``None``: nothing."""
+        spent = {
+            "judgments": (self.judgments, judgments),
+            "hours": (self.hours, judgments * self.seconds / 3600),
+            "links": (self.links, links),
+        }
+        left = {name: whole - gone for name, (whole, gone) in spent.items() if whole is not None}
+        if not left:
+            msg = "no budget is given"
+            raise InputError(msg, "say how many judgments, hours or links")
+        return self.model_copy(update=left) if min(left.values()) > 0 else None
+
+
+class Choice(Record):
+    """How the candidates of a batch were chosen.
+
+    Attributes:
+        batch: its number.
+        linker: name of the linker, whose file is in ``models/``.
+        learned_from: judged candidates that it has learned from, beside the synthetic pairs.
+        unchanged: why it has not learned from the batch before; empty when it has.
+        pairs: of the batch.
+        judgments: candidates of the batch, the audit's included.
+        audited: those of the audit.
+        expected: links among them, by the probabilities.
+        dispersion: of the audit, see ``Selection``.
+        drift: how its probabilities differ from those on the synthetic pairs, before anybody judged.
+        forecast: what the rest of the budget is expected to give over all pairs that were left, with a curve.
+    """
+
+    batch: int
+    linker: str
+    learned_from: int
+    unchanged: str
+    pairs: tuple[str, ...]
+    judgments: int
+    audited: int
+    expected: float
+    dispersion: float
+    drift: Drift | None
+    forecast: Yield
+
+    @property
+    def zero_shot(self) -> bool:
+        """Whether the linker has learned from nobody's judgments, so that its probabilities may be off."""
+        return not self.learned_from
+
+
+class Gain(Record):
+    """What a batch gave.
+
+    Attributes:
+        batch: its number.
+        judged: labelled candidates.
+        links: those that all who judged them call links.
+        acceptance: their share.
+        hours: of all annotators together; ``None`` where times are unknown.
+        calibration: of the linker that chose the batch, on its candidates.
+        without_learning: of the linker as it was before anybody judged, on the same candidates.
+        audit: estimates over the pairs of this batch; ``None`` without an audit.
+    """
+
+    batch: int
+    judged: int
+    links: int
+    acceptance: float
+    hours: float | None
+    calibration: Calibration
+    without_learning: Calibration
+    audit: AuditResult | None
+
+    @property
+    def links_per_hour(self) -> float | None:
+        """Links for each hour of an annotator."""
+        return self.links / self.hours if self.hours else None
+
+
+class Gains(Record):
+    """What all batches so far gave, and what is to be expected of the rest.
+
+    ``audit``: over the pairs of all of them. ``another_hour``: links that an hour of one annotator is expected to find
+    next, by the newest choice; ``None`` where nothing is left or times are unknown.
+    """
+
+    batches: tuple[Gain, ...]
+    choices: tuple[Choice, ...]
+    audit: AuditResult | None
+    another_hour: float | None = None
+
+    @property
+    def rows(self) -> list[dict[str, str | int]]:
+        """A table with a row for each judged batch."""
+        choices = {choice.batch: choice for choice in self.choices}
+        return [
+            {
+                "batch": gain.batch,
+                "candidates": gain.judged,
+                "links expected": round(choices[gain.batch].expected),
+                "links": gain.links,
+                "acceptance": f"{gain.acceptance:.1%}",
+                "links an hour": "" if gain.links_per_hour is None else f"{gain.links_per_hour:.1f}",
+                "calibration error": f"{gain.calibration.error:.2f}",
+                "without learning": f"{gain.without_learning.error:.2f}",
+                "recall in its pairs": str(gain.audit.recall) if gain.audit else "",
+            }
+            for gain in self.batches
+        ]
+
+    @property
+    def words(self) -> str:
+        """Say in a sentence or two whether it is worth to go on."""
+        parts = []
+        if self.another_hour is not None:
+            parts.append(f"Another hour of one annotator is expected to find {self.another_hour:.0f} links.")
+        if self.audit:
+            parts.append(f"Estimated recall in the pairs judged so far: {self.audit.recall}.")
+        return " ".join(parts)
+
+
+class _Run(NamedTuple):
+    """What is read of a run once."""
+
+    store: Store
+    corpus: Corpus
+    rankings: dict[str, pd.DataFrame]
+    linker: str
+
+
+def choose_batch(
+    store: Store, domain: Domain, linker: str, rules: BudgetPlan, batch: int, batches: int, progress: Progress = silent
+) -> Choice | None:
+    """Choose the candidates of a batch, after a linker has learned from those before; ``None``: the budget is used up.
+
+    The rankings of the linker's retrievers on the natural pairs must be there, and the judgments of earlier batches.
+
+    Args:
+        store: the run.
+        domain: which source sentences may be shown.
+        linker: name of the learned linker.
+        rules: the budget of all batches.
+        batch: from 1.
+        batches: how many there will be.
+        progress: told of pairs.
+
+    Raises:
+        InputError: when something is missing.
+    """
+    if found := store.find_record(batch_file(batch, CHOICE), Choice):
+        return found
+    run = _Run(store, read_corpus_from(store, NATURAL), _tables(store, NATURAL, linker), linker)
+    earlier = [read_choice(store, number) for number in range(1, batch)]
+    done = {pair for choice in earlier for pair in choice.pairs}
+    left = [pair for pair in run.corpus.pairs if pair.id not in done]
+    said = [one for choice in earlier for one in said_of(store, choice.batch)]
+    rest = rules.after(sum(choice.judgments for choice in earlier), sum(one.link for one in said))
+    if rest is None or not left:
+        return None
+    now, unchanged = _learn(run, said, batch, progress)
+    table = now.rank(run.rankings, run.corpus, left, progress)
+    order = Order(table, _may_be_shown(table, run.corpus, left, domain), rest)
+    selection = order.select(rules.seed + batch)
+    wanted = -(-len(left) // (batches - batch + 1))
+    pairs = _next_pairs(table, selection.chosen, left, wanted, rules)
+    here = table["pair"].isin(pairs).to_numpy() & selection.judged
+    if not here.any():
+        return None
+    chosen = table[here].assign(chance=selection.chance[here], audit=selection.audited[here])
+    first = from_bytes(store.folder.read(model_file(linker)), store.where(model_file(linker)))
+    chosen["first"] = _scores_at(first.rank(run.rankings, run.corpus, _named(left, pairs)), chosen)
+    choice = Choice(
+        batch=batch,
+        linker=_file_name(linker, batch) if not unchanged and batch > 1 else linker,
+        learned_from=len(said) if not unchanged else 0,
+        unchanged=unchanged,
+        pairs=tuple(pairs),
+        judgments=int(here.sum()),
+        audited=int((here & selection.audited).sum()),
+        expected=float(chosen["score"].sum()),
+        dispersion=selection.dispersion,
+        drift=drift_of(store, linker, Histogram.of(table)) if batch == 1 else None,
+        forecast=order.forecast(),
+    )
+    _write_pools(run, chosen, choice)
+    store.write_table(batch_file(batch, CHOSEN), chosen)
+    # Written last: with it there, the batch is chosen.
+    store.write_record(batch_file(batch, CHOICE), choice)
+    return choice
+
+
+def read_choice(store: Store, batch: int) -> Choice:
+    """Return how a batch was chosen; ``InputError`` when it was not."""
+    store.require(batch_file(batch, CHOICE), "candidates")
+    return store.read_record(batch_file(batch, CHOICE), Choice)
+
+
+def choices_of(store: Store) -> list[Choice]:
+    """Return how the batches were chosen so far; empty in other modes."""
+    found, batch = [], 1
+    while choice := store.find_record(batch_file(batch, CHOICE), Choice):
+        found.append(choice)
+        batch += 1
+    return found
+
+
+def said_of(store: Store, batch: int) -> list[Said]:
+    """Return what people said of the candidates of a batch: a link is what all who judged it call one."""
+    labels = _labels(store, batch)
+    chosen = store.read_table(batch_file(batch, CHOSEN))
+    places = zip(*(chosen[name].astype(str) for name in ("pair", "source", "target")), chosen["chance"], strict=True)
+    return [Said(place, labels[place], chance) for *at, chance in places if (place := (at[0], at[1], at[2])) in labels]
+
+
+def measure_gains(store: Store) -> Gains | None:
+    """Measure what the judged batches gave and keep it; ``None`` when candidates were not chosen by budget."""
+    import pandas as pd
+
+    choices = choices_of(store)
+    judged = [choice for choice in choices if store.exists(batch_file(choice.batch, JUDGMENTS))]
+    if not judged:
+        return None
+    tables, gains = [], []
+    for choice in judged:
+        labels = _labels(store, choice.batch)
+        table = store.read_table(batch_file(choice.batch, CHOSEN)).astype({"pair": str, "source": str, "target": str})
+        table["link"] = [labels.get(at) for at in zip(table["pair"], table["source"], table["target"], strict=True)]
+        shown = int((~table["audit"]).sum()), int(table["audit"].sum())
+        table = table[table["link"].notna()].astype({"link": bool})
+        tables.append(table)
+        linked, weight = table["link"].to_numpy(), 1 / table["chance"].to_numpy()
+        gains.append(
+            Gain(
+                batch=choice.batch,
+                judged=len(table),
+                links=int(linked.sum()),
+                acceptance=float(linked.mean()) if len(linked) else 0.0,
+                hours=_hours(store.read_records(batch_file(choice.batch, JUDGMENTS), Judgment)),
+                calibration=calibration(table["score"].to_numpy(), linked, weight),
+                without_learning=calibration(table["first"].to_numpy(), linked, weight),
+                audit=_audit(table, choice.dispersion, shown),
+            )
+        )
+    shown = sum(choice.judgments - choice.audited for choice in judged), sum(choice.audited for choice in judged)
+    dispersion = float(np.average([c.dispersion for c in judged], weights=[c.audited + 1 for c in judged]))
+    result = Gains(
+        batches=tuple(gains),
+        choices=tuple(choices),
+        audit=_audit(pd.concat(tables), dispersion, shown),
+        another_hour=_another_hour(gains, choices),
+    )
+    store.write_record(GAINS, result)
+    return result
+
+
+def _audit(table: pd.DataFrame, dispersion: float, shown: tuple[int, int]) -> AuditResult | None:
+    if not table["audit"].any():
+        return None
+    chance = np.where(table["audit"], np.minimum(table["chance"], 1 - 1e-9), 1.0)
+    return Audited(table["link"].to_numpy(), chance, dispersion, shown).result()
+
+
+def _another_hour(gains: Sequence[Gain], choices: Sequence[Choice]) -> float | None:
+    """Return the links that the next hour is expected to find, by the curve of the last choice."""
+    hours = sum(gain.hours or 0.0 for gain in gains)
+    if not hours or len(choices) <= len(gains):
+        return None
+    curve = choices[-1].forecast.curve
+    candidates = sum(gain.judged for gain in gains) / hours
+    return float(np.interp(candidates, [0, *(p.judgments for p in curve)], [0, *(p.links.value for p in curve)]))
+
+
+def _hours(judgments: Sequence[Judgment]) -> float | None:
+    """Return the hours that annotators spent on tasks; each judgment has the time of its whole task."""
+    tasks = {(one.annotator, one.pair, one.source): one.seconds for one in judgments}
+    known = [seconds for seconds in tasks.values() if seconds is not None]
+    # Tasks without a time count as the mean of the others.
+    return sum(known) / len(known) * len(tasks) / 3600 if known else None
+
+
+def _labels(store: Store, batch: int) -> dict[Place, bool]:
+    judgments = store.read_records(batch_file(batch, JUDGMENTS), Judgment)
+    needed = store.manifest.get("annotation", {}).get("overlap", 1)
+    found = {
+        place: verdict([one.label for one in group.values()], LabelRule.BOTH, needed).link
+        for place, group in by_candidate(judgments).items()
+    }
+    return {place: link for place, link in found.items() if link is not None}
+
+
+def _tables(store: Store, corpus: str, linker: str) -> dict[str, pd.DataFrame]:
+    return {name: read_rankings(store, corpus, name).table for name in base_retrievers(linker)}
+
+
+def _file_name(linker: str, batch: int) -> str:
+    return f"{linker}{AFTER}{batch - 1}"
+
+
+def _learn(run: _Run, said: Sequence[Said], batch: int, progress: Progress) -> tuple[Linker, str]:
+    """Return the linker that chooses a batch, and why it is the one of before, if it is."""
+    store, file = run.store, model_file(_file_name(run.linker, batch))
+    reason = ""
+    if batch > 1 and not store.exists(file):
+        before = Known(read_corpus_from(store, SYNTHETIC), _tables(store, SYNTHETIC, run.linker))
+        try:
+            learned = refit(run.linker, before, Known(run.corpus, run.rankings), said, progress=progress)
+        except InputError as error:
+            reason = error.problem
+        else:
+            store.folder.write(file, to_bytes(learned))
+    if batch == 1 or reason:
+        file = model_file(run.linker)
+    store.require(file, "benchmark")
+    return from_bytes(store.folder.read(file), store.where(file)), reason
+
+
+def _may_be_shown(table: pd.DataFrame, corpus: Corpus, pairs: Sequence[Pair], domain: Domain) -> NDArray[np.bool_]:
+    out = {
+        (pair.id, sentence.id)
+        for pair in pairs
+        for sentence in corpus.source_of(pair).sentences
+        if domain.settings.sources.reason_to_leave_out(sentence.text)
+    }
+    if not out:
+        return np.ones(len(table), bool)
+    return np.array([at not in out for at in zip(table["pair"], table["source"], strict=True)])
+
+
+def _next_pairs(
+    table: pd.DataFrame, chosen: NDArray[np.bool_], left: Sequence[Pair], wanted: int, rules: BudgetPlan
+) -> list[str]:
+    """Return the pairs of the next batch, in the order of the corpus."""
+    names = [pair.id for pair in left]
+    p = table["score"].to_numpy()
+    if rules.next is Next.RANDOM:
+        worth = np.random.default_rng(rules.seed).permutation(len(names)).astype(float)
+    else:
+        value = p if rules.next is Next.LINKS else p * (1 - p)
+        sums = table.assign(value=np.where(chosen, value, 0.0)).groupby("pair", observed=True)["value"].sum()
+        worth = np.array([float(sums.get(name, 0.0)) for name in names])
+    best = set(np.argsort(-worth, kind="stable")[:wanted].tolist())
+    return [name for place, name in enumerate(names) if place in best]
+
+
+def _named(pairs: Sequence[Pair], names: Sequence[str]) -> list[Pair]:
+    wanted = set(names)
+    return [pair for pair in pairs if pair.id in wanted]
+
+
+def _scores_at(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:
+    keys = ["pair", "source", "target"]
+    scores = table.astype(dict.fromkeys(keys, str)).set_index(keys)["score"]
+    found: list[float] = scores.loc[list(chosen[keys].astype(str).itertuples(index=False, name=None))].tolist()
+    return found
+
+
+def _write_pools(run: _Run, chosen: pd.DataFrame, choice: Choice) -> None:
+    """Add the pools of a batch to those of the batches before."""
+    shown: dict[tuple[str, str], dict[str, str]] = {}
+    for pair, source, target, audit in zip(
+        *(chosen[name].astype(str) for name in ("pair", "source", "target")), chosen["audit"], strict=True
+    ):
+        shown.setdefault((pair, source), {})[target] = RANDOM if audit else METHOD
+    pools = [pool for pool in run.store.find_records(POOLS, Pool) if pool.batch < choice.batch]
+    for pair in run.corpus.pairs:
+        for sentence in run.corpus.source_of(pair).sentences:
+            if methods := shown.get((pair.id, sentence.id)):
+                candidates = tuple(
+                    Candidate(target=target.id, method=methods[target.id])
+                    for target in run.corpus.target_of(pair).sentences
+                    if target.id in methods
+                )
+                key = task_key(run.store.key, pair.id, sentence.id)
+                pools.append(Pool(key=key, batch=choice.batch, pair=pair.id, source=sentence.id, candidates=candidates))
+    run.store.write_records(POOLS, pools)

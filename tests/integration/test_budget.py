@@ -1,0 +1,46 @@
+"""Candidates by budget through real servers: two batches, programs judge, the linker learns between, a report."""
+
+from __future__ import annotations
+
+import pytest
+
+from abcdlink.domain import find_domain
+from abcdlink.interannotator import Agreement
+from abcdlink.layout import AGREEMENT, REPORT, batch_slug, model_file
+from abcdlink.settings import get_settings
+from abcdlink.stages.budget import GAINS, Gains
+from abcdlink.waiting import WaitsFor
+from tests.helpers.labels import PROBABLE, fill_for_budget, strict
+from tests.helpers.stack import Stack
+
+
+def test_the_linker_learns_between_two_batches(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
+    get_settings.cache_clear()
+    store, key, prefect = stack.run("frugal"), "frugal", stack.prefect
+    fill_for_budget(store, find_domain("news"), strict())
+    pools = {"mode": "budget", "batches": 2, "budget": {"judgments": 160, "audit": 0.15}}
+    prefect.wait(prefect.start("candidates/candidates", {"run": key, "pools": pools}), "Completed")
+    annotation = {"batches": 2, "overlap": 2, "auto_feedback": True}
+    annotate = prefect.start("annotate/annotate", {"run": key, "annotation": annotation})
+    for batch in (1, 2):
+        stack.wait_until_waiting(annotate, key, WaitsFor.ANNOTATORS, batch_slug(batch))
+        assert store.exists(model_file(f"{PROBABLE}@after-1")) == (batch == 2)
+        stack.simulate(key, batch)
+        stack.look()
+    prefect.wait(annotate, "Completed")
+    names = [run["name"] for run in prefect.task_runs(annotate)]
+    assert names.count("learn, and choose batch 2") == 1
+    gains = store.read_record(GAINS, Gains)
+    assert [gain.batch for gain in gains.batches] == [1, 2]
+    assert [choice.linker for choice in gains.choices] == [PROBABLE, f"{PROBABLE}@after-1"]
+    second = gains.batches[1]
+    assert second.calibration.error < second.without_learning.error
+    assert gains.audit is not None
+    agreed = store.read_record(AGREEMENT, Agreement)
+    assert agreed.judged == sum(gain.judged for gain in gains.batches)
+    page = store.read_text(REPORT)
+    assert "Links for the budget" in page
+    assert f"{gains.batches[0].links + second.links} links after {agreed.judged} judgments" in page
+    for part in ("expected before batch 2", "has learned from"):
+        assert part in page

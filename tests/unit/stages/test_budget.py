@@ -1,0 +1,165 @@
+"""Batches by budget: each pair once, the linker learns between, gains on pairs it has not learned from, an audit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from abcdlink.candidates import Next, PoolMode
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.interannotator import agreement
+from abcdlink.judgments import Annotator, Judgment, Label, Pool
+from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, POOLS, batch_file, model_file
+from abcdlink.report.content import gather
+from abcdlink.report.page import render
+from abcdlink.stages.budget import BudgetPlan, choices_of, measure_gains
+from abcdlink.stages.candidates import (
+    NothingToAnnotateError,
+    PoolPlan,
+    choose_candidates,
+    plan_by_budget,
+    run_candidates,
+)
+from abcdlink.store import Store, open_run
+from tests.helpers.labels import PROBABLE as LINKER
+from tests.helpers.labels import fill_for_budget, strict
+
+PLAN = PoolPlan(mode=PoolMode.BUDGET, batches=3, budget=BudgetPlan(judgments=300, audit=0.2))
+
+
+@pytest.fixture
+def store(news: Domain) -> Store:
+    """A run with a fitted linker; on its natural pairs, half of what looks like a link is none."""
+    store = open_run("r")
+    fill_for_budget(store, news, strict(gold=False))
+    store.note("annotation", {"overlap": 2})
+    return store
+
+
+def judge(store: Store, batch: int) -> None:
+    gold = {pair.id: pair.links or {} for pair in strict().pairs}
+    judgments = [
+        Judgment(
+            batch=batch,
+            pair=pool.pair,
+            source=pool.source,
+            target=one.target,
+            method=one.method,
+            annotator=f"annotator-{who}",
+            label=Label.LINK if one.target in gold[pool.pair].get(pool.source, ()) else Label.NO_LINK,
+            seconds=30.0,
+        )
+        for pool in store.read_records(POOLS, Pool)
+        if pool.batch == batch
+        for one in pool.candidates
+        for who in (1, 2)
+    ]
+    store.write_records(batch_file(batch, JUDGMENTS), judgments)
+    store.write_record(batch_file(batch, AGREEMENT), agreement(judgments, 2))
+    people = [Annotator(annotator=f"annotator-{n}", account=f"{n}@x.org", simulated=False) for n in (1, 2)]
+    store.write_records(ANNOTATORS, people)
+
+
+def test_batches_share_the_pairs_and_the_budget_and_the_linker_learns_between(store: Store, news: Domain) -> None:
+    counts = run_candidates(store, news, PLAN)
+    assert set(counts.batches) == {1}
+    assert plan_by_budget(store) == PLAN
+    assert measure_gains(store) is None
+    for batch in (2, 3):
+        judge(store, batch - 1)
+        counts = choose_candidates(store, news, PLAN, batch)
+        assert set(counts.batches) == set(range(1, batch + 1))
+    judge(store, 3)
+    choices = choices_of(store)
+    pairs = [pair for choice in choices for pair in choice.pairs]
+    assert sorted(pairs) == sorted(pair.id for pair in strict().pairs)
+    assert 250 <= sum(choice.judgments for choice in choices) <= 320
+    assert [choice.linker for choice in choices] == [LINKER, f"{LINKER}@after-1", f"{LINKER}@after-2"]
+    assert [choice.zero_shot for choice in choices] == [True, False, False]
+    pools = store.read_records(POOLS, Pool)
+    assert len({(pool.pair, pool.source) for pool in pools}) == len(pools)
+    assert {candidate.method for pool in pools for candidate in pool.candidates} == {"probable", "random"}
+
+    gains = measure_gains(store)
+    assert gains is not None
+    learned = [(gain.calibration.error, gain.without_learning.error) for gain in gains.batches[1:]]
+    assert all(after < before / 2 for after, before in learned)
+    assert gains.batches[0].calibration == gains.batches[0].without_learning
+    gold = sum(len(targets) for pair in strict().pairs for targets in (pair.links or {}).values())
+    found = sum(gain.links for gain in gains.batches)
+    assert gains.audit is not None
+    assert gains.audit.links.low <= gold <= gains.audit.links.high
+    assert gains.audit.found == found
+    tasks = len({(pool.pair, pool.source) for pool in pools if pool.batch == 1})
+    assert gains.batches[0].hours == pytest.approx(2 * tasks * 30 / 3600)
+
+
+def test_the_report_shows_what_to_expect_and_what_came(store: Store, news: Domain) -> None:
+    run_candidates(store, news, PLAN)
+    before = render(gather(store))
+    assert "These probabilities are not calibrated on these documents yet" in before
+    assert "Links against judgments. Found: nobody has judged yet." in before
+    judge(store, 1)
+    gains = measure_gains(store)
+    choose_candidates(store, news, PLAN, 2)
+    gains = measure_gains(store)
+    assert gains is not None
+    assert gains.another_hour is not None
+    page = render(gather(store))
+    assert "These probabilities are not calibrated" not in page
+    assert f"{gains.batches[0].links} links after {gains.batches[0].judged} judgments" in page
+    assert f"Another hour of one annotator is expected to find {gains.another_hour:.0f} links." in page
+    assert str(gains.audit.recall) in page if gains.audit else False
+    assert "has learned from" in page
+
+
+def test_a_stage_that_ends_early_chooses_the_same_again(store: Store, news: Domain) -> None:
+    run_candidates(store, news, PLAN)
+    judge(store, 1)
+    choose_candidates(store, news, PLAN, 2)
+    pools, model = store.folder.read(POOLS), store.folder.read(model_file(f"{LINKER}@after-1"))
+    store.folder.remove(batch_file(2, "choice.json"))
+    choose_candidates(store, news, PLAN, 2)
+    assert store.folder.read(POOLS) == pools
+    assert store.folder.read(model_file(f"{LINKER}@after-1")) == model
+    assert run_candidates(store, news, PLAN).batches.keys() == {1, 2}
+
+
+@pytest.mark.parametrize("following", Next)
+def test_which_pairs_come_first(store: Store, news: Domain, following: Next) -> None:
+    plan = PLAN.model_copy(update={"budget": PLAN.budget.model_copy(update={"next": following})})
+    run_candidates(store, news, plan)
+    first = choices_of(store)[0]
+    assert len(first.pairs) == 20
+    if following is Next.LINKS:
+        share = first.expected / first.forecast.chosen.links.value
+        assert share > 1 / 3
+
+
+def test_a_budget_that_is_used_up_ends_the_batches(store: Store, news: Domain) -> None:
+    plan = PLAN.model_copy(update={"budget": BudgetPlan(links=20)})
+    run_candidates(store, news, plan)
+    judge(store, 1)
+    left = plan.budget.after(0, 19)
+    assert left is not None
+    assert left.links == 1
+    assert plan.budget.after(0, 20) is None
+    assert BudgetPlan(hours=1, seconds=36).after(100, 0) is None
+    enough = plan.model_copy(update={"budget": BudgetPlan(links=1)})
+    with pytest.raises(NothingToAnnotateError, match="the budget is used up"):
+        choose_candidates(store, news, enough, 2)
+    with pytest.raises(InputError, match="no budget is given"):
+        PoolPlan(mode=PoolMode.BUDGET)
+
+
+def test_too_few_judgments_leave_the_linker_as_it_is(store: Store, news: Domain) -> None:
+    plan = PLAN.model_copy(update={"batches": 20, "budget": BudgetPlan(judgments=200, audit=0.1)})
+    run_candidates(store, news, plan)
+    judge(store, 1)
+    choose_candidates(store, news, plan, 2)
+    second = choices_of(store)[1]
+    assert second.linker == LINKER
+    assert "too few to learn from" in second.unchanged
+    assert second.zero_shot
+    assert np.isfinite(second.expected)
