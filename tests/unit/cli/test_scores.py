@@ -19,6 +19,7 @@ from abcdlink.generation import Strategy
 from abcdlink.linking.records import CutoffRule, Setup
 from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import read_benchmark, run_benchmark
+from abcdlink.stages.errors import errors_of
 from abcdlink.stages.generate import plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
@@ -190,11 +191,11 @@ def test_errors_show_both_neighbourhoods_and_mark_the_sentences(run: Run, store:
     assert told.count(" -> ") == 1
 
 
-def test_errors_of_one_pattern_only(run: Run):
-    errors = as_json(run("errors", "r", "bm25@3", "--json"))["errors"]
+def test_errors_of_one_pattern_only(run: Run, store: Store):
+    errors = errors_of(store, "bm25@3").errors
     for pattern in ("other", "scattered targets"):
         told = run("errors", "r", "bm25@3", "--pattern", pattern, "--most", len(errors))
-        assert told.count(" -> ") == sum(pattern in error["patterns"] for error in errors)
+        assert told.count(" -> ") == sum(pattern in error.patterns for error in errors)
     assert " -> " not in run("errors", "r", "bm25@3", "--most", 0)
 
 
