@@ -32,7 +32,8 @@ from benchmarks.claims import Claim, SkippedError, news
 if TYPE_CHECKING:
     import pandas as pd
 
-LINKER = "learned-boosting"
+LINKER = "learned-logistic"
+"""It carries over better than learned-boosting, which has 0.43, 0.65 and 0.78 in (b)."""
 POOL = ("bm25-stemmed", "all-minilm-l6-v2")
 KS = (1, 2, 3)
 WHOLE = BudgetRules(most=100, audit=0)
