@@ -13,6 +13,8 @@ VLLM_BIN := .venv-vllm/bin
 # vLLM imports these where it finds them, and they do not load beside the torch that it runs on.
 VLLM_WITHOUT := torchvision torchaudio torchcodec
 CONSTRAINTS := deployments/constraints
+# Of an environment of their own: they look at the project's and are no part of it.
+TOOLS := cyclonedx-bom==7.5.0 pip-licenses==5.5.5 pip-audit==2.10.1
 TIERS := unit paper integration browser
 # Part of `make test` only where `make setup-vllm` was called: 3 GB that nothing else needs.
 SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
@@ -31,7 +33,7 @@ PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
 # are written for a newer Python do not compile: what is broken shows when it is imported.
 COMPILE := -m compileall -qq -j 0 -x '/tests?/|/torch/testing/|/transformers/models/(?!auto|bert/|mpnet/)'
 
-.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm data bench at-rest chaos check lock chromium
+.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm data bench at-rest chaos check lock licences sbom audit chromium
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -120,6 +122,19 @@ chaos: setup  ## servers stopped and killed 30 times at random moments: every ru
 
 check: setup  ## ruff, mypy and the check of the documentation
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest -q tests/unit/test_docs.py
+
+build/tools/installed:
+	@$(PYTHON) -m venv build/tools && build/tools/bin/python $(PIP_INSTALL) $(TOOLS) && touch $@
+
+licences: setup build/tools/installed  ## list the licences of all dependencies
+	@build/tools/bin/pip-licenses --python $(BIN)/python --order license
+
+sbom: setup build/tools/installed  ## write a software bill of materials, build/sbom.json (CycloneDX)
+	@build/tools/bin/cyclonedx-py environment $(BIN)/python --of JSON -o build/sbom.json && echo build/sbom.json
+
+audit: setup build/tools/installed  ## look for known vulnerabilities; fails where the database cannot be reached
+	@build/tools/bin/pip-audit -f json --progress-spinner off --path "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" \
+		2> build/audit.log | $(BIN)/python deployments/audit.py
 
 lock:  ## renew the exact versions from what the registry has today
 	@rm -rf build/lock && mkdir -p build/lock
