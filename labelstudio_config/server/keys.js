@@ -155,7 +155,7 @@
     );
     // Label Studio enables the button a moment after the last decision.
     if (button && !button.disabled) button.click();
-    else if (button && tries > 1) setTimeout(() => submit(tries - 1), 50);
+    else if (button && tries > 1 && rows().length) setTimeout(() => submit(tries - 1), 50);
   }
 
   function move(by) {
