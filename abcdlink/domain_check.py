@@ -17,6 +17,7 @@ from abcdlink.generation.by_document import question as document_question
 from abcdlink.generation.by_sentence import first_questions
 from abcdlink.generation.shape import sizes_of
 from abcdlink.languages import word_count
+from abcdlink.linking.prompts import setups_of
 from abcdlink.linking.records import Approach, ApproachKind, Setup
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
@@ -113,7 +114,7 @@ def _questions(domain: Domain, corpus: Corpus) -> Iterator[tuple[str, Callable[[
     cleaned = Piece(target, list(range(len(target.sentences))))
     for form in Form:
         yield f"clean, {form}", lambda form=form: question_about(cleaned, domain, form)  # type: ignore[misc]
-    for setup in Setup:
+    for setup in setups_of(domain):
         for mode in range(1, 5):
             fixed = {} if setup is Setup.LLM_ONLY else {"retriever": "bm25", "cutoff": 1}
             approach = Approach(kind=ApproachKind.LLM, setup=setup, prompt_mode=mode, **fixed)

@@ -143,6 +143,11 @@ class Prompts:
         return hashlib.sha256(json.dumps([texts, said]).encode()).hexdigest()[:HASH_DIGITS]
 
 
+def setups_of(domain: Domain) -> tuple[Setup, ...]:
+    """Return the set-ups for which a domain has prompts: in the setting of the paper, those of the paper."""
+    return tuple(setup for setup in Setup if setup is not Setup.TWO_STEP or domain.settings.setting is Setting.DEFAULT)
+
+
 def prompts_of(domain: Domain, approach: Approach) -> Prompts:
     """Return the prompts of an approach.
 
@@ -152,7 +157,7 @@ def prompts_of(domain: Domain, approach: Approach) -> Prompts:
     if approach.prompt_mode is None:
         msg = f"approach {approach.name!r} asks no LLM"
         raise InputError(msg, "use it as a retriever")
-    if approach.setup is Setup.TWO_STEP and domain.settings.setting is not Setting.DEFAULT:
+    if approach.setup not in setups_of(domain):
         msg = f"the setting {domain.settings.setting} has no prompts for the set-up {approach.setup}"
         raise InputError(msg, "choose another set-up, or the domain without this setting")
     return Prompts(domain, approach.setup, approach.prompt_mode)

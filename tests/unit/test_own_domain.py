@@ -127,7 +127,7 @@ def test_faults_are_named_by_prompt_and_the_command_ends_with_1(copy: Path) -> N
     assert [fault.split(":")[0] for fault in faults[:2]] == ["generate a linked sentence", "pairwise, mode 1"]
     assert "has no file" in faults[-1]
     # All other prompts are rendered all the same.
-    assert len(json.loads(run.stdout)["prompts"]) == 3 + 2 + 12 - 1 - 4
+    assert len(json.loads(run.stdout)["prompts"]) == 3 + 2 + 16 - 1 - 4
 
 
 ESCAPES = [

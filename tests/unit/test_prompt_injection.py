@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from abcdlink.cleaning.clean import Piece, question_about
@@ -18,6 +18,7 @@ from abcdlink.domain import find_domain
 from abcdlink.domain.templates import CONTROL, as_data
 from abcdlink.generation import Size
 from abcdlink.generation.by_document import question as document_question
+from abcdlink.linking.prompts import setups_of
 from abcdlink.linking.records import Approach, ApproachKind, Setup
 from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM
@@ -71,6 +72,7 @@ def llm(tmp_path_factory: pytest.TempPathFactory) -> LLM:
 def test_every_line_of_a_linking_prompt_is_the_sentence_that_it_says(
     llm: LLM, name: str, setup: Setup, targets: list[str], source: str
 ) -> None:
+    assume(setup in setups_of(DOMAINS[name]))
     a, b = document("a", [source]), document("b", targets)
     corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
     fixed = {} if setup is Setup.LLM_ONLY else {"retriever": "bm25", "cutoff": 2}
