@@ -20,7 +20,8 @@
   const isOpen = (row) => ![...inputs(row)].some(isChosen);
   const openOnes = () => rows().flatMap((row, number) => (isOpen(row) ? [number] : []));
 
-  const visible = (element) => element && element.getClientRects().length > 0;
+  // A dialog that fades away was answered: the next key is not for it.
+  const visible = (element) => element.getClientRects().length > 0 && !element.closest("[class*='-leave']");
   const dialog = () => {
     const confirm = [...document.querySelectorAll(".ant-modal-confirm-btns .ant-btn-primary")].filter(visible).pop();
     const guide = [...document.querySelectorAll(".xd-guide")].filter(visible).pop()?.closest(".lsf-modal-ls");
@@ -171,7 +172,8 @@
   function meaning(event) {
     if (event.key === "Enter" && dialog()) return () => dialog().click();
     if (!document.querySelector(".xd-wrap") || dialog() || event.altKey || event.metaKey) return undefined;
-    if (event.key === "Enter") return () => submit();
+    // Without candidates, Ctrl and Enter are Label Studio's own: it waits until it can submit.
+    if (event.key === "Enter") return !rows().length && event.ctrlKey ? undefined : () => submit();
     if (!rows().length || event.ctrlKey) return undefined;
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     if (digit) return () => decide(Number(digit[1]), event.shiftKey ? NO_LINK : LINK);

@@ -167,7 +167,7 @@ def secrets_of(shell: Shell) -> dict[str, str]:
     """Return the passwords and tokens that `abcdlink up` made."""
     lines = (shell.folder / ".abcdlink" / "secrets.env").read_text(encoding="utf-8").splitlines()
     made = {name: value.strip("'\"") for name, _, value in (line.partition("=") for line in lines)}
-    return {name: value for name, value in made.items() if len(value) > 8 and not name.startswith("#")}
+    return {name: value for name, value in made.items() if name.endswith(("PASSWORD", "TOKEN", "AUTH", "KEY"))}
 
 
 def found_in(shell: Shell, secrets: dict[str, str]) -> list[str]:

@@ -149,10 +149,10 @@ def test_an_annotator_reads_neither_method_nor_gold(client: Client) -> None:
         (f"/api/tasks?project={project}&fields=all", run.corpus.documents["source-bilby-0"].texts[0]),
         (f"/api/projects/{project}/", run.key),
         (f"/api/projects/{project}/", "No Link"),
-        (f"/api/projects/{project}/export?exportType=CSV&download_all_tasks=true", run.pools[0].key),
         ("next", run.pools[0].key),
     ]:
         assert text in read[address], address
+    assert not any("export" in address for address in read)  # the server refuses it: others' answers are in it
     approaches = ("retriever", "bm25", "minilm", "listwise", "distractor")
     leaks = {
         (address, word) for address, text in read.items() for word in (*SECRETS, *approaches) if word in text.lower()

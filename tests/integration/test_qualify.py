@@ -164,7 +164,7 @@ def test_documents_of_a_run_are_rated(stack: Stack) -> None:
     describe_run(store, domain)
     write_corpus_to(store, NATURAL, sample)
     write_corpus_to(store, SYNTHETIC, sample.first_pairs(3))
-    flow_run = prefect.start("rate/rate", {"run": key, "rating": {"synthetic": 3, "natural": 2}})
+    flow_run = prefect.start("rate/rate", {"run": key, "rating": {"synthetic": 3, "natural": 2, "overlap": 2}})
     stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="rate")
     work(client, rating_title(key), {"mild": (rated(4), 5), "strict": (rated(2), 5)})
     stack.look()
