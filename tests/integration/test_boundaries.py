@@ -1,0 +1,42 @@
+"""The flow boundaries: a person looks through documents in Label Studio, and a corrected corpus comes out."""
+
+from __future__ import annotations
+
+from abcdlink.boundaries import CORRECTED
+from abcdlink.corpus.io import read_corpus, read_corpus_from
+from abcdlink.domain import find_domain
+from abcdlink.layout import BOUNDARIES_SLUG
+from abcdlink.waiting import WaitsFor
+from labelstudio_config.client import connect
+from labelstudio_config.pages.boundaries import DONE, DROPPED, NOTHING
+from labelstudio_config.run import read_pushed
+from tests.helpers.annotation import annotator
+from tests.helpers.stack import Stack
+
+
+def choice(name: str, *chosen: str) -> dict[str, object]:
+    value = {"choices": list(chosen)}
+    return {"id": name, "from_name": name, "to_name": "doc", "type": "choices", "value": value}
+
+
+def test_what_people_leave_out_is_not_in_the_corrected_corpus(stack: Stack) -> None:
+    key, prefect, client = "boundaries-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
+    folder, store = find_domain("news").sample_folder, stack.run("boundaries-run")
+    flow_run = prefect.start("boundaries/boundaries", {"run": key, "corpus": str(folder), "documents": 2})
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="boundaries")
+    tasks = sorted(client.tasks(read_pushed(store, BOUNDARIES_SLUG).project_id), key=lambda task: int(task["id"]))
+    first = tasks[0]["data"]["drops_html"][-1]["value"]
+    with annotator(client) as session:
+        for task in tasks:
+            last = (
+                [choice(DROPPED, first), choice(DONE, "I read everything; the boundaries are right now")]
+                if task is tasks[0]
+                else [choice(DONE, NOTHING)]
+            )
+            body = {"result": last, "lead_time": 5.0}
+            session.post(f"/api/tasks/{task['id']}/annotations", json=body).raise_for_status()
+    stack.look()
+    prefect.wait(flow_run, "Completed")
+    before, after = read_corpus(folder).documents, read_corpus_from(store, CORRECTED).documents
+    lengths = {name: len(before[name].sentences) - len(document.sentences) for name, document in after.items()}
+    assert sorted(lengths.values()) == [*[0] * (len(before) - 1), 1]
