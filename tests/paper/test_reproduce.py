@@ -27,7 +27,14 @@ def test_all_figures_that_can_be_computed_are_those_of_the_paper(shared_data):
 def test_the_command_prints_figures_and_gaps(shared_data):
     shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data.whole()), "--retrievers", "bm25"])
     assert shown.exit_code == 0
-    for part in ("45.03", "62.12", "no folder news_synth", "first 60 pairs", "59 of 60 figures"):
+    for part in (
+        "45.03",
+        "62.12",
+        "no folder reviews_synth",
+        "no LLM endpoint is set",
+        "first 60 pairs",
+        "59 of 60 figures",
+    ):
         assert part in shown.stdout
     shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data.whole()), "--retrievers", "bm25", "--json"])
     value = json.loads(shown.stdout)
