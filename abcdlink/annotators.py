@@ -9,15 +9,16 @@ from collections.abc import Iterator
 
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
+from abcdlink.layout import ADJUDICATORS, ANNOTATORS, WAITING
+from abcdlink.qualify.kept import APPLICANTS
+from abcdlink.qualify.screening import SCREENING
+from abcdlink.rate.documents import RATERS
 from abcdlink.store import Store
 
-PEOPLE = "annotators.jsonl", "adjudicators.jsonl", "raters.jsonl", "applicants.jsonl"
+PEOPLE = tuple(name.rpartition("/")[2] for name in (ANNOTATORS, ADJUDICATORS, RATERS, APPLICANTS))
 """Files that say who is behind a pseudonym, in whichever folder of the run they are."""
 FORGOTTEN = "forgotten"
 """Section of the manifest: pseudonyms of those whose personal data were removed."""
-SCREENING = "screening.jsonl"
-"""Ending of the file of what is known of applicants beside their accounts: all of that goes."""
-WAITING = "waiting/"
 
 
 def people_of(store: Store) -> list[Annotator]:
@@ -38,7 +39,7 @@ def forget(store: Store, account: str) -> list[str]:
     Raises:
         InputError: when the run knows no such account, or still waits for people.
     """
-    if waiting := store.folder.names(WAITING):
+    if waiting := store.folder.names(f"{WAITING}/"):
         msg = f"run {store.key!r} still waits for people ({', '.join(waiting)}), and would read the account again"
         raise InputError(msg, "wait until its batches are complete, or cancel its runs in Prefect")
     names = list(_files_with(store, account))
@@ -51,7 +52,7 @@ def forget(store: Store, account: str) -> list[str]:
     pattern = _pattern(account)
     for name in sorted(names, key=lambda name: name.rpartition("/")[2] in PEOPLE):
         data = _unpacked(name, store)
-        if name.endswith(SCREENING):
+        if name == SCREENING:  # what is known of applicants beside their accounts goes whole
             data = b"".join(line for line in data.splitlines(keepends=True) if not pattern.search(line))
         store.replace(name, _packed(name, pattern.sub(stand_in.encode(), data)))
     store.note(FORGOTTEN, sorted({*store.manifest.get(FORGOTTEN, []), stand_in}))

@@ -124,8 +124,12 @@ class Store:
 
     def _seal(self, name: str) -> str | None:
         """Return the SHA-256 with which a file was written; ``None``: not known."""
-        seal = _seal_of(name)
-        return self.folder.read(seal).decode() if self._sealed and self.exists(seal) else None
+        if not self._sealed:
+            return None
+        try:
+            return self.folder.read(_seal_of(name)).decode()
+        except FileNotFoundError:
+            return None
 
     def changed(self) -> list[str]:
         """Return the names of the files of records that are not as the run wrote them."""

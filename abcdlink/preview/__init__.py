@@ -15,6 +15,7 @@ from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.corpus.shelf import Shelf
 from abcdlink.domain import Domain
 from abcdlink.folders import open_folder
+from abcdlink.html_templates import html_environment
 from abcdlink.languages import language_name, word_count
 
 if TYPE_CHECKING:
@@ -205,16 +206,7 @@ def render(view: Preview) -> str:
 
 @lru_cache
 def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("abcdlink.preview", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("preview.html.j2")
+    return html_environment("abcdlink.preview", ".").get_template("preview.html.j2")
 
 
 def doubt_about(text: str, following: str = "") -> str:

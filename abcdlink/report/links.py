@@ -17,6 +17,7 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.export.candidates import labelled_candidates
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.feedback import SecondAnswer
+from abcdlink.html_templates import html_environment
 from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS, batch_file
 from abcdlink.stages.feedback import ANSWERS
@@ -224,15 +225,7 @@ def probabilities_in(store: Store) -> dict[Place, float]:
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("abcdlink.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_environment("abcdlink.report")
     script = files("abcdlink.report").joinpath("templates/links.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(f"\n{script}\n".encode()).digest()).decode()
     environment.globals |= {"script": script, "policy": f"script-src 'sha256-{digest}'"}

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from abcdlink import __version__
+from abcdlink.html_templates import html_environment
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
 from abcdlink.report.links import write_links
@@ -47,15 +48,7 @@ def write_report(store: Store) -> str:
 
 def render(content: Content) -> str:
     """Return the report as HTML; every text of the run is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("abcdlink.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_environment("abcdlink.report")
     environment.filters |= {
         "percent": _percent,
         "figure": _figure,

@@ -12,6 +12,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
+from abcdlink.html_templates import html_environment
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
 from abcdlink.preview import preview, write_preview
@@ -118,10 +119,4 @@ def _store(folder: str) -> Store:
 
 @lru_cache
 def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("abcdlink.cleaning", ".")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("removed.html.j2")
+    return html_environment("abcdlink.cleaning", ".").get_template("removed.html.j2")
