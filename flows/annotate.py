@@ -9,8 +9,9 @@ from abcdlink.domain import find_domain
 from abcdlink.judgments import Annotator
 from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file
 from abcdlink.stages.annotate import pulled_of
-from abcdlink.stages.budget import CHOICE, measure_gains
+from abcdlink.stages.budget import CHOICE
 from abcdlink.stages.candidates import NothingToAnnotateError, choose_candidates, plan_by_budget
+from abcdlink.stages.gains import measure_gains
 from abcdlink.store import Store, open_run
 from flows.execution import AS_TASKS
 from flows.feedback import feedback_round

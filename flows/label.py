@@ -8,8 +8,9 @@ from prefect import flow
 from pydantic import Field
 
 from abcdlink.labels.parts import Sampling
+from abcdlink.labels.records import Labels
 from abcdlink.layout import safe
-from abcdlink.stages.label import Labels, plan_labels
+from abcdlink.stages.label import plan_labels
 from abcdlink.store import existing_run
 from flows.execution import AS_TASKS
 from flows.parameters import LabelParameters, RunKey

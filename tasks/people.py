@@ -16,9 +16,9 @@ from abcdlink.qualify.prepare import prepare as prepare_qualification
 from abcdlink.rate import prepare as prepare_ratings
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, keep_agreement
-from abcdlink.stages.budget import measure_gains
 from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.feedback import Feedback, accept_feedback, prepare_feedback
+from abcdlink.stages.gains import measure_gains
 from abcdlink.store import open_run
 
 

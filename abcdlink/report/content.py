@@ -48,7 +48,8 @@ from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, seen_pairs
 from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
-from abcdlink.stages.budget import GAINS, Choice, Gains, choices_of
+from abcdlink.stages.budget import Choice, choices_of
+from abcdlink.stages.gains import GAINS, Gains
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.validation import Validation

@@ -14,10 +14,11 @@ from abcdlink.errors import InputError
 from abcdlink.export.dataset import gather
 from abcdlink.judgments import MEANINGS, Candidate, LabelRule, Pool
 from abcdlink.labels.audit import Audit, AuditedCandidate, draw, estimate
+from abcdlink.labels.records import Labels
 from abcdlink.layout import JUDGMENTS, NATURAL, POOL_COUNTS, POOLS, labels_file
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.intake import describe_run
-from abcdlink.stages.label import LabelRun, Labels
+from abcdlink.stages.label import LabelRun
 from abcdlink.stages.once import is_done
 from abcdlink.store import MANIFEST, Store, open_run
 

@@ -22,9 +22,9 @@ from abcdlink.report.pictures import as_image, benchmark_pictures, validation_pi
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.benchmark_corpora import Overview
-from abcdlink.stages.budget import Gains
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.feedback import Feedback
+from abcdlink.stages.gains import Gains
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import MEASURES, Validation

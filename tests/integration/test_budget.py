@@ -8,7 +8,7 @@ from abcdlink.domain import find_domain
 from abcdlink.interannotator import Agreement
 from abcdlink.layout import AGREEMENT, REPORT, batch_slug, model_file
 from abcdlink.settings import get_settings
-from abcdlink.stages.budget import GAINS, Gains
+from abcdlink.stages.gains import GAINS, Gains
 from abcdlink.waiting import WaitsFor
 from tests.helpers.labels import PROBABLE, fill_for_budget, strict
 from tests.helpers.stack import Stack

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from abcdlink.report.pictures.drawing import SERIES, SOFT, picture
-from abcdlink.stages.budget import Choice, Gains
+from abcdlink.stages.budget import Choice
+from abcdlink.stages.gains import Gains
 
 
 def yield_curve(choices: Sequence[Choice], gains: Gains | None) -> Markup:

@@ -19,8 +19,9 @@ from abcdlink.errors import InputError
 from abcdlink.labels import parts
 from abcdlink.labels.corpus_index import CorpusIndex
 from abcdlink.labels.parts import Histogram, Sampling, cut
+from abcdlink.labels.records import Labels
 from abcdlink.layout import labels_file, model_file
-from abcdlink.stages.label import Labels, plan_labels, run_labels, the_linker
+from abcdlink.stages.label import plan_labels, run_labels, the_linker
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.store import Store, open_run

@@ -13,7 +13,7 @@ from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, POOLS, batch_file, model_file
 from abcdlink.report.content import gather
 from abcdlink.report.page import render
-from abcdlink.stages.budget import BudgetPlan, choices_of, measure_gains
+from abcdlink.stages.budget import BudgetPlan, choices_of
 from abcdlink.stages.candidates import (
     NothingToAnnotateError,
     PoolPlan,
@@ -21,6 +21,7 @@ from abcdlink.stages.candidates import (
     plan_by_budget,
     run_candidates,
 )
+from abcdlink.stages.gains import measure_gains
 from abcdlink.store import Store, open_run
 from tests.helpers.labels import PROBABLE as LINKER
 from tests.helpers.labels import fill_for_budget, strict
