@@ -1,0 +1,174 @@
+"""Doctor and status: what runs, what is wrong, and how to fix it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from services import doctor, status
+from services.credentials import ensure_credentials
+from services.health import worker_is_online
+from services.ports import free_port
+from services.prefect_api import PrefectApi
+from services.records import Result, ServiceState
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, dict[str, tuple[int, object]]]]:
+    """A web server with given answers: ``{"GET /path": (status, JSON value)}``; all else is 404."""
+    replies: dict[str, tuple[int, object]] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            self.rfile.read(length)
+            status_code, value = replies.get(f"{self.command} {self.path}", (404, "none"))
+            body = json.dumps(value).encode()
+            self.send_response(status_code)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = _answer  # noqa: N815 - names given by http.server
+
+        def log_message(self, *_: object) -> None:
+            """Keep the tests quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{http.server_address[1]}", replies
+        http.shutdown()
+
+
+def test_a_worker_counts_as_online_by_its_own_name_only(server):
+    url, replies = server
+    api = PrefectApi(int(url.rsplit(":", 1)[1]), "")
+    replies["POST /api/work_pools/pool/workers/filter"] = (200, [{"name": "another"}])
+    assert not worker_is_online(api, "pool", "mine", time.time())
+    replies["POST /api/work_pools/pool/workers/filter"] = (200, [{"name": "another"}, {"name": "mine"}])
+    assert worker_is_online(api, "pool", "mine", time.time())
+    assert not worker_is_online(api, "no such pool", "mine", time.time())
+    assert not worker_is_online(PrefectApi(free_port(), ""), "pool", "mine", time.time())
+
+
+def test_a_busy_prefect_server_is_asked_again(server, monkeypatch):
+    url, replies = server
+    replies["GET /api/version"] = (503, "Service Unavailable")
+    asked = []
+
+    def wait(_seconds: float) -> None:
+        asked.append("again")
+        replies["GET /api/version"] = (200, "3.9")
+
+    monkeypatch.setattr("services.prefect_api.time.sleep", wait)
+    assert PrefectApi(int(url.rsplit(":", 1)[1]), "").read("GET", "/version") == "3.9"
+    assert asked == ["again"]
+
+
+def checks_of(settings: Settings) -> dict[str, tuple[Result, str, str]]:
+    return {check.name: (check.result, check.what, check.hint) for check in doctor(settings)}
+
+
+def test_doctor_on_a_new_machine(tmp_path):
+    settings = Settings(home=tmp_path, prefect_port=free_port(), llm_port=free_port())
+    settings = settings.model_copy(update={"label_studio_url": f"http://127.0.0.1:{free_port()}"})
+    found = checks_of(settings)
+    assert found[f"port {settings.prefect_port}"][:2] == (Result.OK, "free for prefect")
+    assert found["secrets"][0] is Result.OK
+    assert found["label studio token"][0] is Result.WARN
+    assert found["llm"] == (Result.WARN, "the embedded LLM does not answer", "run `abcdlink up`")
+    assert all(hint for result, _, hint in found.values() if result is not Result.OK)
+
+
+def test_doctor_names_what_is_wrong_elsewhere(tmp_path, server):
+    url, replies = server
+    settings = Settings(home=tmp_path, llm_base_url=f"{url}/v1", llm_model="mine", label_studio_url=url)
+    settings = settings.model_copy(update={"label_studio_token": Settings(label_studio_token="t").label_studio_token})
+
+    replies["GET /v1/models"] = (401, {})
+    replies["GET /api/current-user/whoami"] = (401, {})
+    found = checks_of(settings)
+    assert found["llm"][:2] == (Result.FAIL, f"{url}/v1 answers with status 401")
+    assert found["label studio token"][:2] == (Result.FAIL, f"{url}: the token is not valid")
+
+    replies["GET /v1/models"] = (200, {"data": [{"id": "other"}]})
+    replies["GET /api/current-user/whoami"] = (200, ["a web site"])
+    found = checks_of(settings)
+    assert found["llm"][0] is Result.WARN
+    assert "other" in found["llm"][2]
+    assert "something other than Label Studio" in found["label studio token"][1]
+
+    replies["GET /v1/models"] = (200, {"data": [{"id": "mine"}]})
+    replies["GET /api/current-user/whoami"] = (200, {"email": "me@example.org"})
+    found = checks_of(settings)
+    assert found["llm"][0] is Result.OK
+    assert found["label studio token"][:2] == (Result.OK, f"belongs to me@example.org at {url}")
+
+
+def test_doctor_checks_every_llm_profile(tmp_path, server, monkeypatch):
+    url, replies = server
+    replies["GET /v1/models"] = (200, {"data": [{"id": "mine"}]})
+    file = tmp_path / "profiles.toml"
+    there = f'base_url = "{url}/v1"'
+    file.write_text(f"""
+        [llm.good]
+        {there}
+        model = "mine"
+        [llm.other]
+        {there}
+        model = "elsewhere"
+        [llm.keyless]
+        {there}
+        model = "mine"
+        api_key_env = "KEY_THAT_IS_NOT_SET"
+        [llm.engine]
+        engine = "vllm"
+        model = "mine"
+        python = "{tmp_path / "nowhere"}"
+        """)
+    monkeypatch.setenv("ABCDLINK_CONFIG", str(file))
+    get_settings.cache_clear()
+    found = checks_of(Settings(home=tmp_path))
+    assert found["llm good"][0] is Result.OK
+    assert found["llm other"] == (
+        Result.WARN,
+        f"{url}/v1 does not list the model elsewhere",
+        f"set model in [llm.other] of {file} to one of: mine",
+    )
+    assert found["llm keyless"][0] is found["llm engine"][0] is Result.FAIL
+    assert "KEY_THAT_IS_NOT_SET" in found["llm keyless"][1]
+    assert "make setup-vllm" in found["llm engine"][2]
+    file.write_text("[llm.good]\n")
+    assert "[llm.good] has no base_url" in checks_of(Settings(home=tmp_path))["llm profiles"][1]
+
+
+def test_doctor_sees_secrets_that_others_can_read_and_a_taken_port(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as mine:
+        settings = Settings(home=tmp_path, prefect_port=mine.getsockname()[1])
+        ensure_credentials(settings)
+        (tmp_path / SECRETS_FILE).chmod(0o644)
+        found = checks_of(settings)
+    assert found["secrets"][0] is Result.FAIL
+    assert "chmod go=" in found["secrets"][2]
+    result, what, hint = found[f"port {settings.prefect_port}"]
+    assert result is Result.FAIL
+    assert f"process {os.getpid()}" in what
+    assert "ABCDLINK_PREFECT_PORT" in hint
+
+
+def test_status_of_servers_elsewhere(tmp_path, server):
+    url, replies = server
+    replies["GET /v1/models"] = (200, {"data": []})
+    elsewhere = Settings(home=tmp_path, llm_base_url=f"{url}/v1", label_studio_url="http://label-studio.invalid")
+    found = {service.name: service for service in status(elsewhere).services}
+    assert (found["llm"].state, found["llm"].managed) == (ServiceState.READY, False)
+    assert (found["label-studio"].state, found["label-studio"].detail) == (ServiceState.FAILED, "does not answer")
+    assert found["prefect"].state is ServiceState.STOPPED
