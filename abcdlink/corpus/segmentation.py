@@ -32,11 +32,17 @@ NEVER_LAST = re.compile(
     r"|bzw|bspw|ca|Dhr|Hr|Fr|sig|z\. ?B|d\. ?h)\.$"
 )
 """Abbreviations that stand before more of the same sentence, whatever follows."""
+TITLE = re.compile(
+    r"(?:^|[\s(\[\"'“„«])(?!(?:Ltd|Rd|St|Str|Blvd|Hwy|Pkwy|Jr|Ph|Nr)\.)[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,5}\.$"
+)
+"""A short word without vowels, such as ``Cllr.``: a title before a name, unless streets and companies end with it."""
 BEFORE_NUMBERS = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?:[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Pp]p?|[Pp]ar|[Rr]m|[Ss]ec"
     r"|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§)\.$"
 )
 """Abbreviations that stand before a number in the same sentence."""
+LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
+"""The mark of a list item, in brackets: ``sentencex`` cuts no line that begins with one."""
 LIST_MARK = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
 MARKED = re.compile(r"\(\d{1,2}\)")
 GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
@@ -90,7 +96,14 @@ class Segmenter:
         if self._max_length and longest > self._max_length:
             msg = f"one line has {longest} characters, more than the {self._max_length} that {self.name} can read"
             raise InputError(msg, "add line breaks between paragraphs")
-        return [sentence for line in lines if line for sentence in _sentences(self._split(line))]
+        return [sentence for line in lines if line for sentence in _sentences(self._pieces(line))]
+
+    def _pieces(self, line: str) -> Iterator[str]:
+        mark = LETTERED.match(line)
+        if mark:
+            yield mark[0]
+            line = line[mark.end() :]
+        yield from self._split(line)
 
     def document(self, document_id: str, text: str) -> Document:
         """Cut a text into a document whose sentence ids are 0, 1, 2 ...; ``InputError`` when it is blank."""
@@ -144,7 +157,8 @@ def _is_boundary(text: str, following: str) -> bool:
         return False
     touching = before == text and after == following and TOUCHING.search(before) and not MAY_TOUCH.match(after)
     dashed = DASH.match(after) and (DATELINE.match(before) or QUOTED.search(before))
-    abbreviated = NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
+    titled = TITLE.search(before) and re.match(r"[A-ZÀ-Þ]", after)
+    abbreviated = titled or NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
     listed = LIST_MARK.match(before) or (MARKED.match(after) and MARKED.search(before))
     spoken = SPEAKER.match(after) and QUOTED.search(before)
