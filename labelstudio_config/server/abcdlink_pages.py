@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from abcdlink_guard import OWN, STATE, Row, has_begun, other_project
+from abcdlink_guard import OWN, STATE, Row, has_begun, is_owner, other_project
 from django.apps import apps
 from django.db import transaction
 from django.db.models import Count, F, Q
@@ -47,7 +47,7 @@ class Work(NamedTuple):
 
 
 class Pages:
-    """Adds the script to every page; it does something where a page of abcdlink is shown."""
+    """Adds the script to every page, where it does something if abcdlink made the page; sends annotators to theirs."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -60,6 +60,8 @@ class Pages:
             return answer
         if request.path.startswith(HOME.rstrip("/")):
             return home(request)
+        if request.path == "/" and request.user.is_authenticated and not is_owner(request.user):
+            return HttpResponseRedirect(HOME)
         response = self._get_response(request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
             response.content = response.content.replace(b"</body>", TAG, 1)
@@ -78,7 +80,7 @@ def home(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(labelling(int(chosen[1])))
     links = "".join(
         f'<a class="go" href="{HOME}go/{one.project.pk}"><b>{"Continue" if one.done else "Begin"}: '
-        f"{escape(STATE.sub('', one.project.title))}</b><br>{one.done} of {one.done + one.left} done</a>"
+        f"{escape(STATE.sub('', one.project.title))}</b><br>{one.done} of {one.done + one.left} tasks done</a>"
         for one in work_of(request.user)
         if one.left
     )

@@ -139,3 +139,9 @@ def test_whoever_takes_over_is_let_in_but_nobody_twice(scene: Scene) -> None:
     assert (refused.status_code, "somebody else's" in refused.text) == (403, True)
     now, said = scene.batch.look()
     assert (now.done, said) == (1, [])
+
+
+def test_an_annotator_s_front_page_is_their_tasks(scene: Scene) -> None:
+    page = scene.ada.get("/", follow_redirects=True)
+    assert page.url.path == "/abcdlink/"
+    assert "1 of 2 tasks done" in page.text
