@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.layout import ADJUDICATORS, ANNOTATORS, WAITING
-from abcdlink.qualify.kept import APPLICANTS
+from abcdlink.qualify.applicants import APPLICANTS
 from abcdlink.qualify.screening import SCREENING
 from abcdlink.rate.documents import RATERS
 from abcdlink.store import Store

@@ -18,7 +18,7 @@ from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
 from abcdlink.llm.profiles import names
 from abcdlink.plugins import installed
-from abcdlink.qualify.pair import WANTED_LINKS
+from abcdlink.qualify.gold import WANTED_LINKS
 from abcdlink.qualify.screening import Eligibility
 from abcdlink.retrieval.registry import GROUP, RETRIEVERS
 from abcdlink.stages.candidates import PoolPlan
@@ -218,8 +218,10 @@ class QualificationParameters(Parameters):
         "sample",
         description="Folder with gold links, as `abcdlink import` writes it; `sample`: the domain's shipped sample.",
     )
-    pair: str = Field("", description="Id of the gold pair; empty: the one whose number of links is nearest.")
-    links: int = Field(WANTED_LINKS, ge=1, description="How many links the gold pair should have.")
+    pairs: tuple[str, ...] = Field(
+        (), description="Ids of the gold pairs; none: the one pair whose number of links is nearest."
+    )
+    links: int = Field(WANTED_LINKS, ge=1, description="How many links that pair should have.")
     eligibility: Eligibility = Field(
         Eligibility(), description="Who may be taken, by their screening fields (`abcdlink qualify screening`)."
     )

@@ -1,4 +1,4 @@
-"""Flow qualify: applicants judge a gold pair, the best are proposed, the coordinator decides.
+"""Flow qualify: applicants judge gold pairs, the best are proposed, the coordinator decides.
 
 It needs nothing else of the run, so that it can come before all other flows. While applicants work, and
 while the coordinator thinks, the run is suspended.
@@ -22,17 +22,15 @@ from abcdlink.qualify import (
     proposal,
     screening_of,
 )
-from abcdlink.qualify.confirm import Qualified, qualified_of
-from abcdlink.qualify.kept import has_judgments, people_of
-from abcdlink.qualify.prepare import domain_to_begin
-from abcdlink.qualify.table import coordinator_rows
+from abcdlink.qualify.applicants import Qualified, coordinator_rows, has_judgments, people_of, qualified_of
+from abcdlink.qualify.gold import domain_to_begin
 from abcdlink.store import Store, open_run
 from flows.parameters import QualificationParameters, RunKey
 from flows.ui.artifacts import key, table
 from flows.ui.what_now import NOTED
 from flows.waiting import wait_for_annotators, wait_for_coordinator
 from labelstudio_config.pages.qualify import QualificationPage
-from tasks.people import take_gold_pair
+from tasks.people import take_gold_pairs
 from tasks.projects import pull, push
 
 NAME = "qualify"
@@ -46,7 +44,7 @@ class Decision(RunInput):
 
 @flow(name=NAME, flow_run_name="qualify {run}", **NOTED)
 def qualify(run: RunKey, domain: str = "", qualification: QualificationParameters = QualificationParameters()) -> None:
-    """Have applicants judge a pair whose links are known, and let the coordinator take the best.
+    """Have applicants judge pairs whose links are known, and let the coordinator take the best.
 
     Applications close when as many as asked for have judged every task, or when this run is resumed before.
 
@@ -58,7 +56,7 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     store, asked = open_run(run), qualification
     meaning = domain_to_begin(store, domain).reference
     keep_eligibility(store, asked.eligibility)
-    take_gold_pair(run, meaning, asked.corpus, asked.pair, asked.links, asked.seed)
+    take_gold_pairs(run, meaning, asked.corpus, asked.pairs, asked.links, asked.seed)
     if not has_judgments(store):
         take_applications(store, meaning, asked.applicants)
     applicants = applicants_of(store)
@@ -70,7 +68,7 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
 
 
 def take_applications(store: Store, domain: str, applicants: int) -> None:
-    """Push the gold pair, suspend until enough applicants are done or the coordinator resumes, then pull."""
+    """Push the gold pairs, suspend until enough applicants are done or the coordinator resumes, then pull."""
     page = QualificationPage(applicants=applicants)
     push(store.key, domain, page)
     wait_for_annotators(store, NAME, QUALIFY_SLUG, or_resumed="applications are closed")

@@ -12,7 +12,7 @@ from abcdlink.feedback import Accepted
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import LabelRule
 from abcdlink.layout import AGREEMENT, batch_file
-from abcdlink.qualify.prepare import prepare as prepare_qualification
+from abcdlink.qualify.gold import prepare as prepare_qualification
 from abcdlink.rate import prepare as prepare_ratings
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, keep_agreement
@@ -82,8 +82,10 @@ def sample_documents(run: str, domain: str, synthetic: int, natural: int, seed: 
     return len(prepare_ratings(open_run(run), find_domain(domain), synthetic, natural, seed, same_targets=same_targets))
 
 
-@task(task_run_name="gold pair")
-def take_gold_pair(run: str, domain: str, corpus: str, pair: str, links: int, seed: int) -> dict[str, int]:
-    """Take the gold pair into the run; returns counts."""
-    gold = prepare_qualification(open_run(run), find_domain(domain), corpus, pair, links, seed)
+@task(task_run_name="gold pairs")
+def take_gold_pairs(
+    run: str, domain: str, corpus: str, pairs: tuple[str, ...], links: int, seed: int
+) -> dict[str, int]:
+    """Take the gold pairs into the run; returns counts."""
+    gold = prepare_qualification(open_run(run), find_domain(domain), corpus, pairs, links, seed)
     return {"tasks": len(gold.pools), "links": gold.links}

@@ -1,10 +1,17 @@
-"""Qualification: applicants judge a pair whose links are known, and the best of them are taken."""
+"""Qualification: applicants judge pairs whose links are known, and the best of them are taken."""
 
-from abcdlink.qualify.confirm import Qualified, confirm, qualified_accounts
-from abcdlink.qualify.kept import applicants_of, gold_set_of, keep_gold_set
-from abcdlink.qualify.propose import proposal, ranked
-from abcdlink.qualify.records import Applicant, GoldSet
-from abcdlink.qualify.score import score_applicants
+from abcdlink.qualify.applicants import (
+    Applicant,
+    Qualified,
+    applicants_of,
+    confirm,
+    proposal,
+    qualified_accounts,
+    qualified_of,
+    ranked,
+    score_applicants,
+)
+from abcdlink.qualify.gold import GoldSet, gold_set_of
 from abcdlink.qualify.screening import (
     PAPER_ELIGIBILITY,
     Eligibility,
@@ -29,9 +36,9 @@ __all__ = [
     "gold_set_of",
     "ineligible",
     "keep_eligibility",
-    "keep_gold_set",
     "proposal",
     "qualified_accounts",
+    "qualified_of",
     "ranked",
     "read_screening",
     "score_applicants",

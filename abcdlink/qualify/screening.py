@@ -12,10 +12,10 @@ from pydantic import Field, ValidationError, field_validator
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
-from abcdlink.qualify.kept import FOLDER
+from abcdlink.layout import QUALIFY_SLUG
 from abcdlink.store import Store, decode
 
-SCREENING = f"{FOLDER}/screening.jsonl"
+SCREENING = f"{QUALIFY_SLUG}/screening.jsonl"
 MOST_PROBLEMS = 5
 """So many lines that do not fit are named at once."""
 
@@ -51,7 +51,7 @@ class Screening(Record):
 OWN = tuple(name for name in Screening.model_fields if name != "more")
 
 
-ELIGIBILITY = f"{FOLDER}/eligibility.json"
+ELIGIBILITY = f"{QUALIFY_SLUG}/eligibility.json"
 
 
 class Eligibility(Record):

@@ -40,8 +40,7 @@ from abcdlink.layout import (
 )
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
-from abcdlink.qualify import Applicant, applicants_of, ranked
-from abcdlink.qualify.confirm import qualified_of
+from abcdlink.qualify import Applicant, applicants_of, qualified_of, ranked
 from abcdlink.rate import RatingSummary, has_ratings, raters_of, ratings_of, summarise
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, seen_pairs

@@ -35,7 +35,7 @@ ThresholdOption = Annotated[float, typer.Option("--threshold", min=-1, max=1, he
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    qualify = group(app, "qualify", "Try out applicants on a pair whose links are known.", start=start, show=show)
+    qualify = group(app, "qualify", "Try out applicants on pairs whose links are known.", start=start, show=show)
     qualify.command("screening")(screening)
     qualify.command("confirm")(confirm)
 
@@ -44,8 +44,10 @@ def start(
     run: RunArgument,
     domain: RunDomainOption = "",
     corpus: CorpusOption = "sample",
-    pair: Annotated[str, typer.Option(help="Id of the gold pair; default: the one nearest to --links.")] = "",
-    links: Annotated[int, typer.Option(min=1, help="How many links the gold pair should have.")] = 30,
+    pair: Annotated[
+        list[str] | None, typer.Option(help="Id of a gold pair; may be given again. Default: one, by --links.")
+    ] = None,
+    links: Annotated[int, typer.Option(min=1, help="How many links that gold pair should have.")] = 30,
     applicants: Annotated[int, typer.Option(min=1, max=50, help="Close when so many have judged every task.")] = 4,
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
@@ -60,12 +62,12 @@ def start(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Push a gold pair for applicants; the run key may be new, then name the domain.
+    """Push gold pairs for applicants; the run key may be new: then name the domain.
 
     Example: `abcdlink qualify start spring-news --domain news --applicants 6`
     """
     from abcdlink.qualify import PAPER_ELIGIBILITY, Eligibility
-    from abcdlink.qualify.prepare import domain_to_begin
+    from abcdlink.qualify.gold import domain_to_begin
     from abcdlink.store import open_run
 
     rules = Eligibility(
@@ -79,7 +81,7 @@ def start(
         msg = "--as-in-paper and rules of your own exclude each other"
         raise InputError(msg, "give one or the other")
     domain_to_begin(open_run(run), domain)
-    asked = {"corpus": corpus, "pair": pair, "links": links, "applicants": applicants}
+    asked = {"corpus": corpus, "pairs": pair or [], "links": links, "applicants": applicants}
     eligibility = PAPER_ELIGIBILITY if as_in_paper else rules
     choice = {**asked, "wanted": wanted, "threshold": threshold, "eligibility": eligibility.model_dump(mode="json")}
     start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json, wait)
@@ -115,8 +117,7 @@ def show(
     Example: `abcdlink qualify show spring-news`
     """
     from abcdlink.qualify import ineligible, proposal, screening_of
-    from abcdlink.qualify.confirm import qualified_of
-    from abcdlink.qualify.table import coordinator_rows
+    from abcdlink.qualify.applicants import coordinator_rows, qualified_of
     from abcdlink.store import existing_run
 
     store = existing_run(run)
@@ -138,7 +139,7 @@ def show(
 def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
     """Return the applicants as they were pulled, or, while applications are open, as they stand in Label Studio."""
     from abcdlink.qualify import applicants_of, gold_set_of, score_applicants
-    from abcdlink.qualify.kept import has_judgments, keep_people, people_of
+    from abcdlink.qualify.applicants import has_judgments, keep_people, people_of
 
     if has_judgments(store):
         return applicants_of(store), people_of(store)
@@ -165,13 +166,15 @@ def confirm(
 
     Example: `abcdlink qualify confirm spring-news --accounts ada@example.org,ben@example.org`
     """
-    from abcdlink.qualify import applicants_of, proposal
+    from abcdlink.qualify import applicants_of, ineligible, proposal
     from abcdlink.qualify import confirm as decide
+    from abcdlink.qualify.applicants import people_of
     from abcdlink.store import existing_run
     from abcdlink.waiting import WaitsFor, waiting_of
 
     store = existing_run(run)
-    best = [one.annotator for one in proposal(applicants_of(store), wanted, threshold)]
+    barred = ineligible(store, people_of(store))
+    best = [one.annotator for one in proposal(applicants_of(store), wanted, threshold, barred)]
     decision = decide(store, listed(accounts) or best)
     waiting = waiting_of(store, "qualify")
     if waiting is not None and waiting.kind is WaitsFor.COORDINATOR:

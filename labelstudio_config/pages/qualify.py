@@ -8,8 +8,8 @@ from typing import Any
 from abcdlink.domain import Domain
 from abcdlink.judgments import Annotator, Pool
 from abcdlink.layout import QUALIFY_SLUG
-from abcdlink.qualify.kept import ANOMALIES, gold_set_of, has_judgments, keep_judgments, people_of
-from abcdlink.qualify.records import GoldSet
+from abcdlink.qualify.applicants import ANOMALIES, has_judgments, keep_judgments, people_of
+from abcdlink.qualify.gold import GoldSet, gold_set_of
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
 from labelstudio_config.pages.annotate import batch_project, batch_tasks, judgments_in

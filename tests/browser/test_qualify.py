@@ -9,9 +9,7 @@ from playwright.sync_api import Page, expect
 from abcdlink.corpus.io import read_corpus
 from abcdlink.domain import find_domain
 from abcdlink.qualify import score_applicants
-from abcdlink.qualify.pair import gold_pair
-from abcdlink.qualify.pools import gold_set
-from abcdlink.qualify.records import GOLD
+from abcdlink.qualify.gold import GOLD, gold_pairs, gold_set
 from labelstudio_config.client import Client
 from labelstudio_config.pages.qualify import qualification_project, qualification_tasks
 from labelstudio_config.projects import push_tasks
@@ -19,10 +17,10 @@ from tests.browser.window import picture
 from tests.helpers.pulls import pull_qualification
 
 
-def test_an_applicant_judges_the_gold_pair_by_keyboard(page: Page, client: Client) -> None:
+def test_an_applicant_judges_the_gold_pairs_by_keyboard(page: Page, client: Client) -> None:
     domain, key = find_domain("news"), f"run-{secrets.token_hex(4)}"
     corpus = read_corpus(domain.sample_folder)
-    gold = gold_set(corpus, gold_pair(corpus, domain.settings.sources), domain, key, 13)
+    gold = gold_set(corpus, gold_pairs(corpus, domain.settings.sources), domain, key, 13)
     page.goto(push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain)).url)
     expect(page.locator(".xd-guide")).to_contain_text("Link")
     page.keyboard.press("Escape")

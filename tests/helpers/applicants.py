@@ -10,10 +10,8 @@ from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.qualify import (
     GoldSet,
 )
-from abcdlink.qualify.kept import keep_judgments
-from abcdlink.qualify.pools import gold_set
-from abcdlink.qualify.prepare import prepare
-from abcdlink.qualify.records import GOLD
+from abcdlink.qualify.applicants import keep_judgments
+from abcdlink.qualify.gold import GOLD, gold_set, prepare
 from abcdlink.store import Store
 from tests.helpers.builders import document
 
@@ -36,7 +34,7 @@ LINKS = {"s1": ("t3",), "s2": ("t9", "t4"), "s5": ("t1", "t2", "t3"), "s6": ()}
 
 def made(domain: Domain, seed: int = 1, links: dict[str, tuple[str, ...]] | None = None) -> GoldSet:
     corpus = corpus_of(links or LINKS)
-    return gold_set(corpus, corpus.pairs[0], domain, "run", seed)
+    return gold_set(corpus, corpus.pairs, domain, "run", seed)
 
 
 def said(pool: Pool, who: str, links: Sequence[str], seconds: float | None = 10.0) -> list[Judgment]:

@@ -13,10 +13,8 @@ from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Recall, View, gold_of, mea
 from abcdlink.feedback import Acknowledgement, SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, by_candidate
 from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
-from abcdlink.qualify.confirm import confirm
-from abcdlink.qualify.kept import keep_gold_set, keep_judgments
-from abcdlink.qualify.pools import gold_set
-from abcdlink.qualify.records import GOLD
+from abcdlink.qualify.applicants import confirm, keep_judgments
+from abcdlink.qualify.gold import GOLD, gold_set, keep_gold_set
 from abcdlink.rate import Rating, keep_ratings
 from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback
 from abcdlink.store import Store
@@ -33,7 +31,7 @@ def qualify(store: Store, domain: Domain) -> None:
     """Three applicants of different diligence judge a gold pair, the third not to its end; the first two are taken."""
     chooser = random.Random(3)
     corpus = read_corpus_from(store, "synthetic")
-    gold = gold_set(corpus, corpus.pairs[0], domain, store.key, 13)
+    gold = gold_set(corpus, corpus.pairs[:1], domain, store.key, 13)
     keep_gold_set(store, gold)
     judgments = [
         Judgment(

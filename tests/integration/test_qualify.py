@@ -23,9 +23,7 @@ from abcdlink.qualify import (
     qualified_accounts,
     score_applicants,
 )
-from abcdlink.qualify.pair import gold_pair
-from abcdlink.qualify.pools import gold_set
-from abcdlink.qualify.records import GOLD
+from abcdlink.qualify.gold import GOLD, gold_pairs, gold_set
 from abcdlink.rate import ratings_of, sample_of, summarise
 from abcdlink.stages.intake import describe_run
 from abcdlink.waiting import WaitsFor
@@ -80,7 +78,7 @@ def test_applicants_judge_at_the_same_time_and_see_no_gold(label_studio: LabelSt
         f"r-{secrets.token_hex(4)}",
     )
     corpus = read_corpus(domain.sample_folder)
-    gold = gold_set(corpus, gold_pair(corpus, domain.settings.sources), domain, key, 13)
+    gold = gold_set(corpus, gold_pairs(corpus, domain.settings.sources), domain, key, 13)
     title, size = qualification_title(key), len(gold.pools)
     push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain))
     people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size), "late": (like_gold(gold), size - 1)}

@@ -20,16 +20,14 @@ from abcdlink.qualify import (
     Applicant,
     applicants_of,
     confirm,
+    gold_set_of,
     proposal,
     qualified_accounts,
     ranked,
     score_applicants,
 )
-from abcdlink.qualify.kept import keep_judgments
-from abcdlink.qualify.pair import gold_pair, link_count
-from abcdlink.qualify.pools import MOST_CANDIDATES, gold_set
-from abcdlink.qualify.prepare import domain_to_begin, prepare
-from abcdlink.qualify.records import GOLD
+from abcdlink.qualify.applicants import keep_judgments
+from abcdlink.qualify.gold import GOLD, MOST_CANDIDATES, domain_to_begin, gold_pairs, gold_set, link_count, prepare
 from abcdlink.store import Store
 from labelstudio_config.pages.qualify import MOST_APPLICANTS, qualification_project, qualification_tasks
 from tests.helpers.applicants import ACCOUNTS, LINKS, applied, corpus_of, document, made, person, said
@@ -51,15 +49,19 @@ def test_the_pair_with_the_number_of_links_nearest_to_30_is_taken(news: Domain) 
     hidden = Pair(id="hidden", source="short", target="t", links={"s0": ("t1",) * 15, "s1": ("t1",) * 15})
     pairs = [hidden, *pairs, Pair(id="open", source="s", target="t")]
     corpus = Corpus(name="c", documents=documents, pairs=pairs)
-    assert gold_pair(corpus, rules).id == "near"
-    assert gold_pair(corpus, rules, links=60).id == "over"
-    assert gold_pair(corpus, rules, "few").id == "few"
+    assert [pair.id for pair in gold_pairs(corpus, rules)] == ["near"]
+    assert [pair.id for pair in gold_pairs(corpus, rules, links=60)] == ["over"]
+    assert [pair.id for pair in gold_pairs(corpus, rules, ["many", "few", "many"])] == ["many", "few"]
     assert [link_count(corpus, pair, rules) for pair in pairs] == [0, *counts.values(), 0]
-    for name, problem in {"open": "has no gold links", "none": "has no gold links", "lost": "is not there"}.items():
+    for name, problem in {
+        "open": "no gold links for the pair",
+        "none": "no gold links",
+        "lost": "no pair 'lost'",
+    }.items():
         with pytest.raises(InputError, match=problem):
-            gold_pair(corpus, rules, name)
+            gold_pairs(corpus, rules, ["few", name])
     with pytest.raises(InputError, match="no pair with gold links"):
-        gold_pair(corpus.model_copy(update={"pairs": pairs[-1:]}), rules)
+        gold_pairs(corpus.model_copy(update={"pairs": pairs[-1:]}), rules)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -99,10 +101,10 @@ def test_filtered_sources_are_not_asked(news: Domain) -> None:
     corpus = corpus_of(LINKS)
     short = document("s", ["Too short." if n == 1 else f"Source sentence number {n}." for n in range(12)], "s{n}")
     corpus = corpus.model_copy(update={"documents": {**corpus.documents, "s": short}})
-    assert "s1" not in {pool.source for pool in gold_set(corpus, corpus.pairs[0], news, "run", 1).pools}
+    assert "s1" not in {pool.source for pool in gold_set(corpus, corpus.pairs[:1], news, "run", 1).pools}
     nothing = corpus_of({"s1": ("t1",)}).model_copy(update={"documents": {**corpus.documents, "s": short}})
     with pytest.raises(InputError, match="leave no source sentence with links"):
-        gold_set(nothing, nothing.pairs[0], news, "run", 1)
+        gold_set(nothing, nothing.pairs, news, "run", 1)
 
 
 def test_no_gold_reaches_label_studio(news: Domain) -> None:
@@ -199,6 +201,22 @@ def test_a_new_run_begins_with_its_qualification(store: Store, news: Domain) -> 
     assert domain_to_begin(store, "").name == "news"
     with pytest.raises(InputError, match="links=9"):
         prepare(store, news, "sample", links=10)
+
+
+def test_several_gold_pairs_make_one_qualification(store: Store, news: Domain) -> None:
+    names = [pair.id for pair in read_corpus(news.sample_folder).pairs if pair.sources_with_links][:2]
+    gold = prepare(store, news, "sample", names[::-1])
+    assert [pair.id for pair in gold.corpus.pairs] == names[::-1]
+    assert gold_set_of(store) == gold == prepare(store, news, "sample", names[::-1])
+    alone = [gold_set(gold.corpus, [pair], news, "run", 13).pools for pair in gold.corpus.pairs]
+    assert gold.pools == (*alone[0], *alone[1])
+    tasks = qualification_tasks("run", gold, news)
+    assert len(tasks) == len(gold.pools)
+    links = {pool.key: [c.target for c in pool.candidates if c.method == GOLD] for pool in gold.pools}
+    # Perfect on the first pair alone is not done.
+    judgments = [j for pool in alone[0] for j in said(pool, "applicant-1", links[pool.key])]
+    (half,) = score_applicants(gold.pools, judgments, [person(1)])
+    assert (half.done, half.finished) == (len(alone[0]), False)
 
 
 def test_the_coordinator_takes_applicants_by_account_or_pseudonym(store: Store, news: Domain) -> None:

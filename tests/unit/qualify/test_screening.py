@@ -27,7 +27,7 @@ from abcdlink.qualify import (
     read_screening,
     screening_of,
 )
-from abcdlink.qualify.table import coordinator_rows
+from abcdlink.qualify.applicants import coordinator_rows
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.store import Store

@@ -1,0 +1,218 @@
+"""The gold pairs of a qualification: their links are known, and applicants judge them without seeing these links.
+
+A task shows gold targets among random ones; source sentences without links are mixed in.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from abcdlink.candidates import sampled, task_key
+from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
+from abcdlink.corpus.records import Corpus, Document, Pair, Record
+from abcdlink.domain import Domain, SourceFilter, domain_of, find_domain
+from abcdlink.errors import InputError
+from abcdlink.judgments import RANDOM, Candidate, Pool
+from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.once import is_done
+from abcdlink.store import Store
+
+GOLD = "gold"
+"""Method of a candidate that is a gold link; the others of a pool are random."""
+POOLS = f"{QUALIFY_SLUG}/candidates.jsonl"
+WANTED_LINKS = 30
+MOST_CANDIDATES = 10
+"""One for each digit key."""
+WITHOUT_LINKS = 0.5
+"""Source sentences without links per source sentence with links: they expose applicants who always find one."""
+
+
+class GoldSet(Record):
+    """The gold pairs as applicants get them: ``corpus`` holds these pairs alone, ``pools`` their tasks.
+
+    ``links``: gold links among the candidates.
+    """
+
+    corpus: Corpus
+    pools: tuple[Pool, ...]
+    links: int
+
+
+def prepare(
+    store: Store,
+    domain: Domain,
+    corpus_folder: str,
+    pairs: Sequence[str] = (),
+    links: int = WANTED_LINKS,
+    seed: int = 13,
+) -> GoldSet:
+    """Take gold pairs into the run, or return those that are there. No other stage has to come first.
+
+    Args:
+        store: the run.
+        domain: what a link means.
+        corpus_folder: a folder as ``abcdlink import`` writes it; ``sample``: the domain's sample.
+        pairs: ids of the gold pairs; none: the one pair whose number of links is nearest to ``links``.
+        links: how many links that pair should have.
+        seed: of the distractors and of the sources without links.
+
+    Raises:
+        InputError: when a pair has no gold links, or the qualification was begun with other settings.
+    """
+    if is_done(store, QUALIFY_SLUG, POOLS, _inputs(domain, corpus_folder, pairs, links, seed)):
+        return gold_set_of(store)
+    corpus = corpus_at(domain, corpus_folder)
+    chosen = gold_pairs(corpus, domain.settings.sources, pairs, links)
+    gold = gold_set(corpus, chosen, domain, store.key, seed)
+    if "domain" not in store.manifest:
+        describe_run(store, domain)
+    keep_gold_set(store, gold)
+    return gold
+
+
+def _inputs(domain: Domain, corpus: str, pairs: Sequence[str], links: int, seed: int) -> dict[str, object]:
+    """Return the settings as runs of all versions note them: those with one pair have its name alone."""
+    named = list(pairs) if len(pairs) > 1 else next(iter(pairs), "")
+    return {"corpus": corpus, "domain": domain.name, "pair": named, "links": links, "seed": seed}
+
+
+def corpus_at(domain: Domain, folder: str) -> Corpus:
+    """Return the corpus in a folder; ``sample``: that of the domain."""
+    return read_corpus(domain.sample_folder if folder == "sample" else folder)
+
+
+def domain_to_begin(store: Store, name: str) -> Domain:
+    """Return the domain of a run, or the named one when the run is new.
+
+    Raises:
+        InputError: when the run is new and none is named, or it was begun with another.
+    """
+    if "domain" in store.manifest:
+        return domain_of(store, name)
+    if not name:
+        msg = f"run {store.key!r} is new, and no domain is named"
+        raise InputError(msg, "name the domain, such as news or reviews")
+    return find_domain(name)
+
+
+def keep_gold_set(store: Store, gold: GoldSet) -> None:
+    """Keep gold pairs and their tasks; the tasks are written last."""
+    write_corpus_to(store, QUALIFY_SLUG, gold.corpus)
+    store.write_records(POOLS, gold.pools)
+
+
+def gold_set_of(store: Store) -> GoldSet:
+    """Return the gold pairs of a run.
+
+    Raises:
+        InputError: when the run has none yet.
+    """
+    store.require(POOLS, "qualify")
+    return _gold_set(read_corpus_from(store, QUALIFY_SLUG), store.read_records(POOLS, Pool))
+
+
+def _gold_set(corpus: Corpus, pools: Sequence[Pool]) -> GoldSet:
+    links = sum(candidate.method == GOLD for pool in pools for candidate in pool.candidates)
+    return GoldSet(corpus=corpus, pools=tuple(pools), links=links)
+
+
+def gold_pairs(corpus: Corpus, rules: SourceFilter, names: Sequence[str] = (), links: int = WANTED_LINKS) -> list[Pair]:
+    """Return the named pairs, or the one whose number of gold links is nearest to ``links``, the first of equals.
+
+    ``rules``: links of source sentences that annotators are not shown do not count.
+
+    Raises:
+        InputError: when a named pair is not there or has no gold links, or no pair has any.
+    """
+    with_gold = {pair.id: pair for pair in corpus.pairs if pair.sources_with_links}
+    if not with_gold:
+        msg = f"the corpus {corpus.name!r} has no pair with gold links"
+        raise InputError(msg, "use a corpus of annotated pairs, for instance one that `abcdlink import` wrote")
+    if not names:
+        return [min(with_gold.values(), key=lambda pair: abs(link_count(corpus, pair, rules) - links))]
+    for name in names:
+        if name not in with_gold:
+            known = any(pair.id == name for pair in corpus.pairs)
+            msg = f"the corpus {corpus.name!r} has no {'gold links for the ' if known else ''}pair {name!r}"
+            raise InputError(msg, f"use a pair with gold links, such as {next(iter(with_gold))!r}")
+    return [with_gold[name] for name in dict.fromkeys(names)]
+
+
+def link_count(corpus: Corpus, pair: Pair, rules: SourceFilter) -> int:
+    """Return the number of gold links of a pair on source sentences that annotators are shown."""
+    source = corpus.source_of(pair)
+    return sum(
+        len(targets)
+        for name, targets in pair.sources_with_links.items()
+        if name in source.position and not rules.reason_to_leave_out(source.text_of(name))
+    )
+
+
+def gold_set(corpus: Corpus, pairs: Sequence[Pair], domain: Domain, run_key: str, seed: int) -> GoldSet:
+    """Make the tasks of gold pairs, pair by pair.
+
+    Every task of a pair shows the same number of candidates, as far as the target document goes, so that this
+    number does not tell how many are links. A distractor never repeats the words of a gold target. The same
+    arguments give the same tasks.
+
+    Args:
+        corpus: holds the documents of the pairs.
+        pairs: with gold links.
+        domain: its filters leave out source sentences, as they do in batches; its pool sizes say how many
+            candidates a task shows at least.
+        run_key: makes the opaque task keys differ between runs.
+        seed: of the distractors and of the sources without links.
+
+    Raises:
+        InputError: when the filters leave a pair no source with links.
+    """
+    pools = [pool for pair in pairs for pool in _pools_of(corpus, pair, domain, run_key, seed)]
+    names = dict.fromkeys(name for pair in pairs for name in (pair.source, pair.target))
+    documents = {name: corpus.documents[name] for name in names}
+    return _gold_set(Corpus(name=QUALIFY_SLUG, documents=documents, pairs=list(pairs)), pools)
+
+
+def _pools_of(corpus: Corpus, pair: Pair, domain: Domain, run_key: str, seed: int) -> list[Pool]:
+    source, target = corpus.source_of(pair), corpus.target_of(pair)
+    gold = {
+        sentence.id: tuple(name for name in pair.sources_with_links.get(sentence.id, ()) if name in target.position)
+        for sentence in source.sentences
+        if not domain.settings.sources.reason_to_leave_out(sentence.text)
+    }
+    linked = [name for name, targets in gold.items() if targets]
+    if not linked:
+        msg = f"the filters of the domain {domain.name!r} leave no source sentence with links of the pair {pair.id!r}"
+        raise InputError(msg, "use another gold pair, or loosen the filters in domain.toml")
+    shown = {*linked, *_without_links(gold, len(linked), f"{seed}|{pair.id}")}
+    sizes = domain.settings.pool
+    size = max(sizes.first + sizes.second + sizes.random, 1 + max(len(set(targets)) for targets in gold.values()))
+    return [
+        Pool(
+            key=task_key(f"{run_key}|{QUALIFY_SLUG}", pair.id, name),
+            batch=1,
+            pair=pair.id,
+            source=name,
+            candidates=_candidates(pair, name, target, gold[name], min(size, MOST_CANDIDATES), seed),
+        )
+        for name in gold
+        if name in shown
+    ]
+
+
+def _without_links(gold: dict[str, tuple[str, ...]], linked: int, seed: str) -> list[str]:
+    """Choose sources without links, at random."""
+    free = [name for name, targets in gold.items() if not targets]
+    wanted = min(len(free), max(1, round(WITHOUT_LINKS * linked)))
+    return random.Random(seed).sample(free, wanted)  # noqa: S311 - no secret
+
+
+def _candidates(
+    pair: Pair, source: str, target: Document, gold: tuple[str, ...], size: int, seed: int
+) -> tuple[Candidate, ...]:
+    """Return the candidates of one source in the order of the target document; of too many gold ones the first."""
+    in_order = sorted(set(gold), key=target.position.__getitem__)[: size - 1]
+    picked = sampled(size - len(in_order), seed)(pair, source, target, gold)
+    methods = dict.fromkeys(picked, RANDOM) | dict.fromkeys(in_order, GOLD)
+    return tuple(Candidate(target=s.id, method=methods[s.id]) for s in target.sentences if s.id in methods)
