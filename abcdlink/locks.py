@@ -15,10 +15,18 @@ from abcdlink.folders import write_atomically
 from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
 
+DROPS, ENGINE, LLM_BATCH, SERVICES = "_drops", "_vllm", "_llm-batch", "_services"
+"""Locks that belong to no run: no run key begins with `_`. A run has a lock of its own name, and `RUN+STAGE`."""
 
-def lock_of(name: str) -> FileLock:
-    """Return the lock of a name, in the home folder; it is waited for unless ``timeout=0`` is given at entry."""
-    path = _folder() / f"{name}.lock"
+
+def lock_of(name: str, home: Path | None = None) -> FileLock:
+    """Return the lock of a name, in the home folder; entering it waits, unless it is acquired with ``timeout=0``.
+
+    Args:
+        name: what is locked.
+        home: default: that of the settings.
+    """
+    path = _folder(home) / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     return FileLock(path)
 
@@ -60,5 +68,11 @@ def _holder_file(name: str) -> Path:
     return _folder() / f"{name}.holder"
 
 
-def _folder() -> Path:
-    return get_settings().home.resolve() / "locks"
+def remove_locks(run: str) -> None:
+    """Remove the lock files of a run that is gone."""
+    for path in (*_folder().glob(f"{run}.lock"), *_folder().glob(f"{run}+*.lock")):
+        path.unlink(missing_ok=True)
+
+
+def _folder(home: Path | None = None) -> Path:
+    return (home or get_settings().home).resolve() / "locks"

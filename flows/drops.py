@@ -10,7 +10,7 @@ from abcdlink.domain import find_domain
 from abcdlink.drops import DropResult, open_source, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
-from abcdlink.locks import lock_of
+from abcdlink.locks import DROPS, lock_of
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.drops import open_drop
@@ -52,7 +52,7 @@ def drops(
     domain = run_domain(existing_run(run), domain)
     try:
         # Prefect's own limits are no substitute: a run that dies with its worker keeps its slot.
-        with lock_of(LEDGER).acquire(timeout=0):
+        with lock_of(DROPS).acquire(timeout=0):
             return take_all(run, source, domain, annotation)
     except Timeout:
         get_run_logger().info("Another run of this flow is at work: nothing to do.")

@@ -148,7 +148,7 @@ def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Colle
     Raises:
         ServiceError: when Label Studio does not answer.
     """
-    with lock_of(f"{store.key}.{pushed.slug}"):
+    with lock_of(f"{store.key}+{pushed.slug}"):
         before = _read_history(store, pushed.slug)
         found = (find_project(client, one.title, one.project_id, one.made) for one in pushed.projects)
         there = [project for project in found if project is not None]
@@ -241,7 +241,7 @@ def push_project(store: Store, slug: str, asked: Asked) -> PushedProject:
 
 def _pushing(store: Store, slug: str) -> FileLock:
     """Return the lock by which two processes do not push one project twice."""
-    return lock_of(f"{store.key}.{slug}.push")
+    return lock_of(f"{store.key}+{slug}.push")
 
 
 def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:

@@ -8,9 +8,8 @@ import xmlrpc.client
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from filelock import FileLock
-
 from abcdlink.errors import InputError, ServiceError
+from abcdlink.locks import SERVICES, lock_of
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
 from services.credentials import (
@@ -68,8 +67,7 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
     settings = settings or get_settings()
     require_installed(local_programs(settings))
     home = make_home(settings)
-    (home / "locks").mkdir(exist_ok=True)
-    with FileLock(home / "locks" / "services.lock"):
+    with lock_of(SERVICES, home):
         settings, variables = _prepare(settings)
         programs = local_programs(settings)
         supervisor = Supervisor(home)

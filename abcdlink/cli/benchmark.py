@@ -137,7 +137,7 @@ def benchmark(
 def _place(run: str) -> Iterator[Store]:
     """Give the run, or one in a temporary folder."""
     from abcdlink.folders import open_folder
-    from abcdlink.settings import get_settings
+    from abcdlink.locks import remove_locks
     from abcdlink.store import Store, open_run
 
     if run:
@@ -146,8 +146,7 @@ def _place(run: str) -> Iterator[Store]:
     with TemporaryDirectory() as folder:
         key = f"temporary-{Path(folder).name}"
         yield Store(open_folder(folder), key)
-        for lock in (get_settings().home / "locks").glob(f"{key}*"):
-            lock.unlink(missing_ok=True)
+        remove_locks(key)
 
 
 def _absolute(corpus: str) -> str:

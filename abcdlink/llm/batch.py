@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from filelock import FileLock
-
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from abcdlink.llm.batch_files import PRICE, Batch, BatchStore, Item, read_results
@@ -22,6 +20,7 @@ from abcdlink.llm.budget import Budget, Sum
 from abcdlink.llm.cache import answer_key
 from abcdlink.llm.errors import NoReplyError, first_line
 from abcdlink.llm.records import Question, Usage
+from abcdlink.locks import LLM_BATCH, lock_of
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -99,7 +98,7 @@ def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
         msg = "the engine vllm has no Batch API"
         raise ServiceError(msg, f"unset {llm.settings.llm_setting('batch')}: it is asked in batches anyway")
     store = _store(llm)
-    with FileLock(store.root / ".lock"), _trouble(llm, "submit a batch"):
+    with lock_of(LLM_BATCH, llm.settings.home), _trouble(llm, "submit a batch"):
         llm.know()
         waiting = {item.question: batch.name for batch in _under_way(llm, store) for item in store.items(batch)}
         distinct = {llm.key(question): question for question in questions}
@@ -123,7 +122,7 @@ def collect(llm: LLM, ticket: BatchTicket) -> BatchState:
         ServiceError: the server does not answer.
     """
     store = _store(llm)
-    with FileLock(store.root / ".lock"), _trouble(llm, "collect a batch"):
+    with lock_of(LLM_BATCH, llm.settings.home), _trouble(llm, "collect a batch"):
         batches = [_look_after(llm, store, store.read(name)) for name in ticket.batches]
     ended = [batch for batch in batches if batch.ended]
     answered = sum(batch.answered for batch in ended)

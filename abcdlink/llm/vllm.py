@@ -17,9 +17,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
-
-from filelock import FileLock
+from typing import IO, TYPE_CHECKING, Any
 
 from abcdlink.errors import ServiceError
 from abcdlink.llm.accounting import cost_of, usage_of
@@ -31,7 +29,11 @@ from abcdlink.llm.reply import Reply, reply_of
 from abcdlink.llm.request import LIMIT, size_of
 from abcdlink.llm.secrets import Secrets
 from abcdlink.llm.server import ServerState, state_of
+from abcdlink.locks import ENGINE, lock_of
 from abcdlink.settings import PROJECT_ROOT, Settings
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 LOG = logging.getLogger(__name__)
 PROGRAM = PROJECT_ROOT / "deployments" / "vllm" / "engine.py"
@@ -163,9 +165,7 @@ class _Process:
             if self._process and self._command == command and self._process.poll() is None:
                 return
             self.stop()
-            home = settings.home.resolve()
-            home.mkdir(parents=True, exist_ok=True)
-            self._file_lock = FileLock(home / "vllm.lock")
+            self._file_lock = lock_of(ENGINE, settings.home)
             if not self._file_lock.acquire(blocking=False):
                 LOG.warning("another process uses vLLM's engine: this one waits until it ends")
                 self._file_lock.acquire()

@@ -27,7 +27,7 @@ def alone(store: Store, stage: str, progress: Progress) -> AbstractContextManage
 
     A process that was stopped, on a laptop that slept, say, may go on beside the one that was started in its place.
     """
-    return one_at_a_time(f"{store.key}.{stage}", f"{stage} of run {store.key!r}", progress)
+    return one_at_a_time(f"{store.key}+{stage}", f"{stage} of run {store.key!r}", progress)
 
 
 def is_done(store: Store, stage: str, result: str, asked: Record | dict[str, Any]) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from abcdlink.locks import one_at_a_time
+from abcdlink.locks import DROPS, ENGINE, SERVICES, lock_of, one_at_a_time, remove_locks
 from abcdlink.progress import silent
 from abcdlink.settings import get_settings
+from abcdlink.store import open_run
+from tests.helpers.waiting import until
 
 T = TypeVar("T")
 
@@ -20,7 +23,7 @@ HOLD = """
 import sys
 from abcdlink.locks import one_at_a_time
 from abcdlink.progress import silent
-with one_at_a_time("spring.generate", "generate of run 'spring'", silent):
+with one_at_a_time("spring+generate", "generate of run 'spring'", silent):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -50,14 +53,30 @@ def test_the_second_process_says_whom_it_waits_for_and_goes_on_when_that_one_is_
             other.stdin.close()
         yield from items
 
-    with one_at_a_time("spring.generate", "mine", end_it_when_told):
+    with one_at_a_time("spring+generate", "mine", end_it_when_told):
         assert f"process {other.pid}" in told[0]
         assert "generate of run 'spring'" in told[0]
-    with one_at_a_time("spring.generate", "mine", end_it_when_told):
+    with one_at_a_time("spring+generate", "mine", end_it_when_told):
         assert len(told) == 1
 
 
 def test_other_work_is_not_held_up(other: subprocess.Popen[str]) -> None:
-    with one_at_a_time("spring.benchmark", "mine", silent):
+    with one_at_a_time("spring+benchmark", "mine", silent):
         assert other.poll() is None
-    assert not (get_settings().home / "locks" / "spring.benchmark.holder").exists()
+    assert not (get_settings().home / "locks" / "spring+benchmark.holder").exists()
+
+
+@pytest.mark.parametrize("name", ["spring.generate", "drops", "services", "vllm"])
+def test_a_run_named_like_other_work_is_not_held_up(other: subprocess.Popen[str], name: str) -> None:
+    with lock_of(DROPS), lock_of(SERVICES), lock_of(ENGINE):
+        threading.Thread(target=open_run(name).note, args=("counts", {"pairs": 1}), daemon=True).start()
+        until(lambda: open_run(name).manifest.get("counts"), "a note in the manifest")
+    assert other.poll() is None
+
+
+def test_the_locks_of_a_run_that_is_gone_are_removed() -> None:
+    for name in ("spring", "spring+generate", "springtime"):
+        with lock_of(name):
+            pass
+    remove_locks("spring")
+    assert {path.name for path in (get_settings().home / "locks").iterdir()} == {"springtime.lock"}
