@@ -114,6 +114,7 @@ ADJUDICATE_SLUG = "adjudication"
 BOUNDARIES_SLUG = "boundaries"
 EXHAUSTIVE_SLUG = "exhaustive"
 QUALIFY_SLUG = "qualification"
+GOLD_SLUG = "gold-pair"
 RATE_SLUG = "ratings"
 """Names of the projects that a run has one of, as runs of all versions hold them."""
 

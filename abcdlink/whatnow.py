@@ -16,6 +16,7 @@ from abcdlink.layout import (
     AGREEMENT,
     BENCHMARK,
     GENERATION,
+    GOLD_SLUG,
     JUDGMENTS,
     NATURAL,
     POOL_COUNTS,
@@ -45,7 +46,8 @@ STAGES = {
 """Stage -> the file that it ends with."""
 
 OF_PEOPLE = {
-    "qualify": "Applicants judge the gold pair",
+    "qualify": "Applicants judge the gold pairs",
+    GOLD_SLUG: "An expert links the gold pairs",
     "rate": "Raters judge the synthetic documents",
     "exhaustive": "Annotators judge every target sentence of the sample",
     "boundaries": "Somebody looks through the sentence boundaries",
@@ -161,7 +163,7 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
         batch = f"batch {batch_of(slug)} of {batches}"
         headline = f"Annotators answer after {batch}" if is_feedback(slug) else f"Annotators judge {batch}"
     else:
-        headline = OF_PEOPLE.get(flow, f"People are at work on {flow}")
+        headline = OF_PEOPLE.get(slug) or OF_PEOPLE.get(flow, f"People are at work on {flow}")
     if standing is None:
         return headline, [Line(text="Their tasks are being pushed to Label Studio")]
     lines = [Line(text=_how_far(standing))]

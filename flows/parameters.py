@@ -222,6 +222,9 @@ class QualificationParameters(Parameters):
         (), description="Ids of the gold pairs; none: the one pair whose number of links is nearest."
     )
     links: int = Field(WANTED_LINKS, ge=1, description="How many links that pair should have.")
+    expert: bool = Field(
+        False, description="First, one account links the named pairs in Label Studio; links in the corpus do not count."
+    )
     eligibility: Eligibility = Field(
         Eligibility(), description="Who may be taken, by their screening fields (`abcdlink qualify screening`)."
     )

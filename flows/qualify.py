@@ -1,7 +1,7 @@
 """Flow qualify: applicants judge gold pairs, the best are proposed, the coordinator decides.
 
-It needs nothing else of the run, so that it can come before all other flows. While applicants work, and
-while the coordinator thinks, the run is suspended.
+It needs nothing else of the run, so that it can come before all other flows. An expert may link the gold pairs
+first. While people work, and while the coordinator decides, the run is suspended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.input import RunInput
 
 from abcdlink.errors import InputError
-from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.qualify import (
     Applicant,
     applicants_of,
@@ -29,8 +29,8 @@ from flows.parameters import QualificationParameters, RunKey
 from flows.ui.artifacts import key, table
 from flows.ui.what_now import NOTED
 from flows.waiting import wait_for_annotators, wait_for_coordinator
-from labelstudio_config.pages.qualify import QualificationPage
-from tasks.people import take_gold_pairs
+from labelstudio_config.pages.qualify import GoldPage, QualificationPage
+from tasks.people import choose_gold_pairs, take_gold_pairs
 from tasks.projects import pull, push
 
 NAME = "qualify"
@@ -56,7 +56,9 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     store, asked = open_run(run), qualification
     meaning = domain_to_begin(store, domain).reference
     keep_eligibility(store, asked.eligibility)
-    take_gold_pairs(run, meaning, asked.corpus, asked.pairs, asked.links, asked.seed)
+    if asked.expert:
+        take_expert_links(store, meaning, asked)
+    take_gold_pairs(run, meaning, asked.corpus, asked.pairs, asked.links, asked.seed, expert=asked.expert)
     if not has_judgments(store):
         take_applications(store, meaning, asked.applicants)
     applicants = applicants_of(store)
@@ -65,6 +67,16 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     show_applicants(store, applicants, best)
     decision = qualified_of(store) or decide(store, best)
     get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
+
+
+def take_expert_links(store: Store, domain: str, asked: QualificationParameters) -> None:
+    """Suspend until one account has linked the named pairs, or the coordinator resumes, then pull."""
+    page = GoldPage()
+    choose_gold_pairs(store.key, domain, asked.corpus, asked.pairs)
+    push(store.key, domain, page)
+    if not page.is_pulled(store):
+        wait_for_annotators(store, NAME, GOLD_SLUG, or_resumed="what the expert did not judge is left out")
+        pull(store.key, page)
 
 
 def take_applications(store: Store, domain: str, applicants: int) -> None:

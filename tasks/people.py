@@ -13,6 +13,7 @@ from abcdlink.interannotator import Agreement
 from abcdlink.judgments import LabelRule
 from abcdlink.layout import AGREEMENT, batch_file
 from abcdlink.qualify.gold import prepare as prepare_qualification
+from abcdlink.qualify.gold import prepare_expert
 from abcdlink.rate import prepare as prepare_ratings
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, keep_agreement
@@ -82,10 +83,17 @@ def sample_documents(run: str, domain: str, synthetic: int, natural: int, seed: 
     return len(prepare_ratings(open_run(run), find_domain(domain), synthetic, natural, seed, same_targets=same_targets))
 
 
+@task(task_run_name="pairs for the expert")
+def choose_gold_pairs(run: str, domain: str, corpus: str, pairs: tuple[str, ...]) -> int:
+    """Take pairs into the run for an expert to link; returns the number of source sentences."""
+    return len(prepare_expert(open_run(run), find_domain(domain), corpus, pairs).sources)
+
+
 @task(task_run_name="gold pairs")
 def take_gold_pairs(
-    run: str, domain: str, corpus: str, pairs: tuple[str, ...], links: int, seed: int
+    run: str, domain: str, corpus: str, pairs: tuple[str, ...], links: int, seed: int, *, expert: bool
 ) -> dict[str, int]:
     """Take the gold pairs into the run; returns counts."""
-    gold = prepare_qualification(open_run(run), find_domain(domain), corpus, pairs, links, seed)
+    store = open_run(run)
+    gold = prepare_qualification(store, find_domain(domain), corpus, pairs, links, seed, expert=expert)
     return {"tasks": len(gold.pools), "links": gold.links}

@@ -6,15 +6,16 @@ A task shows gold targets among random ones; source sentences without links are 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from abcdlink.candidates import sampled, task_key
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, Record
 from abcdlink.domain import Domain, SourceFilter, domain_of, find_domain
 from abcdlink.errors import InputError
-from abcdlink.judgments import RANDOM, Candidate, Pool
-from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.exhaustive import Sample, Source, gold_of, sample_sources
+from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Pool
+from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import is_done
 from abcdlink.store import Store
@@ -27,6 +28,14 @@ MOST_CANDIDATES = 10
 """One for each digit key."""
 WITHOUT_LINKS = 0.5
 """Source sentences without links per source sentence with links: they expose applicants who always find one."""
+
+
+EXPERT = f"{QUALIFY_SLUG}/expert"
+"""Folder of the pairs that an expert links, without their links."""
+EXPERT_SAMPLE = f"{EXPERT}/sample.json"
+EXPERTS = f"{EXPERT}/annotators.jsonl"
+EXPERT_ANOMALIES = f"{EXPERT}/anomalies.json"
+EXPERT_JUDGMENTS = f"{EXPERT}/judgments.jsonl"
 
 
 class GoldSet(Record):
@@ -47,6 +56,8 @@ def prepare(
     pairs: Sequence[str] = (),
     links: int = WANTED_LINKS,
     seed: int = 13,
+    *,
+    expert: bool = False,
 ) -> GoldSet:
     """Take gold pairs into the run, or return those that are there. No other stage has to come first.
 
@@ -57,19 +68,68 @@ def prepare(
         pairs: ids of the gold pairs; none: the one pair whose number of links is nearest to ``links``.
         links: how many links that pair should have.
         seed: of the distractors and of the sources without links.
+        expert: whether an expert has linked the named pairs; links that the corpus has do not count then.
 
     Raises:
         InputError: when a pair has no gold links, or the qualification was begun with other settings.
     """
-    if is_done(store, QUALIFY_SLUG, POOLS, _inputs(domain, corpus_folder, pairs, links, seed)):
+    inputs = _inputs(domain, corpus_folder, pairs, links, seed) | ({"expert": True} if expert else {})
+    if is_done(store, QUALIFY_SLUG, POOLS, inputs):
         return gold_set_of(store)
-    corpus = corpus_at(domain, corpus_folder)
+    corpus, unknown = linked_by_expert(store) if expert else (corpus_at(domain, corpus_folder), frozenset())
     chosen = gold_pairs(corpus, domain.settings.sources, pairs, links)
-    gold = gold_set(corpus, chosen, domain, store.key, seed)
+    gold = gold_set(corpus, chosen, domain, store.key, seed, unknown)
     if "domain" not in store.manifest:
         describe_run(store, domain)
     keep_gold_set(store, gold)
     return gold
+
+
+def prepare_expert(store: Store, domain: Domain, corpus_folder: str, pairs: Sequence[str]) -> Sample:
+    """Take pairs into the run for an expert to link: every source sentence that the filters leave.
+
+    Raises:
+        InputError: when no pair is named, or one that the corpus does not have.
+    """
+    if is_done(store, GOLD_SLUG, EXPERT_SAMPLE, {"corpus": corpus_folder, "domain": domain.name, "pairs": list(pairs)}):
+        return expert_sample(store)
+    corpus = corpus_at(domain, corpus_folder)
+    there = {pair.id: pair for pair in corpus.pairs}
+    lost = next((name for name in pairs if name not in there), None)
+    if lost is not None or not pairs:
+        msg = f"the corpus {corpus.name!r} has no pair {lost!r}" if pairs else "no pair is named for the expert to link"
+        raise InputError(msg, f"name pairs of the corpus, such as {next(iter(there), 'none')!r}")
+    chosen = [there[name].model_copy(update={"links": None}) for name in dict.fromkeys(pairs)]
+    blind = _corpus_of(corpus, chosen)
+    sample = sample_sources(blind, domain.settings.sources, f"{store.key}|{GOLD_SLUG}", seed=0, share=1)
+    write_corpus_to(store, EXPERT, blind)
+    store.write_record(EXPERT_SAMPLE, sample)
+    return sample
+
+
+def expert_sample(store: Store) -> Sample:
+    """Return the source sentences that the expert judges; ``InputError``: there are none."""
+    store.require(EXPERT_SAMPLE, "qualify")
+    return store.read_record(EXPERT_SAMPLE, Sample)
+
+
+def expert_corpus(store: Store) -> Corpus:
+    """Return the pairs that the expert links, without links."""
+    return read_corpus_from(store, EXPERT)
+
+
+def linked_by_expert(store: Store) -> tuple[Corpus, frozenset[Source]]:
+    """Return these pairs with the expert's links, and the source sentences that nobody judged."""
+    store.require(EXPERT_JUDGMENTS, "qualify")
+    sources = [one.at for one in expert_sample(store).sources]
+    found = gold_of(sources, store.read_records(EXPERT_JUDGMENTS, Judgment), LabelRule.BOTH, needed=1)
+    corpus = expert_corpus(store)
+    links = {
+        pair.id: {source: tuple(sorted(found.links[pair.id, source])) for at, source in found.links if at == pair.id}
+        for pair in corpus.pairs
+    }
+    pairs = [pair.model_copy(update={"links": links[pair.id]}) for pair in corpus.pairs]
+    return corpus.model_copy(update={"pairs": pairs}), frozenset(found.incomplete)
 
 
 def _inputs(domain: Domain, corpus: str, pairs: Sequence[str], links: int, seed: int) -> dict[str, object]:
@@ -150,7 +210,14 @@ def link_count(corpus: Corpus, pair: Pair, rules: SourceFilter) -> int:
     )
 
 
-def gold_set(corpus: Corpus, pairs: Sequence[Pair], domain: Domain, run_key: str, seed: int) -> GoldSet:
+def gold_set(
+    corpus: Corpus,
+    pairs: Sequence[Pair],
+    domain: Domain,
+    run_key: str,
+    seed: int,
+    unknown: Collection[Source] = (),
+) -> GoldSet:
     """Make the tasks of gold pairs, pair by pair.
 
     Every task of a pair shows the same number of candidates, as far as the target document goes, so that this
@@ -164,22 +231,29 @@ def gold_set(corpus: Corpus, pairs: Sequence[Pair], domain: Domain, run_key: str
             candidates a task shows at least.
         run_key: makes the opaque task keys differ between runs.
         seed: of the distractors and of the sources without links.
+        unknown: sources whose links nobody knows; they are not shown.
 
     Raises:
         InputError: when the filters leave a pair no source with links.
     """
-    pools = [pool for pair in pairs for pool in _pools_of(corpus, pair, domain, run_key, seed)]
+    pools = [pool for pair in pairs for pool in _pools_of(corpus, pair, domain, run_key, seed, unknown)]
+    return _gold_set(_corpus_of(corpus, pairs), pools)
+
+
+def _corpus_of(corpus: Corpus, pairs: Sequence[Pair]) -> Corpus:
     names = dict.fromkeys(name for pair in pairs for name in (pair.source, pair.target))
     documents = {name: corpus.documents[name] for name in names}
-    return _gold_set(Corpus(name=QUALIFY_SLUG, documents=documents, pairs=list(pairs)), pools)
+    return Corpus(name=QUALIFY_SLUG, documents=documents, pairs=list(pairs))
 
 
-def _pools_of(corpus: Corpus, pair: Pair, domain: Domain, run_key: str, seed: int) -> list[Pool]:
+def _pools_of(
+    corpus: Corpus, pair: Pair, domain: Domain, run_key: str, seed: int, unknown: Collection[Source]
+) -> list[Pool]:
     source, target = corpus.source_of(pair), corpus.target_of(pair)
     gold = {
         sentence.id: tuple(name for name in pair.sources_with_links.get(sentence.id, ()) if name in target.position)
         for sentence in source.sentences
-        if not domain.settings.sources.reason_to_leave_out(sentence.text)
+        if (pair.id, sentence.id) not in unknown and not domain.settings.sources.reason_to_leave_out(sentence.text)
     }
     linked = [name for name, targets in gold.items() if targets]
     if not linked:

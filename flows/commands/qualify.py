@@ -48,6 +48,9 @@ def start(
         list[str] | None, typer.Option(help="Id of a gold pair; may be given again. Default: one, by --links.")
     ] = None,
     links: Annotated[int, typer.Option(min=1, help="How many links that gold pair should have.")] = 30,
+    expert: Annotated[
+        bool, typer.Option("--expert", help="First, one account links the pairs named by --pair in Label Studio.")
+    ] = False,
     applicants: Annotated[int, typer.Option(min=1, max=50, help="Close when so many have judged every task.")] = 4,
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
@@ -80,8 +83,11 @@ def start(
     if as_in_paper and rules != Eligibility():
         msg = "--as-in-paper and rules of your own exclude each other"
         raise InputError(msg, "give one or the other")
+    if expert and not pair:
+        msg = "no pair is named for the expert to link"
+        raise InputError(msg, "name one or more with --pair; pairs.jsonl in the corpus folder lists them")
     domain_to_begin(open_run(run), domain)
-    asked = {"corpus": corpus, "pairs": pair or [], "links": links, "applicants": applicants}
+    asked = {"corpus": corpus, "pairs": pair or [], "links": links, "expert": expert, "applicants": applicants}
     eligibility = PAPER_ELIGIBILITY if as_in_paper else rules
     choice = {**asked, "wanted": wanted, "threshold": threshold, "eligibility": eligibility.model_dump(mode="json")}
     start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json, wait)

@@ -1,4 +1,7 @@
-"""A qualification: applicants judge a gold pair on the page of a batch; no gold is in its tasks."""
+"""A qualification: applicants judge gold pairs on the page of a batch; no gold link is in its tasks.
+
+Before, an expert may link these pairs, on the page of exhaustive judging.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from abcdlink.domain import Domain
-from abcdlink.judgments import Annotator, Pool
-from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.judgments import Annotator, Judgment, Label, Pool
+from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.qualify.applicants import ANOMALIES, has_judgments, keep_judgments, people_of
-from abcdlink.qualify.gold import GoldSet, gold_set_of
+from abcdlink.qualify.gold import (
+    EXPERT_ANOMALIES,
+    EXPERT_JUDGMENTS,
+    EXPERTS,
+    GoldSet,
+    expert_corpus,
+    expert_sample,
+    gold_set_of,
+)
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
+from labelstudio_config.pages import exhaustive
 from labelstudio_config.pages.annotate import batch_project, batch_tasks, judgments_in
 from labelstudio_config.pages.page import JudgmentsPull, Page
-from labelstudio_config.projects import Asked, Project, title_of
+from labelstudio_config.projects import Asked, Project, own_title, title_of
 from labelstudio_config.snapshot import Snapshot
 
 MOST_APPLICANTS = 50
@@ -48,7 +60,7 @@ def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Seque
 
 
 class QualificationPage(Page):
-    """The gold pair of a run. ``applicants``: so many are waited for, and more may apply."""
+    """The gold pairs of a run. ``applicants``: so many are waited for, and more may apply."""
 
     applicants: int
 
@@ -69,3 +81,42 @@ class QualificationPage(Page):
 
     def counts(self, store: Store) -> dict[str, Any]:
         return {"applicants": len(people_of(store)), "anomalies": len(store.read_json(ANOMALIES))}
+
+
+EXPERT = "expert"
+"""What the pseudonyms of experts begin with."""
+
+
+def gold_project(run_key: str, domain: Domain) -> Project:
+    """Return the project in which an expert links gold pairs: one account's own, by its title."""
+    project = exhaustive.exhaustive_project(run_key, domain, domain.guidelines, overlap=1)
+    return project.model_copy(update={"title": own_title(title_of(run_key, "gold pair"), 0)})
+
+
+class GoldPage(Page):
+    """The pairs of a run that an expert links: every source sentence against every target sentence."""
+
+    @property
+    def slug(self) -> str:
+        return GOLD_SLUG
+
+    def ask(self, store: Store, domain: Domain) -> Asked:
+        tasks = exhaustive.exhaustive_tasks(expert_sample(store).sources, expert_corpus(store), domain)
+        return Asked(gold_project(store.key, domain), tasks)
+
+    def is_pulled(self, store: Store) -> bool:
+        return store.exists(EXPERT_JUDGMENTS)
+
+    def keep(self, store: Store, snapshot: Snapshot) -> None:
+        people = with_pseudonyms(store.find_records(EXPERTS, Annotator), snapshot, EXPERT)
+        result = exhaustive.judgments_in(snapshot, expert_sample(store).sources, expert_corpus(store), people)
+        store.write_records(EXPERTS, result.annotators)
+        store.write_json(EXPERT_ANOMALIES, result.anomalies)
+        store.write_records(EXPERT_JUDGMENTS, result.judgments)
+
+    def counts(self, store: Store) -> dict[str, Any]:
+        judgments = store.read_records(EXPERT_JUDGMENTS, Judgment)
+        return {
+            "links": sum(one.label is Label.LINK for one in judgments),
+            "anomalies": len(store.read_json(EXPERT_ANOMALIES)),
+        }

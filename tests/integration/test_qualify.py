@@ -11,10 +11,11 @@ from contextlib import ExitStack
 
 import httpx
 
+from abcdlink.annotators import people_of
 from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.corpus.records import PairKind
 from abcdlink.domain import find_domain
-from abcdlink.layout import NATURAL, SYNTHETIC
+from abcdlink.layout import GOLD_SLUG, NATURAL, QUALIFY_SLUG, SYNTHETIC
 from abcdlink.qualify import (
     GoldSet,
     applicants_of,
@@ -23,12 +24,21 @@ from abcdlink.qualify import (
     qualified_accounts,
     score_applicants,
 )
-from abcdlink.qualify.gold import GOLD, gold_pairs, gold_set
+from abcdlink.qualify.gold import GOLD, expert_corpus, expert_sample, gold_pairs, gold_set
 from abcdlink.rate import ratings_of, sample_of, summarise
 from abcdlink.stages.intake import describe_run
+from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
+from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
-from labelstudio_config.pages.qualify import qualification_project, qualification_tasks, qualification_title
+from labelstudio_config.pages.annotate import candidate_id
+from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, documents_of
+from labelstudio_config.pages.qualify import (
+    gold_project,
+    qualification_project,
+    qualification_tasks,
+    qualification_title,
+)
 from labelstudio_config.pages.rate import rating_title
 from labelstudio_config.projects import push_tasks, require_project
 from tests.helpers.annotation import annotator, submit
@@ -136,6 +146,57 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
     assert done.returncode == 0, done.stderr
     prefect.wait(flow_run, "Completed")
     assert qualified_accounts(stack.run(key)) == {rows[0]["account"]}
+
+
+def links_of_expert(store: Store) -> Judge:
+    """Tick the first target sentence for every other source sentence."""
+    sources = {one.key: one for one in expert_sample(store).sources}
+    corpus = expert_corpus(store)
+
+    def judge(session: httpx.Client, task: int, key: str) -> None:
+        target = documents_of(sources[key], corpus)[1].sentences[0].id
+        ticked = [candidate_id(key, target)] if list(sources).index(key) % 2 == 0 else []
+        chosen = {"links": ticked, "done": [ALL_TICKED if ticked else NO_LINK]}
+        result = [
+            {"id": name, "from_name": name, "to_name": "src", "type": "choices", "value": {"choices": values}}
+            for name, values in chosen.items()
+            if values
+        ]
+        body = {"result": result, "lead_time": 60.0}
+        session.post(f"/api/tasks/{task}/annotations", json=body).raise_for_status()
+
+    return judge
+
+
+def test_an_expert_links_two_pairs_in_label_studio_and_applicants_judge_them(stack: Stack) -> None:
+    key, prefect, client = "expert-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
+    names = [pair.id for pair in read_corpus(find_domain("news").sample_folder).pairs][:2]
+    asked = {"pairs": names, "expert": True, "applicants": 1, "wanted": 1, "threshold": 0.5}
+    flow_run = prefect.start("qualify/qualify", {"run": key, "domain": "news", "qualification": asked})
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, slug=GOLD_SLUG, flow="qualify")
+    store = stack.run(key)
+    assert what_now(store).headline == "An expert links the gold pairs"
+    title = gold_project(key, find_domain("news")).title
+    tasks = client.tasks(require_project(client, title))
+    assert len(tasks) == len(expert_sample(store).sources) > 4
+    work(client, title, {"expert": (links_of_expert(store), len(tasks))})
+    stack.look()
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, slug=QUALIFY_SLUG, flow="qualify")
+    gold = gold_set_of(store)
+    assert gold.links == (len(tasks) + 1) // 2
+    assert {pool.pair for pool in gold.pools} == set(names)
+    assert [one.account.split("-")[0] for one in people_of(store)] == ["expert"]
+    # An applicant reads nothing of what the expert said.
+    with annotator(client, "nosy") as session:
+        seen = session.get(f"/api/tasks?project={require_project(client, title)}&fields=all").raise_for_status().json()
+    assert not [answer for task in seen["tasks"] for answer in task["annotations"]]
+    work(client, qualification_title(key), {"sure": (like_gold(gold), len(gold.pools))})
+    stack.look()
+    stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
+    (applicant,) = applicants_of(store)
+    assert (applicant.finished, applicant.kappa) == (True, 1)
+    fill_in(stack, flow_run, [applicant.annotator])
+    prefect.wait(flow_run, "Completed")
 
 
 def rated(value: int) -> Judge:

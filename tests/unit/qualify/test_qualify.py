@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Source
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Candidate, Label
+from abcdlink.judgments import Candidate, Judgment, Label
 from abcdlink.qualify import (
     Applicant,
     applicants_of,
@@ -27,7 +29,19 @@ from abcdlink.qualify import (
     score_applicants,
 )
 from abcdlink.qualify.applicants import keep_judgments
-from abcdlink.qualify.gold import GOLD, MOST_CANDIDATES, domain_to_begin, gold_pairs, gold_set, link_count, prepare
+from abcdlink.qualify.gold import (
+    EXPERT_JUDGMENTS,
+    GOLD,
+    MOST_CANDIDATES,
+    domain_to_begin,
+    expert_corpus,
+    expert_sample,
+    gold_pairs,
+    gold_set,
+    link_count,
+    prepare,
+    prepare_expert,
+)
 from abcdlink.store import Store
 from labelstudio_config.pages.qualify import MOST_APPLICANTS, qualification_project, qualification_tasks
 from tests.helpers.applicants import ACCOUNTS, LINKS, applied, corpus_of, document, made, person, said
@@ -217,6 +231,56 @@ def test_several_gold_pairs_make_one_qualification(store: Store, news: Domain) -
     judgments = [j for pool in alone[0] for j in said(pool, "applicant-1", links[pool.key])]
     (half,) = score_applicants(gold.pools, judgments, [person(1)])
     assert (half.done, half.finished) == (len(alone[0]), False)
+
+
+def judged_by_an_expert(store: Store, links: Collection[Source], missing: Collection[Source] = ()) -> None:
+    """Judge what the expert is asked, all but the missing; every linked source has its first target."""
+    corpus = expert_corpus(store)
+    targets = {pair.id: [s.id for s in corpus.target_of(pair).sentences] for pair in corpus.pairs}
+    judgments = [
+        Judgment(
+            batch=NO_BATCH,
+            pair=at.pair,
+            source=at.source,
+            target=target,
+            method=EXHAUSTIVE,
+            annotator="expert-1",
+            label=Label.LINK if at.at in links and target == targets[at.pair][0] else Label.NO_LINK,
+        )
+        for at in expert_sample(store).sources
+        if at.at not in missing
+        for target in targets[at.pair]
+    ]
+    store.write_records(EXPERT_JUDGMENTS, judgments)
+
+
+def test_an_expert_s_links_are_the_gold_and_those_of_the_corpus_count_no_more(store: Store, news: Domain) -> None:
+    name = next(pair.id for pair in read_corpus(news.sample_folder).pairs if pair.sources_with_links)
+    for names, problem in {(): "no pair is named", ("lost",): "no pair 'lost'"}.items():
+        with pytest.raises(InputError, match=problem):
+            prepare_expert(Store(LocalFolder(Path(store.where(f"no-{len(names)}"))), "other"), news, "sample", names)
+    sources = [one.at for one in prepare_expert(store, news, "sample", [name]).sources]
+    assert prepare_expert(store, news, "sample", [name]).sources == expert_sample(store).sources
+    assert all(pair.links is None for pair in expert_corpus(store).pairs)
+    with pytest.raises(InputError, match="run the stage 'qualify' first"):
+        prepare(store, news, "sample", [name], expert=True)
+    linked, missing = sources[:3], sources[3:]
+    judged_by_an_expert(store, linked, missing[:-2])
+    gold = prepare(store, news, "sample", [name], expert=True)
+    shown = {(pool.pair, pool.source) for pool in gold.pools}
+    assert gold.links == len(linked)
+    assert {(p.pair, p.source) for p in gold.pools if any(c.method == GOLD for c in p.candidates)} == set(linked)
+    # What the expert did not come to may hold links: it is not shown as a source without any.
+    assert shown - set(linked) <= set(missing[-2:])
+    assert gold_set_of(store) == gold == prepare(store, news, "sample", [name], expert=True)
+
+
+def test_an_expert_who_finds_no_link_makes_no_gold_pair(store: Store, news: Domain) -> None:
+    name = read_corpus(news.sample_folder).pairs[0].id
+    prepare_expert(store, news, "sample", [name])
+    judged_by_an_expert(store, [])
+    with pytest.raises(InputError, match="no pair with gold links"):
+        prepare(store, news, "sample", [name], expert=True)
 
 
 def test_the_coordinator_takes_applicants_by_account_or_pseudonym(store: Store, news: Domain) -> None:
