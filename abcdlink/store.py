@@ -205,6 +205,12 @@ class Store:
         with lock_of(self.key):
             self.write_json(MANIFEST, {**self.manifest, section: value})
 
+    def note_in(self, section: str, name: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
+        """Put one entry into a section of the manifest; whoever adds another one at the same time loses nothing."""
+        with lock_of(self.key):
+            manifest = self.manifest
+            self.write_json(MANIFEST, {**manifest, section: {**manifest.get(section, {}), name: value}})
+
 
 SEALS, SEAL = "seals/", ".sha256"
 ACCEPTED = "accepted"

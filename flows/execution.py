@@ -9,7 +9,7 @@ from prefect import Task
 from prefect.cache_policies import NO_CACHE
 
 from abcdlink.domain import Domain
-from abcdlink.linking.grid import steps
+from abcdlink.linking.grid import steps, waves
 from abcdlink.linking.records import Approach
 from abcdlink.settings import get_settings
 from abcdlink.stages.batch import ask_together, to_ask_by_batch
@@ -69,18 +69,19 @@ class AsTasks:
         by_batch = to_ask_by_batch(approaches)
         if by_batch and not answers_are_there(store.key, corpus_name, folder, by_batch):
             raise AnswersPendingError(corpus_name)
-        ask_together(store, corpus_name, domain, approaches, prefect_progress)
-        parts: list[dict[str, Any]] = [
-            {"run": store.key, "corpus": corpus_name, "domain": folder, "approach": approach, "part": part}
-            for approach, part in steps(approaches, part_count(store, corpus_name))
-        ]
-        if get_settings().runner != "threads":
-            for parameters in parts:
-                decide_part(**parameters)
-            return
-        with task_runner() as runner:
-            for _ in run_parts(runner, decide_part, parts):
-                pass
+        for wave in waves(approaches):
+            ask_together(store, corpus_name, domain, wave, prefect_progress)
+            parts: list[dict[str, Any]] = [
+                {"run": store.key, "corpus": corpus_name, "domain": folder, "approach": approach, "part": part}
+                for approach, part in steps(wave, part_count(store, corpus_name))
+            ]
+            if get_settings().runner != "threads":
+                for parameters in parts:
+                    decide_part(**parameters)
+                continue
+            with task_runner() as runner:
+                for _ in run_parts(runner, decide_part, parts):
+                    pass
 
 
 AS_TASKS = AsTasks()

@@ -88,7 +88,7 @@ def export_dataset(
     earlier = store.manifest.get("exports", {})
     for name in set(earlier.get(kind, {}).get("files", ())) - set(exported.files):
         store.folder.remove(name)
-    store.note("exports", {**earlier, kind.value: exported.model_dump(mode="json")})
+    store.note_in("exports", kind.value, exported.model_dump(mode="json"))
     return exported
 
 

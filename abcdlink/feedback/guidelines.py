@@ -36,7 +36,7 @@ def guidelines_for(store: Store, batch: int, domain_text: str) -> str:
     if not version:
         version = 1
         store.write_text(guidelines_file(version), domain_text)
-    store.note(SECTION, {**store.manifest.get(SECTION, {}), str(batch): version})
+    store.note_in(SECTION, str(batch), version)
     return store.read_text(guidelines_file(version))
 
 

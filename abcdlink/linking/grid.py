@@ -84,6 +84,15 @@ def with_smaller(approaches: Iterable[Approach]) -> list[Approach]:
     return list(found.values())
 
 
+def waves(approaches: Iterable[Approach]) -> list[list[Approach]]:
+    """Return what has to be asked for approaches, cut where answers are needed: cascades come last.
+
+    Only when the smaller model of a cascade has decided everything is it known what the larger one is asked.
+    """
+    asked = with_smaller(approaches)
+    return [wave for wave in ([a for a in asked if not a.smaller], [a for a in asked if a.smaller]) if wave]
+
+
 def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach, int]]:
     """Yield (approach that is asked, number of a part), each once, in the order in which to decide them.
 

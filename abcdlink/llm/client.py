@@ -23,6 +23,7 @@ from abcdlink.llm.request import LIMIT, content_of, extra_of
 from abcdlink.llm.vllm import CHUNK, Engine
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
+from abcdlink.together import stop_if_asked
 
 LOG = logging.getLogger(__name__)
 LARGER = 4
@@ -190,6 +191,7 @@ class LLM:
             done = as_completed(waiting.values())
             for future in progress(done, f"asking {self.settings.llm_model}", total=len(waiting)):
                 future.result()
+                stop_if_asked()
             return [waiting[key].result() for key in keys]
         finally:
             # Where something stops us, what was not sent yet is never sent.

@@ -25,22 +25,24 @@ def to_ask_by_batch(approaches: Iterable[Approach]) -> list[Approach]:
 def ask_together(
     store: Store, corpus_name: str, domain: Domain, approaches: Iterable[Approach], progress: Progress = silent
 ) -> None:
-    """Ask all first questions of approaches whose model is an offline engine, as one sorted batch.
+    """Ask the first questions of some approaches about all pairs at once, where that is quicker than pair by pair.
 
-    The answers are in the cache then, where the stage finds them; what follows from them it asks in smaller batches.
+    These are approaches whose model is an offline engine, and cascades: their larger model is asked little about any
+    one pair, and what that is is known when the smaller one has decided. The answers are in the cache then, where the
+    stage finds them; what follows from them it asks as usual.
     """
     by_model: dict[str, dict[Approach, None]] = {}
-    for one in with_smaller(approaches):
-        if not one.smaller and profile(one.profile).llm_engine == "vllm":
-            by_model.setdefault(one.profile, {})[one] = None
+    for one in approaches:
+        if one.smaller or profile(one.profile).llm_engine == "vllm":
+            by_model.setdefault(one.profile, {})[one.asked] = None
     corpus = read_corpus_from(store, corpus_name) if by_model else None
     for asked in by_model.values():
         llm = llm_of(store, next(iter(asked)))
         questions: list[Question] = []
         for one in asked:
-            if corpus:
-                checked_linker(store, corpus_name, corpus, domain, one, llm)
-            questions += questions_left(store, corpus_name, domain, one)
+            if corpus and (left := questions_left(store, corpus_name, domain, one)):
+                checked_linker(store, corpus_name, corpus, domain, one.larger, llm)
+                questions += left
         llm.ask_many(questions, progress)
 
 

@@ -286,9 +286,11 @@ def compare_approaches(
     approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan, corpus_name)
     if plan.llm:
         sample_sources(store, corpus_name, read_corpus_from(store, corpus_name), plan.llm)
-    undecided = each_model(approaches, partial(execution.decide, store, corpus_name, domain)) if domain else ()
-    given_up = {refusal.where for refusal in undecided}
-    decided = [approach for approach in approaches if approach.name not in given_up]
+    errors = each_model(approaches, partial(execution.decide, store, corpus_name, domain)) if domain else {}
+    decided = [approach for approach in approaches if approach.name not in errors]
+    if errors and not decided:
+        raise next(iter(errors.values()))
+    undecided = [Refusal(where=name, reason=error.problem, hint=error.hint) for name, error in errors.items()]
     return execution.step("score", finish_benchmark, store, plan, decided, undecided, corpus_name)
 
 

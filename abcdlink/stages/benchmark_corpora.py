@@ -120,7 +120,7 @@ def keep_corpus(
         store.write_json(folds_file(name), divide(corpus, plan.folds, group))
     language = language or guess_language(text for document in corpus.used_documents() for text in document.texts)
     about = {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "language": language}
-    store.note("corpora", {**store.manifest.get("corpora", {}), name: about})
+    store.note_in("corpora", name, about)
     write_corpus_to(store, name, corpus)
     return name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from pydantic import Field, model_validator
 
@@ -18,7 +19,7 @@ from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
 from abcdlink.linking.learned import gives_probabilities, is_learned
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.budget import BudgetPlan, choose_batch
-from abcdlink.stages.execution import HERE, Execution
+from abcdlink.stages.execution import HERE, Execution, each_model
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.links import decided_links
 from abcdlink.stages.once import alone, is_done
@@ -198,7 +199,9 @@ def run_candidates(store: Store, domain: Domain, plan: PoolPlan, execution: Exec
         if candidates_done(store, plan):
             return read_counts(store)
         rank_natural(store, approaches, execution)
-        execution.decide(store, NATURAL, domain, llm_approaches_of(approaches))
+        errors = each_model(llm_approaches_of(approaches), partial(execution.decide, store, NATURAL, domain))
+        if errors:
+            raise next(iter(errors.values()))
         if plan.mode is PoolMode.BUDGET:
             return execution.step("choose candidates", choose_candidates, store, domain, plan, 1)
         return execution.step("build pools", make_pools, store, domain, plan)

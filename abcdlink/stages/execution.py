@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
-from abcdlink.corpus.records import Refusal
 from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError, BudgetError, ServiceError
-from abcdlink.linking.grid import steps
+from abcdlink.linking.grid import steps, waves
 from abcdlink.linking.records import Approach
 from abcdlink.llm.errors import ProfileError
+from abcdlink.llm.profiles import profile
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import Retriever
 from abcdlink.stages.batch import ask_together
 from abcdlink.stages.decide import decide_part, part_count
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store
+from abcdlink.together import side_by_side
 
 T = TypeVar("T")
 
@@ -31,40 +33,49 @@ class AnswersPendingError(AbcdlinkError):
         super().__init__(problem, "run this again later")
 
 
-def each_model(approaches: Sequence[Approach], decide: Callable[[Sequence[Approach]], None]) -> tuple[Refusal, ...]:
-    """Let the approaches of one LLM after another decide; where one model gives out, the others go on.
+def each_model(
+    approaches: Sequence[Approach], decide: Callable[[Sequence[Approach]], None]
+) -> dict[str, AbcdlinkError]:
+    """Let the approaches of all LLMs decide side by side; where one model gives out, the others go on.
+
+    Cascades follow when all other approaches are done. Models of an offline engine take turns: only one fits.
 
     Args:
         approaches: that ask an LLM.
         decide: lets approaches of one model decide.
 
     Returns:
-        The approaches that could not be decided, each with the reason.
+        Name of each approach that could not be decided -> the error.
 
     Raises:
         AnswersPendingError: the answers to a batch are waited for, and all other models are done.
-        AbcdlinkError: the first model's error, where all gave out.
     """
-    by_model: dict[str, list[Approach]] = {}
-    for approach in approaches:
-        by_model.setdefault(approach.model, []).append(approach)
     errors: dict[str, AbcdlinkError] = {}
-    pending: AnswersPendingError | None = None
-    for model, some in by_model.items():
-        try:
-            decide(some)
-        except AnswersPendingError as error:
-            pending = error
-        except (ServiceError, BudgetError, ProfileError) as error:
-            errors[model] = error
-    if pending:
-        raise pending
-    if errors and len(errors) == len(by_model):
-        raise next(iter(errors.values()))
-    given_up = [approach for approach in approaches if approach.model in errors]
-    return tuple(
-        Refusal(where=one.name, reason=errors[one.model].problem, hint=errors[one.model].hint) for one in given_up
-    )
+    pending: list[AnswersPendingError] = []
+
+    def one_after_another(models: Sequence[str], by_model: Mapping[str, Sequence[Approach]]) -> None:
+        for model in models:
+            try:
+                decide(by_model[model])
+            except AnswersPendingError as error:
+                pending.append(error)
+            except (ServiceError, BudgetError, ProfileError) as error:
+                errors.update(dict.fromkeys((one.name for one in by_model[model]), error))
+
+    for wave in waves(approaches):
+        by_model: dict[str, list[Approach]] = {}
+        queues: dict[str, dict[str, None]] = {}
+        for one in wave:
+            if one.smaller and one.smaller.name in errors:
+                errors[one.name] = errors[one.smaller.name]
+                continue
+            by_model.setdefault(one.model, []).append(one)
+            engine = profile(one.profile).llm_engine
+            queues.setdefault(one.model if engine == "server" else engine, {})[one.model] = None
+        side_by_side([partial(one_after_another, list(models), by_model) for models in queues.values()])
+        if pending:
+            raise pending[0]
+    return {one.name: errors[one.asked.name] for one in approaches if one.asked.name in errors}
 
 
 class Execution(Protocol):
@@ -115,9 +126,10 @@ class Here:
 
     def decide(self, store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> None:
         """Decide one part after another."""
-        ask_together(store, corpus_name, domain, approaches, self.progress)
-        for approach, part in steps(approaches, part_count(store, corpus_name)):
-            decide_part(store, corpus_name, domain, approach, part, self.progress)
+        for wave in waves(approaches):
+            ask_together(store, corpus_name, domain, wave, self.progress)
+            for approach, part in steps(wave, part_count(store, corpus_name)):
+                decide_part(store, corpus_name, domain, approach, part, self.progress)
 
 
 HERE = Here()

@@ -14,6 +14,5 @@ def note_llm(store: Store, asked_for: str, llm: LLM) -> None:
         asked_for: what the questions were for; each has its own entry, since another model may serve it.
         llm: the one that was asked; its key is not noted.
     """
-    noted = store.manifest.get("llm", {})
     # What was found out about the server is known to it for a day only.
-    store.note("llm", {**noted, asked_for: {**noted.get(asked_for, {}), **llm.describe()}})
+    store.note_in("llm", asked_for, {**store.manifest.get("llm", {}).get(asked_for, {}), **llm.describe()})

@@ -43,7 +43,7 @@ def is_done(store: Store, stage: str, result: str, asked: Record | dict[str, Any
     claimed = store.manifest.get("inputs", {})
     inputs = asked.model_dump(mode="json") if isinstance(asked, Record) else asked
     if stage not in claimed:
-        store.note("inputs", {**claimed, stage: inputs})
+        store.note_in("inputs", stage, inputs)
     elif claimed[stage] != inputs and not (isinstance(asked, Record) and _reads_as(asked, claimed[stage])):
         changed = sorted(k for k in {*inputs, *claimed[stage]} if inputs.get(k) != claimed[stage].get(k))
         before = ", ".join(f"{k}={claimed[stage].get(k)!r} (now {inputs.get(k)!r})" for k in changed)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
+import time
 from collections import Counter
 from contextlib import ExitStack
 
@@ -27,8 +31,21 @@ from abcdlink.stages.execution import HERE
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.stages.sources import draw_sources, read_sample
 from abcdlink.store import open_run
+from tests.helpers.fake_llm import hangs_up
 from tests.helpers.scripted import PROPERTY, scripted_corpora
-from tests.unit.stages.test_several_models import MODELS, SOURCES, TARGETS, Servers, gold, pair_of, refused, tossed
+from tests.unit.stages.test_several_models import (
+    MODELS,
+    SOURCES,
+    TARGETS,
+    Servers,
+    chance,
+    exact,
+    gold,
+    pair_of,
+    refused,
+    shy,
+    tossed,
+)
 
 PAIRS = {"north": 5, "south": 3}
 LINKED = SOURCES - 1
@@ -217,6 +234,57 @@ def test_the_command_says_the_cost_first_and_then_one_table_for_all(servers, fol
     assert by_name["exact-only-4"]["f1"] == 1
     assert f"{100 * by_name['chance-only-4']['f1']:.2f}" in told.out
     assert [one["dataset"] for one in found["corpora"]] == list(PAIRS)
+
+
+@pytest.mark.parametrize("answered", [3, 6, PAIRS["north"] * SOURCES + 5])
+def test_killed_at_any_moment_the_command_goes_on_and_no_answer_is_paid_twice(
+    servers, folders, command, isolated_home, answered
+):
+    """The servers stop answering after so many questions, in the first corpus or in the second; then comes SIGKILL."""
+    kept = isolated_home / "cache" / "llm"
+    paid: Counter[str] = Counter()
+    mutex, killed = threading.Lock(), threading.Event()
+
+    def answers_some(script):
+        left = [answered]
+
+        def answer(request):
+            with mutex:
+                left[0] -= 1
+                late = left[0] < 0 and not killed.is_set()
+            if late:
+                killed.wait(120)
+                return hangs_up()
+            with mutex:
+                paid[json.dumps(request.body)] += 1
+            return script(request)
+
+        return answer
+
+    for model, script in {"exact": exact, "chance": chance, "shy": shy}.items():
+        servers[model].answer_by(answers_some(script))
+    code = "import sys; from abcdlink.cli.app import main; sys.argv[0] = 'abcdlink'; main()"
+    process = subprocess.Popen([sys.executable, "-c", code, "benchmark", *folders, *OPTIONS])
+    until(lambda: sum(paid.values()) == 3 * answered == len(list(kept.glob("??/*.json"))), process)
+    process.kill()
+    process.wait()
+    killed.set()
+    found = json.loads(command(*folders, *OPTIONS, "--json").out)
+    assert set(paid.values()) == {1}, "an answer was paid for twice"
+    assert len(paid) == len(MODELS) * sum(PAIRS.values()) * SOURCES
+    f1 = {one["name"]: one["f1"] for one in found["overall"]}
+    assert f1["exact-only-4"] == 1
+    assert f1["chance-only-4"] == pytest.approx(np.mean([f1_of(corpus, by_chance) for corpus in PAIRS]))
+    command(*folders, *OPTIONS)
+    assert set(paid.values()) == {1}
+
+
+def until(condition, process):
+    deadline = time.monotonic() + 300
+    while not condition():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

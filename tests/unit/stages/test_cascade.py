@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections import Counter
 from contextlib import ExitStack
 
 import pytest
@@ -100,6 +102,24 @@ def test_a_cascade_is_as_good_as_the_larger_model_for_a_part_of_its_calls(store,
     assert result.usage[names[2]].cost < result.usage[names[1]].cost
     assert len(servers["small"].questions) == PAIRS * SOURCES, "shared with the small model on its own"
     assert len(servers["large"].questions) == PAIRS * SOURCES + hard
+
+
+def test_the_larger_model_is_asked_in_one_sweep_and_not_pair_by_pair(store, servers):
+    """Its server answers only when as many questions wait as may at one time, more than any one pair has."""
+    waiting = threading.Condition()
+    arrived: list[str] = []
+
+    def answers_together(request):
+        with waiting:
+            arrived.append(asked(request)[0].split("-")[0])
+            waiting.notify_all()
+            assert waiting.wait_for(lambda: len(arrived) >= 4, 120)
+        return large(request)
+
+    servers["large"].answer_by(answers_together)
+    HERE.decide(store, SYNTHETIC, DOMAIN, [CASCADE])
+    assert len(set(arrived[:4])) > 1
+    assert Counter(arrived) == {f"p{pair}": 2 if pair == 0 else 1 for pair in range(PAIRS)}
 
 
 def test_only_a_cascade_needs_no_other_approach_in_the_plan(store, servers):

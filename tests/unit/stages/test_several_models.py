@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections import Counter
@@ -187,6 +188,28 @@ def test_three_models_in_one_run_on_two_corpora(store, servers):
     noted = store.manifest["llm"]
     assert noted["decide synthetic by exact"]["model"] == noted["decide natural by exact"]["model"] == "exact"
     assert result.usage["chance-only-4"].calls == PAIRS * SOURCES
+
+
+def test_models_are_asked_side_by_side(store, servers):
+    """Nobody answers until all three servers have been asked something."""
+    meeting = threading.Barrier(len(MODELS), timeout=120)
+    met: set[str] = set()
+
+    def waits(model, script):
+        def answer(request):
+            if model not in met:
+                met.add(model)
+                meeting.wait()
+            return script(request)
+
+        return answer
+
+    for model, script in {"exact": exact, "chance": chance, "shy": shy}.items():
+        servers[model].answer_by(waits(model, script))
+    result = run_benchmark(store, DOMAIN, PLAN)
+    assert met == set(MODELS)
+    assert {one.approach.name: one.f1 for one in result.approaches}["exact-only-4"] == 1
+    assert set(store.manifest["llm"]) == {f"decide synthetic by {model}" for model in MODELS}
 
 
 def test_killed_in_the_middle_nothing_is_asked_twice_and_the_result_is_the_same(store, servers, tmp_path, monkeypatch):

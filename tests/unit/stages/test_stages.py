@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -128,11 +129,14 @@ def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_r
     domain: Domain, llm: FakeLLM, strategy: Strategy, tmp_path: Path
 ) -> None:
     """Every third question is filtered, every fourth has list content, every fifth an error inside 200."""
-    numbers: dict[str, int] = {}
+    numbers: dict[str, dict[str, int]] = {}
 
     def odd(request: Request) -> Response:
-        number = numbers.setdefault(json.dumps(request.body), len(numbers) + 1)
-        text = f"Officials said on day {number} of the {number * 7} that the road stays shut."
+        # Counted by town: the order in which questions on several pairs arrive is left to chance.
+        town = re.search(r"[Ii]n town (\d+)", request.prompt)[1]
+        of_town = numbers.setdefault(town, {})
+        number = 7 * int(town) + of_town.setdefault(json.dumps(request.body), len(of_town) + 1)
+        text = f"Officials said in town {town} on day {number} of the {number * 7} that the road stays shut."
         good = {"sentence": text}
         if strategy is Strategy.DOCUMENT:
             texts = [f"{text[:-1]} for reason {reason}." for reason in range(11)]

@@ -1,0 +1,49 @@
+"""Jobs that mostly wait, done side by side in threads: when one ends with an error, all of them stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import ContextVar, copy_context
+from threading import Event
+
+from abcdlink.errors import AbcdlinkError
+
+_STOP: ContextVar[Event | None] = ContextVar("stop", default=None)
+
+
+class StoppedError(AbcdlinkError):
+    """This job was stopped because another one beside it failed, or the user pressed Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped, as the work beside it ended", "run this again: it goes on with what is there")
+
+
+def side_by_side(jobs: Sequence[Callable[[], None]]) -> None:
+    """Do all jobs, each in a thread of its own with the caller's context; a single one is done here.
+
+    The first error, or Ctrl-C, stops the others at their next call of ``stop_if_asked`` and is raised when they ended.
+    """
+    if len(jobs) == 1:
+        jobs[0]()
+        return
+    stop = Event()
+    with ThreadPoolExecutor(max(len(jobs), 1), thread_name_prefix="beside") as pool:
+        token = _STOP.set(stop)
+        try:
+            for future in as_completed([pool.submit(copy_context().run, job) for job in jobs]):
+                future.result()
+        finally:
+            _STOP.reset(token)
+            stop.set()
+
+
+def stop_if_asked() -> None:
+    """End this job where the work beside it has ended with an error.
+
+    Raises:
+        StoppedError: it has.
+    """
+    stop = _STOP.get()
+    if stop is not None and stop.is_set():
+        raise StoppedError
