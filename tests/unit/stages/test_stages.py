@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,8 +133,9 @@ def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_r
     numbers: dict[str, dict[str, int]] = {}
 
     def odd(request: Request) -> Response:
-        # Counted by town: the order in which questions on several pairs arrive is left to chance.
-        town = re.search(r"[Ii]n town (\d+)", request.prompt)[1]
+        # Counted by town, and by topic where none is named: questions on several pairs arrive in any order.
+        named = re.search(r"[Ii]n town (\d+)", request.prompt)
+        town = named[1] if named else str(zlib.crc32(request.prompt.encode()) % 1000)
         of_town = numbers.setdefault(town, {})
         number = 7 * int(town) + of_town.setdefault(json.dumps(request.body), len(of_town) + 1)
         text = f"Officials said in town {town} on day {number} of the {number * 7} that the road stays shut."
