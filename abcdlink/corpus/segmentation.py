@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Document, Sentence
 from abcdlink.errors import InputError
-from abcdlink.languages import require
+from abcdlink.languages import require, spacy
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -127,10 +127,8 @@ def get_segmenter(language: str = "en") -> Segmenter:
     require(language)
     for model in MODELS.get(language, ()):
         if find_spec(model) is not None:
-            import spacy
-
             # The parser sets sentence starts; the rest of the model would only cost time.
-            pipeline = spacy.load(model, exclude=["tagger", "attribute_ruler", "lemmatizer", "ner"])
+            pipeline = spacy().load(model, exclude=["tagger", "attribute_ruler", "lemmatizer", "ner"])
             return Segmenter(model, partial(_by_model, pipeline), pipeline.max_length)
     return Segmenter(RULES, partial(sentencex.segment, language))
 

@@ -76,8 +76,9 @@ def plugged(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_importing_is_light_and_every_name_is_there() -> None:
     heavy = "prefect", "torch", "pandas", "sklearn", "spacy", "label_studio_sdk", "numpy"
     code = f"import sys, abcdlink; print([name for name in {heavy} if name in sys.modules])"
+    code += "; from abcdlink.languages import tokenizer; print(tokenizer()('No torch.'), 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.splitlines() == ["[]", "['No', 'torch', '.'] False"]
     for name in abcdlink.__all__:
         assert callable(getattr(abcdlink, name)), name
     assert set(abcdlink.__all__) <= set(dir(abcdlink))
