@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 import uuid
@@ -77,30 +78,32 @@ class Budget:
             raise ProfileError(msg, f"set {prices[0]} and {prices[1]}")
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._memory = None if self._path else self._connect(":memory:")
+        # By process: a connection must not be carried into a forked one. It stays open, as closing the last one of
+        # a file writes all of it to the disk, which would take longer than the rest of a call.
+        self._connections: dict[int, sqlite3.Connection] = {}
 
-    @staticmethod
-    def _connect(path: Path | str) -> sqlite3.Connection:
-        connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
-        connection.executescript(TABLES)
-        return connection
+    def _connect(self) -> sqlite3.Connection:
+        if os.getpid() not in self._connections:
+            connection = sqlite3.connect(
+                self._path or ":memory:", timeout=WAIT, isolation_level=None, check_same_thread=False
+            )
+            connection.executescript(TABLES)
+            self._connections[os.getpid()] = connection
+        return self._connections[os.getpid()]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        # A connection of its own each time: one must not be carried into a forked process.
-        connection = None
-        try:
-            connection = self._memory or self._connect(self._path or ":memory:")
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                yield connection
-        except sqlite3.Error as error:
-            msg = f"what was spent cannot be booked in {self._path}: {error}"
-            hint = "check the free space and the permissions of the folder, then run this again"
-            raise InputError(msg, hint) from None
-        finally:
-            if connection is not None and connection is not self._memory:
-                connection.close()
+        with self._changed:
+            try:
+                connection = self._connect()
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:
+                    yield connection
+            except sqlite3.Error as error:
+                self._connections.pop(os.getpid(), None)
+                msg = f"what was spent cannot be booked in {self._path}: {error}"
+                hint = "check the free space and the permissions of the folder, then run this again"
+                raise InputError(msg, hint) from None
 
     @contextmanager
     def call(self, most: Sum) -> Iterator[Hold]:
