@@ -9,7 +9,6 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from abcdlink.errors import BudgetError, InputError
