@@ -242,6 +242,7 @@ class FakeLLM:
 def _handler_for(fake: FakeLLM) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else the body waits 40 ms for the client to acknowledge the headers
 
         def _answer(self) -> None:
             length = int(self.headers.get("content-length", 0))
