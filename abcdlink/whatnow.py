@@ -124,8 +124,11 @@ def what_now(store: Store, around: Surroundings | None = None) -> WhatNow:
         store: the run.
         around: what the servers know; ``None``: for a report that others read, without accounts and invitation.
     """
+    over = {WaitsFor.NOTHING}
+    if around is None and _all_judged(store):
+        over.add(WaitsFor.NOBODY)  # the flow that writes this report
     around = around or Surroundings()
-    going_on = [(flow, waiting) for flow, waiting in all_waiting(store) if waiting.kind is not WaitsFor.NOTHING]
+    going_on = [(flow, waiting) for flow, waiting in all_waiting(store) if waiting.kind not in over]
     items = [item_of(store, flow, waiting, around) for flow, waiting in going_on]
     since = [waiting.at for _, waiting in going_on if waiting.at]
     return WhatNow(run=store.key, items=tuple(items) or (_at_rest(store),), since=min(since, default=None))
@@ -277,10 +280,15 @@ def _generated(store: Store) -> int:
     return int(store.read_json(GENERATION)["pairs"]) if store.exists(GENERATION) else 0
 
 
+def _all_judged(store: Store) -> bool:
+    batches = store.manifest.get("annotation", {}).get("batches", 0)
+    return batches > 0 and store.exists(batch_file(batches, AGREEMENT))
+
+
 def _at_rest(store: Store) -> Item:
     """Say what comes next in a run of which no flow is under way."""
     key = store.key
-    if store.exists(JUDGMENTS) and store.exists(REPORT):
+    if store.exists(JUDGMENTS) and (_all_judged(store) or store.exists(REPORT)):
         headline = "Complete: data set and report are written"
         lines = [
             Line(text="Report, with what is left to do", command=f"abcdlink report {key} --open"),

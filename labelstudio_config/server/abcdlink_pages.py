@@ -19,6 +19,7 @@ HOME = "/abcdlink/"
 """The one address that annotators need: it leads to whatever is theirs to do."""
 TAG = b'<script src="%skeys.js"></script></body>' % HOME.encode()
 TO_DO = "To do · "
+FOR_ALL = re.compile(r" · (batch|feedback) \d+( · [A-Z])?$")
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Your tasks</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -44,6 +45,11 @@ class Work(NamedTuple):
     project: Row
     done: int
     left: int
+
+    @property
+    def for_all(self) -> bool:
+        """Whether it is for all annotators; the rest (adjudication, qualification ...) is for whom the coordinator asks."""
+        return FOR_ALL.search(self.project.title) is not None
 
 
 class Pages:
@@ -78,14 +84,20 @@ def home(request: HttpRequest) -> HttpResponse:
     if chosen:
         begin(int(chosen[1]), request.user)
         return HttpResponseRedirect(labelling(int(chosen[1])))
-    links = "".join(
+    open_work = [one for one in work_of(request.user) if one.left]
+    content = "".join(link(one) for one in open_work if one.for_all or one.done) or NOTHING
+    if asked := "".join(link(one) for one in open_work if not (one.for_all or one.done)):
+        content += f"<h2>Only if the coordinator asked you</h2>{asked}"
+    page = PAGE.format(content=content, account=escape(request.user.email))
+    return HttpResponse(page, headers={"Cache-Control": "no-store"})
+
+
+def link(one: Work) -> str:
+    """Return the HTML of what leads to a project."""
+    return (
         f'<a class="go" href="{HOME}go/{one.project.pk}"><b>{"Continue" if one.done else "Begin"}: '
         f"{escape(STATE.sub('', one.project.title))}</b><br>{one.done} of {one.done + one.left} tasks done</a>"
-        for one in work_of(request.user)
-        if one.left
     )
-    page = PAGE.format(content=links or NOTHING, account=escape(request.user.email))
-    return HttpResponse(page, headers={"Cache-Control": "no-store"})
 
 
 def work_of(user: Row) -> Iterator[Work]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.layout import POOL_COUNTS, batch_slug, feedback_slug, generation_part
+from abcdlink.layout import AGREEMENT, JUDGMENTS, POOL_COUNTS, batch_file, batch_slug, feedback_slug, generation_part
 from abcdlink.report import write_report
 from abcdlink.store import Store, all_runs, open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
@@ -74,6 +74,17 @@ def test_a_report_shows_neither_accounts_nor_the_invitation(run: Store) -> None:
     assert "annotator-1 (7 open)" in now
     assert "token=" not in now
     assert "abcdlink status spring" in now
+
+
+def test_the_report_that_ends_a_run_says_that_it_is_complete(run: Store) -> None:
+    run.note("annotation", {"batches": 2, "overlap": 2})
+    wait_for(run, "f1", "annotate", WaitsFor.NOBODY)
+    run.write_text(batch_file(1, AGREEMENT), "{}")
+    assert "annotate is at work" in text(run)
+    run.write_text(batch_file(2, AGREEMENT), "{}")
+    run.write_text(JUDGMENTS, "")
+    assert "Complete: data set and report are written" in text(run)
+    assert "annotate is at work" in text(run, SERVERS)
 
 
 def test_the_coordinator_is_told_what_to_read_and_how_to_go_on(run: Store) -> None:
