@@ -48,7 +48,7 @@ class Work(NamedTuple):
 
     @property
     def for_all(self) -> bool:
-        """Whether it is for all annotators; the rest (adjudication, qualification ...) is for whom the coordinator asks."""
+        """Whether all annotators do it; the rest (adjudication, say) is for whom the coordinator asks."""
         return FOR_ALL.search(self.project.title) is not None
 
 

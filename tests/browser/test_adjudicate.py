@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import urljoin
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from abcdlink.adjudicate import pools_to_decide
 from abcdlink.judgments import Judgment, Label, Pool
-from labelstudio_config.client import Client
+from labelstudio_config.client import HOME, Client
 from labelstudio_config.pages.adjudicate import adjudication_project, adjudication_tasks
 from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
@@ -50,7 +52,11 @@ def begin(page: Page, client: Client, run: Run) -> list[Pool]:
     judgments = judgments_of(run)
     pools = pools_to_decide(judgments, run.corpus, run.key, 2)
     tasks = adjudication_tasks(pools, judgments, run.corpus, run.domain)
-    page.goto(push_tasks(client, adjudication_project(run.key, run.domain, run.domain.guidelines), tasks).url)
+    url = push_tasks(client, adjudication_project(run.key, run.domain, run.domain.guidelines), tasks).url
+    page.goto(urljoin(url, HOME))
+    own = page.locator(f"h2:text('Only if the coordinator asked you') ~ a:has-text('{run.key} · adjudication')")
+    expect(own).to_have_count(1)
+    page.goto(url)
     guidelines = page.locator(".xd-guide")
     expect(guidelines).to_contain_text("You decide where annotators disagree")
     page.keyboard.press("Escape")
