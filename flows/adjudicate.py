@@ -10,8 +10,7 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from abcdlink.adjudicate import AdjudicationSummary
-from abcdlink.adjudicate.summary import MethodRow
+from abcdlink.adjudicate import AdjudicationSummary, MethodRow
 from abcdlink.layout import ADJUDICATE_SLUG
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.store import open_run

@@ -1,12 +1,14 @@
-"""Kinds of candidates that can be seen in the task itself, each by a stated measure; no method is among them."""
+"""What candidates look like to annotators, and where annotators differ, in numbers; never by method."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import permutations
+from typing import NamedTuple
 
 from abcdlink.corpus.records import Corpus, Document, Record
-from abcdlink.judgments import Judgment, Place
+from abcdlink.judgments import Judgment, Label, Place, by_candidate
 from abcdlink.languages import stemmer, word_count
 
 SHORT_WORDS = 6
@@ -110,3 +112,155 @@ def _place(document: Document, sentence: str) -> float:
 def views_of(judgments: Sequence[Judgment], corpus: Corpus) -> dict[Place, View]:
     """Return the candidates that were judged, as they are seen."""
     return Viewer(corpus).views(judgment.at for judgment in judgments)
+
+
+ALL = "all others"
+
+
+class Comparison(NamedTuple):
+    """What an annotator and another one said of one candidate."""
+
+    own: Judgment
+    other: Judgment
+
+    @property
+    def differs(self) -> bool:
+        """Whether they said different things."""
+        return self.own.label is not self.other.label
+
+    @property
+    def at(self) -> Place:
+        """The candidate."""
+        return self.own.at
+
+
+class Strictness(Record):
+    """An annotator beside another, or beside all others.
+
+    ``compared``: judgments of the two on the same candidates. ``own_links`` and ``other_links``: how many of
+    them are Link. ``stricter``: No Link against the other's Link; ``more_lenient``: the reverse.
+    """
+
+    other: str
+    compared: int
+    own_links: int
+    other_links: int
+    stricter: int
+    more_lenient: int
+
+
+class Rejections(Record):
+    """How many of some candidates were rejected (No Link)."""
+
+    candidates: int
+    rejected: int
+
+    @property
+    def rate(self) -> float | None:
+        """Share that was rejected; ``None`` without candidates."""
+        return self.rejected / self.candidates if self.candidates else None
+
+
+class ContextReliance(Record):
+    """Whether rejection rises when the evidence is outside the sentence, on candidates judged in common."""
+
+    outside: Rejections
+    elsewhere: Rejections
+
+    @property
+    def rise(self) -> float | None:
+        """Rejection rate with the evidence outside minus that of the others; ``None`` where one is undefined."""
+        outside, elsewhere = self.outside.rate, self.elsewhere.rate
+        return None if outside is None or elsewhere is None else outside - elsewhere
+
+
+class Disagreement(Record):
+    """On how many of the comparisons two annotators differ; ``pattern`` is ``None`` for all of them."""
+
+    pattern: Pattern | None
+    compared: int
+    differing: int
+
+    @property
+    def share(self) -> float:
+        """Share on which they differ; 0 when nothing was compared."""
+        return self.differing / self.compared if self.compared else 0.0
+
+
+class Figures(Record):
+    """The numbers of one annotator. ``strictness``: against each other annotator, then against all."""
+
+    annotator: str
+    judged: int
+    strictness: tuple[Strictness, ...]
+    own_context: ContextReliance
+    other_context: ContextReliance
+    patterns: tuple[Disagreement, ...]
+
+
+def comparisons_of(judgments: Sequence[Judgment]) -> dict[str, list[Comparison]]:
+    """Return for each annotator all comparisons with others."""
+    found: dict[str, list[Comparison]] = {name: [] for name in sorted({one.annotator for one in judgments})}
+    for group in by_candidate(judgments).values():
+        for own, other in permutations(sorted(group), 2):
+            found[own].append(Comparison(group[own], group[other]))
+    return found
+
+
+def figures_of(
+    annotator: str, judgments: Sequence[Judgment], compared: Sequence[Comparison], views: Mapping[Place, View]
+) -> Figures:
+    """Return the numbers of one annotator.
+
+    Args:
+        annotator: pseudonym.
+        judgments: of everybody.
+        compared: the annotator's comparisons.
+        views: all candidates as they are seen.
+    """
+    others = sorted({comparison.other.annotator for comparison in compared})
+    by_other = {name: [c for c in compared if c.other.annotator == name] for name in others}
+    return Figures(
+        annotator=annotator,
+        judged=sum(judgment.annotator == annotator for judgment in judgments),
+        strictness=tuple(_strictness(name, part) for name, part in [*by_other.items(), (ALL, list(compared))]),
+        own_context=context_reliance([comparison.own for comparison in compared], views),
+        other_context=context_reliance([comparison.other for comparison in compared], views),
+        patterns=disagreements(compared, views),
+    )
+
+
+def _strictness(other: str, compared: Sequence[Comparison]) -> Strictness:
+    return Strictness(
+        other=other,
+        compared=len(compared),
+        own_links=sum(c.own.label is Label.LINK for c in compared),
+        other_links=sum(c.other.label is Label.LINK for c in compared),
+        stricter=sum(c.differs and c.other.label is Label.LINK for c in compared),
+        more_lenient=sum(c.differs and c.own.label is Label.LINK for c in compared),
+    )
+
+
+def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, View]) -> ContextReliance:
+    """Count rejections apart for candidates whose evidence is outside the sentence and for all others."""
+    parts: dict[bool, list[Judgment]] = {True: [], False: []}
+    for judgment in judgments:
+        view = views[judgment.at]
+        parts[Pattern.OUTSIDE in view.patterns].append(judgment)
+    return ContextReliance(outside=_rejections(parts[True]), elsewhere=_rejections(parts[False]))
+
+
+def _rejections(judgments: Sequence[Judgment]) -> Rejections:
+    rejected = sum(judgment.label is Label.NO_LINK for judgment in judgments)
+    return Rejections(candidates=len(judgments), rejected=rejected)
+
+
+def disagreements(compared: Sequence[Comparison], views: Mapping[Place, View]) -> tuple[Disagreement, ...]:
+    """Count disagreements among the candidates of each pattern, and among all at the end."""
+    found = []
+    for pattern in (*Pattern, None):
+        part = [c for c in compared if pattern is None or pattern in views[c.at].patterns]
+        found.append(
+            Disagreement(pattern=pattern, compared=len(part), differing=sum(comparison.differs for comparison in part))
+        )
+    return tuple(found)

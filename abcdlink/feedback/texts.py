@@ -1,13 +1,31 @@
-"""Texts of documents inside Markdown, and the borderline cases as the coordinator reads them."""
+"""What a feedback round gives people to read: memos for annotators, and drafted clarifications for the coordinator.
+
+A memo never tells which approach proposed a candidate: annotators judge the next batch blind, too. The draft states
+a rule for each pattern that stands out, or, where none does, for the patterns with the most disagreements.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback.cases import Case
-from abcdlink.judgments import Label
+from abcdlink.feedback.patterns import (
+    Comparison,
+    ContextReliance,
+    Disagreement,
+    Figures,
+    Pattern,
+    Rejections,
+    View,
+    comparisons_of,
+    disagreements,
+    figures_of,
+    views_of,
+)
+from abcdlink.interannotator import agreement
+from abcdlink.judgments import Judgment, Label, Place, Pool, by_candidate
 
 
 def plain(text: str) -> str:
@@ -40,3 +58,233 @@ def cases_text(cases: Sequence[Case], corpus: Corpus) -> str:
             f"\n\nSaid: {said}. Patterns: {', '.join(case.patterns) or 'none'}."
         )
     return "\n\n".join(parts) or "There are none: annotators said the same of all candidates."
+
+
+WORST = 5
+"""Source sentences that a memo shows."""
+
+
+def memos(judgments: Sequence[Judgment], corpus: Corpus, pools: Sequence[Pool]) -> dict[str, str]:
+    """Return a Markdown memo for each annotator, by pseudonym.
+
+    Args:
+        judgments: of the batch.
+        corpus: the documents that were judged.
+        pools: the tasks of the batch.
+    """
+    views = views_of(judgments, corpus)
+    shown = {(pool.pair, pool.source) for pool in pools}
+    result = {}
+    for annotator, compared in comparisons_of(judgments).items():
+        figures = figures_of(annotator, judgments, compared, views)
+        parts = [f"# Feedback for {annotator}", _standing(figures, judgments, shown)]
+        if compared:
+            parts += [_strictness(figures), _context(figures), _patterns(figures), _worst(compared, views)]
+        else:
+            parts.append("Nobody else has judged the same candidates, so there is nothing to compare yet.")
+        result[annotator] = "\n\n".join(part for part in parts if part) + "\n"
+    return result
+
+
+def _standing(figures: Figures, judgments: Sequence[Judgment], shown: set[tuple[str, str]]) -> str:
+    """Say how much was judged, and how far all agree."""
+    who = figures.annotator
+    tasks = {(judgment.pair, judgment.source) for judgment in judgments if judgment.annotator == who}
+    lines = [f"You judged {figures.judged} candidates in {len(tasks & shown)} of {len(shown)} tasks."]
+    total = figures.patterns[-1]
+    if total.compared:
+        groups = [group for group in by_candidate(judgments).values() if who in group]
+        measured = agreement([judgment for group in groups for judgment in group.values()])
+        kappa = measured.note if measured.kappa is None else f"{measured.kappa:.2f}"
+        lines += [
+            "",
+            f"You and the others differ on {total.differing} of {total.compared} judgments. Kappa: {kappa}",
+            "(1 is full agreement, 0 is what chance gives).",
+        ]
+    return "\n".join(lines)
+
+
+def _strictness(figures: Figures) -> str:
+    rows = [
+        f"| {row.other} | {row.compared} | {row.own_links / row.compared:.0%} | {row.other_links / row.compared:.0%} "
+        f"| {row.stricter} | {row.more_lenient} |"
+        for row in figures.strictness
+    ]
+    return "\n".join(
+        [
+            "## How strict you are",
+            "",
+            "*Stricter*: you said No Link, the other Link. *More lenient*: the reverse.",
+            "",
+            "| beside | judged by both | you said Link | they said Link | you were stricter | you were more lenient |",
+            "|---|---|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def _context(figures: Figures) -> str:
+    """Say whether the annotator rejects more where the evidence is outside the sentence."""
+
+    def cell(part: Rejections) -> str:
+        return "-" if part.rate is None else f"{part.rejected} of {part.candidates} ({part.rate:.0%})"
+
+    def row(name: str, reliance: ContextReliance) -> str:
+        rise = "-" if reliance.rise is None else f"{100 * reliance.rise:+.0f} points"
+        return f"| {name} | {cell(reliance.outside)} | {cell(reliance.elsewhere)} | {rise} |"
+
+    return "\n".join(
+        [
+            "## How much you rely on context",
+            "",
+            f"Evidence is outside the sentence when {Pattern.OUTSIDE.measure}.",
+            "",
+            "| | rejected, evidence outside | rejected, elsewhere | difference |",
+            "|---|---|---|---|",
+            row("you", figures.own_context),
+            row("the others, on the same candidates", figures.other_context),
+        ]
+    )
+
+
+def _patterns(figures: Figures) -> str:
+    """Show disagreements by patterns that can be seen in the task itself."""
+    if not figures.patterns[-1].differing:
+        return "## Where you differ\n\nNowhere so far."
+    rows = [
+        f"| {row.pattern or 'all candidates'} | {row.differing} of {row.compared} | {row.share:.0%} |"
+        for row in figures.patterns
+        if row.compared
+    ]
+    measures = [
+        f"- *{row.pattern}*: {row.pattern.measure}." for row in figures.patterns if row.pattern and row.compared
+    ]
+    table = ["| among | you differ on | share |", "|---|---|---|", *rows]
+    return "\n".join(["## Where you differ", "", *table, *([""] if measures else []), *measures])
+
+
+def _worst(compared: Sequence[Comparison], views: Mapping[Place, View]) -> str:
+    """Show the source sentences on whose candidates the annotators differ most, with all texts."""
+    by_source: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in compared:
+        by_source.setdefault((comparison.own.pair, comparison.own.source), []).append(comparison)
+    scored = [(sum(c.differs for c in part) / len(part), part) for part in by_source.values()]
+    worst = sorted((case for case in scored if case[0] > 0), key=lambda case: -case[0])[:WORST]
+    if not worst:
+        return ""
+    lines = [
+        "## The cases to look at again",
+        "",
+        "Nobody is right by default: read both texts, look into the guidelines,",
+        "and decide how you will judge such cases.",
+    ]
+    for number, (_, part) in enumerate(worst, start=1):
+        source = views[part[0].at].source
+        lines += ["", f"### Case {number}", "", "Source sentence:", "", f"> “{plain(source)}”"]
+        for comparison in part:
+            if comparison.differs:
+                verdict = f"You: **{comparison.own.label}**. Another: **{comparison.other.label}**. Candidate:"
+                lines += ["", verdict, "", f"> “{plain(views[comparison.at].candidate)}”"]
+    return "\n".join(lines)
+
+
+NOTE = "> DRAFT"
+"""Begins a line that is for the coordinator only."""
+FEWEST = 3
+"""A pattern with fewer disagreements does not stand out: one or two may be slips."""
+MORE_OFTEN = 1.25
+"""A pattern stands out when people differ on it so many times as often as on all candidates."""
+MOST_FREQUENT = 2
+"""Patterns that a draft names when none stands out."""
+STRICTNESS_GAP = 0.1
+"""Two annotators differ in strictness when their shares of Link on the same candidates are further apart."""
+
+RULES = {
+    Pattern.OUTSIDE: "**Evidence around the sentence.** Read the sentences before and after the candidate to learn who "
+    "and what is meant. What only those sentences say does not count: they may be candidates themselves.",
+    Pattern.PARTIAL: "**Some words in common.** Words in common are no reason for a Link, and missing words none "
+    "against it. Name the one thing that both sentences tell; when you cannot, choose No Link.",
+    Pattern.SHORT: "**Short candidates.** A short sentence is a Link when it tells of the same thing in its document, "
+    "even though it says little alone. Look at the sentence before it.",
+    Pattern.FAR_APART: "**Far apart.** Where a sentence stands in its document says nothing: judge what it tells.",
+}
+STRICTNESS_RULE = (
+    "**In doubt.** When both answers seem possible after reading around the two sentences, choose what you think more "
+    "likely and mark Unsure."
+)
+
+
+def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mapping[Place, View]) -> str:
+    """Return a draft (Markdown) for the coordinator, made from the patterns that stand out.
+
+    Lines that begin with ``> DRAFT`` say why; ``finished`` takes them out.
+
+    Args:
+        batch: that was judged.
+        judgments: of this batch.
+        views: its candidates as they are seen.
+    """
+    compared = [one for part in comparisons_of(judgments).values() for one in part]
+    clear = standing_out(compared, views)
+    items = [f"{_reason(found)}\n\n{RULES[pattern]}" for pattern, found in clear.items()]
+    gap = strictness_gap(compared)
+    if gap > STRICTNESS_GAP:
+        reason = f"{NOTE}: two annotators' shares of Link differ by {100 * gap:.0f} points on the same candidates."
+        items.append(f"{reason}\n\n{STRICTNESS_RULE}")
+    if not items:
+        frequent = most_frequent(compared, views)
+        items = [f"{_reason(found, 'no more often than elsewhere')}\n\n{RULES[one]}" for one, found in frequent.items()]
+    differing = sum(one.own.label is not one.other.label for one in compared) // 2
+    if not items and differing >= FEWEST:
+        reason = (
+            f"{NOTE}: two annotators differ on {differing} judgments, which have nothing in common that is measured."
+        )
+        items.append(f"{reason}\n\n{STRICTNESS_RULE}")
+    if not items:
+        return f"{NOTE}: nothing stands out in batch {batch}. Write what is to be clear, or leave the text empty.\n"
+    head = f"{NOTE} made from the disagreements of batch {batch}: edit it. Lines that begin like this are left out."
+    return "\n\n".join([head, *items]) + "\n"
+
+
+def finished(text: str) -> str:
+    """Return clarifications without the notes to the coordinator, stripped; empty when nothing is left."""
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(NOTE)]
+    paragraphs = "\n".join(lines).strip().split("\n\n")
+    return "\n\n".join(part.strip("\n") for part in paragraphs if part.strip())
+
+
+def standing_out(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
+    """Return the patterns on which people differ more often than on all candidates, the clearest first."""
+    *found, total = disagreements(compared, views)
+    # Each disagreement of two people is in the comparisons of both.
+    clear = [one for one in found if one.differing >= 2 * FEWEST and one.share >= MORE_OFTEN * total.share]
+    return {one.pattern: one for one in sorted(clear, key=lambda one: -one.share) if one.pattern is not None}
+
+
+def most_frequent(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
+    """Return the patterns of most disagreements, for when none stands out: at most two, the most frequent first."""
+    *found, _ = disagreements(compared, views)
+    enough = [one for one in found if one.differing >= 2 * FEWEST]
+    ordered = sorted(enough, key=lambda one: -one.differing)[:MOST_FREQUENT]
+    return {one.pattern: one for one in ordered if one.pattern is not None}
+
+
+def strictness_gap(compared: Sequence[Comparison]) -> float:
+    """Return the largest difference of two annotators' shares of Link on the candidates that both judged."""
+    couples: dict[tuple[str, str], list[Comparison]] = {}
+    for one in compared:
+        couples.setdefault((one.own.annotator, one.other.annotator), []).append(one)
+
+    def gap(part: Sequence[Comparison]) -> float:
+        return sum((c.own.label is Label.LINK) - (c.other.label is Label.LINK) for c in part) / len(part)
+
+    return max(map(gap, couples.values()), default=0.0)
+
+
+def _reason(found: Disagreement, remark: str = "") -> str:
+    pattern = found.pattern
+    measure = pattern.measure if pattern else ""
+    return (
+        f"{NOTE}, because of {found.differing // 2} of {found.compared // 2} judgments of two annotators that differ "
+        f"({found.share:.0%}) where {measure}{f'; {remark}' if remark else ''}."
+    )

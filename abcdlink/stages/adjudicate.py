@@ -10,7 +10,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.export import LabelRule, export_dataset
 from abcdlink.export.dataset import judgments_needed
-from abcdlink.feedback.outcome import settled
+from abcdlink.feedback.cases import settled
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import (
     ADJUDICATION_ANOMALIES,

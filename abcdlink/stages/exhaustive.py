@@ -7,9 +7,18 @@ from collections.abc import Sequence
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import Recall, RecallRow, Sample, View, gold_of, lists_of, measure, sample_sources
-from abcdlink.exhaustive.gold import ExhaustiveGold
-from abcdlink.exhaustive.measure import random_lists
+from abcdlink.exhaustive import (
+    ExhaustiveGold,
+    Recall,
+    RecallRow,
+    Sample,
+    View,
+    gold_of,
+    lists_of,
+    measure,
+    random_lists,
+    sample_sources,
+)
 from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import RANDOM, Judgment, LabelRule
 from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST

@@ -9,8 +9,8 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.feedback import Accepted, Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, finished, memos
 from abcdlink.feedback import draft_clarifications as draft
+from abcdlink.feedback.cases import outcome_of
 from abcdlink.feedback.guidelines import clarify, guidelines_for
-from abcdlink.feedback.outcome import outcome_of
 from abcdlink.feedback.patterns import views_of
 from abcdlink.feedback.texts import example_text
 from abcdlink.judgments import Judgment, Label, Pool

@@ -9,8 +9,7 @@ import pytest
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import ExhaustiveGold, Over, View, gold_of, lists_of, measure, sample_sources
-from abcdlink.exhaustive.measure import random_lists
+from abcdlink.exhaustive import ExhaustiveGold, Over, View, gold_of, lists_of, measure, random_lists, sample_sources
 from abcdlink.judgments import Judgment, Label, LabelRule
 from abcdlink.linking.records import Decision
 from abcdlink.llm.records import Outcome

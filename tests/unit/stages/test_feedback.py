@@ -25,12 +25,10 @@ from abcdlink.feedback import (
     newest_guidelines,
     outcome_of,
 )
-from abcdlink.feedback.clarifications import RULES, most_frequent, standing_out
-from abcdlink.feedback.figures import comparisons_of, context_reliance, figures_of
+from abcdlink.feedback.cases import settled
 from abcdlink.feedback.guidelines import clarify, version_of
-from abcdlink.feedback.outcome import settled
-from abcdlink.feedback.patterns import Pattern, Viewer, views_of
-from abcdlink.feedback.texts import cases_text
+from abcdlink.feedback.patterns import Pattern, Viewer, comparisons_of, context_reliance, figures_of, views_of
+from abcdlink.feedback.texts import RULES, cases_text, most_frequent, standing_out
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import NATURAL

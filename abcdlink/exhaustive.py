@@ -1,0 +1,340 @@
+"""Source sentences whose every target is judged: how they are sampled, and what approaches find of their links.
+
+Per source with gold links G and an approach's list L: recall = |L & G| / |G|, precision = |L & G| / |L|
+(0 where L is empty), F1 = 2 |L & G| / (|L| + |G|); then the mean over sources, as in the paper's tables of true recall.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from abcdlink.corpus.records import Corpus, Record
+from abcdlink.domain import SourceFilter
+from abcdlink.errors import InputError
+from abcdlink.judgments import BOTH, Judgment, Label, LabelRule, by_candidate, verdict
+from abcdlink.keys import opaque
+from abcdlink.linking.records import Decision
+from abcdlink.statistics import RESAMPLES, MeanInterval, bootstrap_mean
+
+Source = tuple[str, str]
+"""Pair and source sentence."""
+
+EXHAUSTIVE = "exhaustive"
+"""Method of a judgment that no approach proposed: every target sentence was judged."""
+
+NO_BATCH = 0
+"""Batch of an exhaustive judgment: it is of none."""
+
+
+class SampledSource(Record):
+    """A source sentence for which every target sentence is judged; ``key``: opaque name of its task."""
+
+    key: str
+    pair: str
+    source: str
+
+    @property
+    def at(self) -> Source:
+        """Where it stands."""
+        return self.pair, self.source
+
+
+class Sample(Record):
+    """The sampled source sentences, pair by pair in the order of the corpus.
+
+    ``population``: source sentences that could be sampled. ``filtered``: reason -> number of source
+    sentences that the domain does not show to annotators.
+    """
+
+    sources: tuple[SampledSource, ...]
+    population: int
+    filtered: dict[str, int]
+    seed: int
+
+
+class View(StrEnum):
+    """Which targets of an approach are looked at."""
+
+    FULL = "full lists"
+    """All that it decides."""
+    POOL = "pool limits"
+    """As many of its best as fit into a candidate pool."""
+
+
+class Over(StrEnum):
+    """The sources that a mean is over."""
+
+    GOLD = "all sources with gold links"
+    """A source for which nothing is found has zeros."""
+    SHARED = "sources with a shared target"
+    """Only those for which both approaches find a target in common: the paper's rows under pool limits."""
+
+
+class RecallRow(Record):
+    """What one approach, or both in common, finds of the links of exhaustively judged sources.
+
+    ``recall``, ``precision``, ``f1``: macro means over ``sources`` of them, in fractions of 1; ``None``
+    where there is none. ``unanswered``: sources with gold that the approach (an LLM) could not answer;
+    they are in no mean. ``without_gold``: answered sources that have no gold link; ``false_links``: the
+    share of these for which a link is decided, ``None`` where there is none.
+    """
+
+    approach: str
+    view: View
+    over: Over
+    sources: int
+    unanswered: int
+    recall: MeanInterval | None
+    precision: MeanInterval | None
+    f1: MeanInterval | None
+    without_gold: int
+    false_links: float | None
+
+    @property
+    def measures(self) -> tuple[MeanInterval | None, MeanInterval | None, MeanInterval | None]:
+        """Recall, precision and F1, in this order."""
+        return self.recall, self.precision, self.f1
+
+
+class Recall(Record):
+    """True recall of a run's approaches.
+
+    ``with_gold``, ``without_gold``: judged sources that have a link, and that have none. ``incomplete``:
+    sampled sources that too few annotators judged; they count nowhere. ``unlabelled``: targets of the
+    others that have no label by the rule, such as ties; they count neither as link nor as false link.
+    ``hours``: of all annotators together, where times are known.
+    """
+
+    with_gold: int
+    without_gold: int
+    incomplete: int
+    unlabelled: int
+    links: int
+    rule: str
+    rows: tuple[RecallRow, ...]
+    notes: tuple[str, ...] = Field((), description="what is missing, and why")
+    hours: float | None = None
+
+
+def sample_sources(
+    corpus: Corpus, rules: SourceFilter, run_key: str, seed: int, share: float | None = None, number: int | None = None
+) -> Sample:
+    """Sample source sentences, stratified by pair.
+
+    Systematic sampling over the pairs in random order, and the sources of each in random order: each
+    source has the same chance, n of N, and each pair has its share of the sample, rounded up or down.
+    Only the corpus and the domain's filters are looked at: a sample of what approaches found, or of
+    what annotators were shown, would make recall look better than it is.
+
+    Args:
+        corpus: documents and pairs; gold links in it are not looked at.
+        rules: which source sentences annotators are not shown.
+        run_key: makes the opaque task keys differ between runs.
+        seed: the same one gives the same sample in every process.
+        share: of the source sentences, above 0 and up to 1; the sample has one at least.
+        number: of source sentences; give it or a share. All, where there are fewer.
+
+    Raises:
+        InputError: when neither or both of share and number are given, one is out of range, or there
+            is no source sentence.
+    """
+    _check(share, number)
+    filtered: Counter[str] = Counter()
+    strata: list[list[Source]] = []
+    for pair in corpus.pairs:
+        reasons = {
+            sentence.id: rules.reason_to_leave_out(sentence.text) for sentence in corpus.source_of(pair).sentences
+        }
+        filtered.update(reason for reason in reasons.values() if reason)
+        strata.append([(pair.id, source) for source, reason in reasons.items() if not reason])
+    population = sum(map(len, strata))
+    if not population:
+        msg = "there is no source sentence to sample"
+        raise InputError(msg, "loosen the filters in domain.toml or import more pairs")
+    wanted = number if share is None else max(1, round(share * population))
+    chosen = _systematic(strata, min(wanted or population, population), random.Random(seed))  # noqa: S311 - no secret
+    return Sample(
+        sources=tuple(
+            SampledSource(key=exhaustive_key(run_key, *at), pair=at[0], source=at[1])
+            for stratum in strata
+            for at in stratum
+            if at in chosen
+        ),
+        population=population,
+        filtered=dict(filtered),
+        seed=seed,
+    )
+
+
+def exhaustive_key(run_key: str, pair: str, source: str) -> str:
+    """Return the opaque, stable name of a source's exhaustive task: 16 hex digits, not those of its pool."""
+    return opaque(run_key, "exhaustive", pair, source)
+
+
+def _check(share: float | None, number: int | None) -> None:
+    if (share is None) == (number is None):
+        msg = "a sample needs either a share or a number of source sentences"
+        raise InputError(msg, "give one of the two")
+    if share is not None and not 0 < share <= 1:
+        msg = f"a share of {share} cannot be sampled"
+        raise InputError(msg, "give a share above 0 and up to 1, such as 0.1 for every tenth source sentence")
+    if number is not None and number < 1:
+        msg = f"{number} source sentences cannot be sampled"
+        raise InputError(msg, "give a number from 1")
+
+
+def _systematic(strata: Sequence[Sequence[Source]], size: int, chooser: random.Random) -> set[Source]:
+    """Take every (N / size)th of the shuffled sources of the shuffled strata, from a random start."""
+    order = [
+        source for stratum in chooser.sample(strata, len(strata)) for source in chooser.sample(stratum, len(stratum))
+    ]
+    start = chooser.random()
+    return {order[int((start + place) * len(order) / size)] for place in range(size)}
+
+
+@dataclass(frozen=True)
+class ExhaustiveGold:
+    """What is known of the judged sources.
+
+    ``links``: source -> its linked targets, none for a source without links. ``unlabelled``: source ->
+    targets without a label by the rule. ``incomplete``: sources that too few judged.
+    """
+
+    links: Mapping[Source, frozenset[str]]
+    unlabelled: Mapping[Source, frozenset[str]] = field(default_factory=dict)
+    incomplete: tuple[Source, ...] = ()
+
+    @property
+    def with_gold(self) -> list[Source]:
+        """The sources that have a link."""
+        return [source for source, targets in self.links.items() if targets]
+
+    @property
+    def without_gold(self) -> list[Source]:
+        """The sources that were judged and have no link."""
+        return [source for source, targets in self.links.items() if not targets]
+
+
+def gold_of(sources: Sequence[Source], judgments: Sequence[Judgment], rule: LabelRule, needed: int) -> ExhaustiveGold:
+    """Return the gold links of sampled sources.
+
+    Args:
+        sources: the sampled ones.
+        judgments: one for each annotator, source and target sentence.
+        rule: what makes a judged target a link.
+        needed: annotators who must have judged a source; where there are fewer, it is incomplete.
+
+    Raises:
+        InputError: by the rule ``adjudicated``: exhaustive judgments are not adjudicated.
+    """
+    if rule is LabelRule.ADJUDICATED:
+        msg = "exhaustive judgments are not adjudicated, so they have no gold links by that rule"
+        raise InputError(msg, f"use {LabelRule.BOTH} or {LabelRule.MAJORITY}")
+    labels: dict[Source, dict[str, list[Label]]] = {source: {} for source in sources}
+    for (pair, source, target), by_annotator in by_candidate(judgments).items():
+        if (pair, source) in labels:
+            labels[pair, source][target] = [judgment.label for judgment in by_annotator.values()]
+    links: dict[Source, frozenset[str]] = {}
+    unlabelled: dict[Source, frozenset[str]] = {}
+    incomplete = []
+    for at, by_target in labels.items():
+        if not by_target or min(map(len, by_target.values())) < needed:
+            incomplete.append(at)
+            continue
+        said = {target: verdict(given, rule, needed).link for target, given in by_target.items()}
+        links[at] = frozenset(target for target, link in said.items() if link)
+        unlabelled[at] = frozenset(target for target, link in said.items() if link is None)
+    return ExhaustiveGold(links, unlabelled, tuple(incomplete))
+
+
+Lists = Mapping[Source, Sequence[str]]
+"""Source -> target sentences, best first; a source that could not be answered is not in it."""
+
+
+def lists_of(decisions: Sequence[Decision], most: int | None = None) -> dict[Source, tuple[str, ...]]:
+    """Return the decided targets of the answered sources, cut to the ``most`` best."""
+    return {(one.pair, one.source): one.targets[:most] for one in decisions if one.outcome.answered}
+
+
+def random_lists(targets: Mapping[Source, Sequence[str]], size: int, seed: int) -> dict[Source, tuple[str, ...]]:
+    """Return so many targets of each source at random: what an approach that knows nothing finds.
+
+    Args:
+        targets: source -> the sentences of its target document.
+        size: targets for each source; all, where there are fewer.
+        seed: the same one gives the same targets, whatever other sources there are.
+    """
+    return {
+        at: tuple(random.Random(f"{seed}|{at}").sample(list(known), min(size, len(known))))  # noqa: S311 - no secret
+        for at, known in targets.items()
+    }
+
+
+def measure(
+    gold: ExhaustiveGold,
+    lists: Mapping[str, Lists],
+    view: View,
+    shared_by: tuple[str, str] | None = None,
+    resamples: int = RESAMPLES,
+) -> list[RecallRow]:
+    """Measure approaches, and what two of them find in common, by both definitions of that mean.
+
+    Args:
+        gold: the judged sources.
+        lists: approach -> its lists, cut as the view says.
+        view: which lists these are.
+        shared_by: the two approaches whose common targets are measured too.
+        resamples: of the bootstrap over sources.
+
+    Returns:
+        A row for each approach, then, with ``shared_by``, one over all sources with gold (nothing in
+        common counts 0) and one over those with a common target only.
+    """
+    rows = [_row(gold, name, of_one, view, Over.GOLD, resamples) for name, of_one in lists.items()]
+    if shared_by:
+        common = _common(*(lists[name] for name in shared_by))
+        rows += [_row(gold, BOTH, common, view, over, resamples) for over in Over]
+    return rows
+
+
+def _common(first: Lists, second: Lists) -> dict[Source, tuple[str, ...]]:
+    """Return the targets that are in both lists, of the sources that both could answer."""
+    return {at: tuple(t for t in targets if t in second[at]) for at, targets in first.items() if at in second}
+
+
+def _row(gold: ExhaustiveGold, name: str, lists: Lists, view: View, over: Over, resamples: int) -> RecallRow:
+    answered = {at: set(lists[at]) - gold.unlabelled.get(at, frozenset()) for at in gold.links if at in lists}
+    scored = [at for at in gold.with_gold if at in answered and (answered[at] or over is Over.GOLD)]
+    without = [at for at in gold.without_gold if at in answered]
+    scores = np.array([_scores(answered[at], gold.links[at]) for at in scored])
+    recall, precision, f1 = (_mean(scores, column, resamples) for column in range(3))
+    return RecallRow(
+        approach=name,
+        view=view,
+        over=over,
+        sources=len(scored),
+        unanswered=sum(at not in answered for at in gold.with_gold),
+        recall=recall,
+        precision=precision,
+        f1=f1,
+        without_gold=len(without),
+        false_links=sum(bool(answered[at]) for at in without) / len(without) if without else None,
+    )
+
+
+def _mean(scores: NDArray[np.float64], column: int, resamples: int) -> MeanInterval | None:
+    return bootstrap_mean(scores[:, column], resamples) if len(scores) else None
+
+
+def _scores(found: set[str], links: frozenset[str]) -> tuple[float, float, float]:
+    """Return recall, precision and F1 of one source."""
+    hits = len(found & links)
+    return hits / len(links), hits / max(len(found), 1), 2 * hits / (len(found) + len(links))
