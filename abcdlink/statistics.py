@@ -193,4 +193,4 @@ def interval(values: Floats) -> tuple[float, float] | None:
     if not len(defined):
         return None
     low, high = np.quantile(defined, [0.025, 0.975])
-    return float(low), float(high)
+    return round(float(low), 12) + 0.0, round(float(high), 12) + 0.0  # no "-0.000" from rounding errors
