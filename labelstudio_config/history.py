@@ -178,7 +178,21 @@ def _slim(task: Task) -> Task:
     whole = task["data"] if isinstance(task["data"], dict) else {}
     data = {name: value for name, value in whole.items() if not name.endswith("_html")}
     drafts = [{name: value for name, value in draft.items() if name != "created_ago"} for draft in _drafts(task)]
-    return {**task, "data": data, "drafts": drafts, "digest": digest_of(whole)}
+    slim = {**task, "data": data, "drafts": drafts, "digest": digest_of(whole)}
+    try:
+        json.dumps(slim, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        slim = {name: _encodable(value) for name, value in slim.items()}
+    return slim
+
+
+def _encodable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Replace lone surrogates, which JSON can hold and no file can."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(one) for name, one in value.items()}
+    return [_encodable(one) for one in value] if isinstance(value, list) else value
 
 
 def _drafts(task: Task) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
@@ -26,7 +27,15 @@ def test_an_interrupted_command_says_that_work_is_kept_and_exits_with_130(isolat
     with FakeLLM(held_back) as server:
         environment = {**os.environ, "ABCDLINK_LLM_BASE_URL": server.base_url, "ABCDLINK_LLM_MODEL": MODEL}
         command = [str(Path(sys.executable).with_name("abcdlink")), "generate", "spring"]
-        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        # What a shell starts in the background ignores Ctrl-C, and so do its children.
+        listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        with subprocess.Popen(
+            command,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=listens,  # noqa: PLW1509 - nothing but this
+        ) as process:
             while len(server.questions) < QUESTIONS:
                 assert process.poll() is None
                 time.sleep(0.01)

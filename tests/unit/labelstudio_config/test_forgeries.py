@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from abcdlink.judgments import Label
@@ -123,7 +123,8 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(fields={"result": "\ud800", "lead_time": {"\udc00": ["\ud83d"]}}, data={"\ud800": "\ud800"})
 @given(fields=FIELDS, data=st.none() | VALUES | st.dictionaries(st.sampled_from(["candidates", "more"]), VALUES))
 def test_whatever_one_annotation_or_task_holds_the_answers_of_others_count(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], fields: dict[str, Any], data: object
