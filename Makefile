@@ -114,11 +114,12 @@ data: setup  ## fetch the paper's released data into DATA and check them (for th
 bench: setup  ## speed and scale as ratios to named baselines (DATA=folder, BENCH=one of them)
 	@$(BIN)/python -m benchmarks $(DATA) $(if $(BENCH),--only $(BENCH))
 
-at-rest: setup  ## what an idle installation costs: CPU, database, runs (17 minutes)
+at-rest: setup  ## what an idle installation costs: CPU, database, runs (35 minutes)
 	@$(BIN)/python -m benchmarks.at_rest
 
-chaos: setup  ## servers stopped and killed 30 times at random moments: every run goes on (half an hour)
-	@ABCDLINK_CYCLES=30 $(BIN)/python -m pytest -s tests/integration/test_cycles.py
+chaos: setup  ## kill matrix, 20 annotators at once, a month of looks (hours; ROWS="flow,LLM": these rows); tables in build/
+	@ABCDLINK_CHAOS=1 ABCDLINK_CHAOS_ROWS="$(ROWS)" $(BIN)/python -m pytest -s tests/integration/test_kills.py \
+		tests/integration/test_long_waits.py tests/integration/test_chaos.py -k 'matrix or month or many'
 
 check: setup  ## ruff, mypy and the check of the documentation
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest -q tests/unit/test_docs.py

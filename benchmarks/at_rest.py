@@ -1,7 +1,7 @@
 """What an idle installation costs: CPU by program, growth of the databases, and flow runs made.
 
-``make at-rest`` (``python -m benchmarks.at_rest``) starts everything in a new home, lets it settle, and measures a
-quarter of an hour in which nobody asks for anything: one round of the scheduled ``reconcile`` is in it.
+``make at-rest`` (``python -m benchmarks.at_rest``) starts everything in a new home and measures a quarter of an hour in
+which nobody asks for anything, then one in which a run waits for annotators. One scheduled ``reconcile`` is in each.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -24,6 +25,7 @@ from benchmarks.claims import Claim
 from services import down, up
 from services.credentials import with_secrets
 from services.ports import free_port
+from services.prefect_api import PrefectApi
 from services.programs import EVENT_HOURS, prefect_api
 from services.supervision import Supervisor
 
@@ -31,13 +33,15 @@ MINUTES = 15.0
 SETTLE_SECONDS = 90.0
 """From "ready" until what happens only once (block types, first schedules, the first look) is over."""
 DAY = 24 * 60
+WAITING, WAITING_SECONDS = "waiting", 600.0
+"""The run that waits for annotators, and within how many seconds it has to come to that."""
 MOST_CORES = 0.02
 MOST_MEGABYTES = 5.0
 MEGABYTE = 1024 * 1024
 
 
 def measured(home: Path, minutes: float) -> Iterator[Claim]:
-    """Measure an installation in a new home."""
+    """Measure an installation in a new home: first without a run, then with one that waits for annotators."""
     settings = Settings(
         home=home,
         prefect_port=free_port(),
@@ -46,34 +50,53 @@ def measured(home: Path, minutes: float) -> Iterator[Claim]:
     )
     try:
         up(settings)
-        # The state that lasts: each run of it that did nothing is removed by the next one.
         api = prefect_api(with_secrets(settings))
-        reconcile = api.read("GET", "/deployments/name/reconcile/reconcile")["id"]
-        api.read("POST", f"/deployments/{reconcile}/create_flow_run", {"state": {"type": "SCHEDULED"}})
-        time.sleep(SETTLE_SECONDS)
-        began, cpu, bytes_ = time.monotonic(), cpu_seconds(home), database_bytes(home)
-        began_at = datetime.now(UTC)
-        time.sleep(60 * minutes)
-        seconds = time.monotonic() - began
-        spent = cpu_seconds(home)
-        spent.subtract(cpu)
-        grown = Counter(database_bytes(home))
-        grown.subtract(bytes_)
-        made = flow_runs(home, began_at)
+        # The state that lasts: each run of it that did nothing is removed by the next one.
+        start(api, "reconcile/reconcile", {})
+        yield from at_rest(home, minutes, "nobody asks for anything")
+        start(api, "bootstrap/bootstrap", {"run": WAITING, "quick": True, "annotation": {"batches": 1}})
+        waiting = {"flows": {"name": {"any_": ["annotate"]}}, "flow_runs": {"state": {"name": {"any_": ["Suspended"]}}}}
+        began = time.monotonic()
+        while not api.read("POST", "/flow_runs/filter", waiting):
+            if time.monotonic() - began > WAITING_SECONDS:
+                msg = f"the run {WAITING} did not come to wait for annotators"
+                raise RuntimeError(msg)
+            time.sleep(1)
+        yield from at_rest(home, minutes, "a run waits for annotators")
     finally:
         down(settings)
-    about = f"{seconds / 60:.1f} minutes in which nobody asks for anything"
+
+
+def start(api: PrefectApi, deployment: str, parameters: dict[str, Any]) -> None:
+    """Start a run of a deployment."""
+    found = api.read("GET", f"/deployments/name/{deployment}")["id"]
+    body = {"state": {"type": "SCHEDULED"}, "parameters": parameters}
+    api.read("POST", f"/deployments/{found}/create_flow_run", body)
+
+
+def at_rest(home: Path, minutes: float, what: str) -> Iterator[Claim]:
+    """Let it settle, then measure for so many minutes; ``what`` says what goes on meanwhile."""
+    time.sleep(SETTLE_SECONDS)
+    began, cpu, bytes_ = time.monotonic(), cpu_seconds(home), database_bytes(home)
+    began_at = datetime.now(UTC)
+    time.sleep(60 * minutes)
+    seconds = time.monotonic() - began
+    spent = cpu_seconds(home)
+    spent.subtract(cpu)
+    grown = Counter(database_bytes(home))
+    grown.subtract(bytes_)
+    made = flow_runs(home, began_at)
     yield Claim(
-        what="CPU at rest, in cores",
+        what=f"CPU in cores while {what}",
         ours=", ".join(f"{name} {used:.2f} s" for name, used in spent.most_common()),
         baseline=f"{seconds:.0f} s of one core",
         value=sum(spent.values()) / seconds,
         unit="cores",
         most=MOST_CORES,
-        note=about,
+        note=f"{seconds / 60:.1f} minutes",
     )
     yield Claim(
-        what="Growth of the databases at rest, on the first day",
+        what=f"Growth of the databases in a day while {what}",
         ours=", ".join(f"{name} {size} bytes" for name, size in grown.items()),
         baseline="none",
         value=sum(grown.values()) / MEGABYTE / seconds * 3600 * EVENT_HOURS,
@@ -82,7 +105,7 @@ def measured(home: Path, minutes: float) -> Iterator[Claim]:
         note=f"pages in use. What grows is events, which are kept for {EVENT_HOURS} hours: then as many go as come",
     )
     yield Claim(
-        what="Flow runs made at rest",
+        what=f"Flow runs made while {what}",
         ours=f"{made} that Prefect still lists",
         baseline="none",
         value=made / seconds * 60 * DAY,

@@ -129,9 +129,9 @@ def look_at_all(
 def restart_if_dead(flow_run: FlowRun, stale: timedelta) -> str:
     """Start a run again whose process died; returns what was done."""
     # A subflow has no deployment: the run that it belongs to starts it again.
-    if flow_run.deployment_id is None or not may_start_again(flow_run):
+    if flow_run.deployment_id is None or (flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale)):
         return ""
-    if flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale):
+    if not may_start_again(flow_run):
         return ""
     flow_run_logger(flow_run).warning("The process of this run is gone: it is started again.")
     reschedule(flow_run)

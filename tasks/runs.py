@@ -20,8 +20,9 @@ from prefect.states import AwaitingRetry
 
 from abcdlink.errors import InputError, ServiceError
 
-MOST_STARTS = 5
-"""A run whose process died is restarted until it has been started this often."""
+MOST_RESTARTS = 5
+"""A run whose process died is started again at most so often within a day."""
+GONE = "Its process was gone"
 
 PAGE = 200
 
@@ -117,12 +118,21 @@ def is_dead(flow_run: FlowRun, stale_after: timedelta) -> bool:
 
 
 def may_start_again(flow_run: FlowRun) -> bool:
-    """Tell whether a run whose process died will be started again."""
-    return flow_run.run_count < MOST_STARTS
+    """Tell whether a run whose process died will be started again.
+
+    Only a day counts: a run may kill its own process each time, but a machine that is off at night is not its fault.
+    """
+    if flow_run.run_count <= MOST_RESTARTS:
+        return True
+    with get_client(sync_client=True) as client:
+        states = client.read_flow_run_states(flow_run.id)
+    day_ago = datetime.now(UTC) - timedelta(days=1)
+    restarts = [state for state in states if state.message == GONE and state.timestamp >= day_ago]
+    return len(restarts) < MOST_RESTARTS
 
 
 def ended_badly(flow_run: FlowRun) -> bool:
-    """Tell whether a run failed, was cancelled, or crashed too often to be started again."""
+    """Tell whether a run failed, was cancelled, or crashed too often to be started again today."""
     state = flow_run.state
     if state is None:
         return False
@@ -134,7 +144,7 @@ def reschedule(flow_run: FlowRun) -> None:
     with get_client(sync_client=True) as client:
         now = client.read_flow_run(flow_run.id).state
         if now is not None and flow_run.state is not None and now.id == flow_run.state.id:
-            client.set_flow_run_state(flow_run.id, AwaitingRetry(message="Its process was gone"), force=True)
+            client.set_flow_run_state(flow_run.id, AwaitingRetry(message=GONE), force=True)
 
 
 def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | None = None) -> FlowRun:

@@ -159,6 +159,7 @@ class FakeLLM:
         key: str | None = None,
         forms: tuple[str, ...] = ("json_schema", "json_object", "text"),
         probabilities: bool = True,
+        port: int = 0,
     ) -> None:
         self.forms, self.probabilities = forms, probabilities
         self.shows: Script = self._show
@@ -170,7 +171,7 @@ class FakeLLM:
         self.most_at_once = 0
         self.models, self.key = models, key
         self.requests: list[Request] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler_for(self))
         self._server.daemon_threads = True
         self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,8 +16,9 @@ from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, waiting_of
 from flows.reconcile import Round, look_at_all
 from labelstudio_config.simulate import simulate_batch
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.fake_llm import MODEL, FakeLLM
 from tests.helpers.label_studio_server import LabelStudioServer
+from tests.helpers.llm_process import answer
 from tests.helpers.prefect_server import PrefectServer, prefect_server
 from tests.helpers.waiting import until
 
@@ -27,16 +26,6 @@ SMALL = {
     "generation": {"documents": 3},
     "benchmark": {"retrievers": ["bm25"], "cutoffs": [1, 3]},
 }
-
-
-def answer(request: Request) -> Response:
-    """Write a sentence that no other question gets, or judge candidates by a fixed rule."""
-    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
-    properties = request.schema["properties"]
-    if all(kind.get("type") == "boolean" for kind in properties.values()):
-        return says(json.dumps({name: int(digest[i % 60], 16) > 9 for i, name in enumerate(properties)}))
-    name = next(iter(properties))
-    return says(json.dumps({name: f"Officials said on day {digest[:6]} that the new bridge stays closed."}))
 
 
 @dataclass

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
 
+LONG = "ABCDLINK_CHAOS" in os.environ
+"""Whether tests that have a long form do it (``make chaos``)."""
 WAIT = 600.0
 """Seconds until a wait is given up: a hang is found, and a busy machine is none."""
 POLL = 0.2

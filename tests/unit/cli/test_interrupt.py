@@ -1,19 +1,30 @@
-"""Ctrl-C in the middle of a command."""
+"""Ctrl-C, and a disk that is full, in the middle of a command."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
+import pytest
+
+from abcdlink.layout import GENERATION
+from abcdlink.store import open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.llm_process import answer
 
 QUESTIONS = 3
+UNDER_WAY = 4
+"""Most questions that a command has under way."""
 
 
 def test_an_interrupted_command_says_that_work_is_kept_and_exits_with_130(isolated_home: Path) -> None:
@@ -45,3 +56,32 @@ def test_an_interrupted_command_says_that_work_is_kept_and_exits_with_130(isolat
     assert process.returncode == 130
     assert "Completed work is saved" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("moment", [1, 9])
+def test_a_disk_that_is_full_is_one_error_and_no_answer_is_paid_twice(isolated_home: Path, moment: int) -> None:
+    """From a question on, no file of the command can grow (the kernel's limit): databases, answers, results."""
+
+    def asked(request: Request) -> Response:
+        if len(server.questions) == moment:
+            _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, most))
+        return answer(request)
+
+    with FakeLLM(asked) as server:
+        environment = {**os.environ, "ABCDLINK_LLM_BASE_URL": server.base_url, "ABCDLINK_LLM_MODEL": MODEL}
+        command = [str(Path(sys.executable).with_name("abcdlink")), "generate", "spring", "--documents", "3"]
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            said = process.communicate()[1]
+        assert process.returncode in {1, 2}, said
+        assert "Traceback" not in said
+        assert re.search(r"cannot (write|be booked)|full|too large", said), said
+        before = len(server.questions)
+        moment = -1
+        done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    questions = Counter(json.dumps(request.body, sort_keys=True) for request in server.questions)
+    assert before < len(server.questions)
+    # What was answered when nothing could be kept any more.
+    assert sum(count - 1 for count in questions.values()) <= UNDER_WAY
+    assert open_run("spring").exists(GENERATION)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from logging import getLogger
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.objects import Flow
-from prefect.states import Crashed, Pending, Running, State, Suspended
+from prefect.states import AwaitingRetry, Crashed, Pending, Running, State, Suspended
 
 import flows.reconcile
 import flows.watcher
@@ -20,6 +21,7 @@ from abcdlink.waiting import WaitsFor, wait_for
 from flows.reconcile import look_at_all
 from flows.watcher import Watcher, WorthALook
 from services.heartbeat import Heartbeat, read_heartbeat
+from tasks.runs import GONE
 
 FLOW = Flow(id=uuid4(), name="annotate")
 STALE = timedelta(seconds=150)
@@ -36,6 +38,11 @@ class Prefect:
 
     def read_flow(self, _: object) -> Flow:
         return FLOW
+
+    def read_flow_run_states(self, run: UUID) -> list[State]:
+        name = next(one.name for one in self.runs if one.id == run)
+        when = datetime.now(UTC) - timedelta(minutes=5, days=name.endswith("every evening"))
+        return [AwaitingRetry(message=GONE, timestamp=when) for _ in range(5)]
 
 
 def run_of(key: str, state: State, **more: object) -> FlowRun:
@@ -62,7 +69,7 @@ def restarted(monkeypatch, tmp_path) -> list[str]:
     return names
 
 
-def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restarted):
+def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restarted, monkeypatch):
     broken, lost = run_of("broken", Suspended()), run_of("lost", Suspended())
     wait_for(open_run("broken"), str(broken.id), "annotate", WaitsFor.ANNOTATORS, "batch-1")
     (open_run("lost").folder.root / "waiting").mkdir(parents=True)
@@ -74,12 +81,14 @@ def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restart
         run_of("dead", Running()),
         run_of("submitted and dead", Pending()),
         run_of("alive", Running()),
-        run_of("often", Crashed(), run_count=5),
+        run_of("often today", Crashed(), run_count=6),
+        run_of("every evening", Crashed(), run_count=6),
     )
+    monkeypatch.setattr("tasks.runs.get_client", lambda **_: nullcontext(server))
 
     found = look_at_all(server, STALE)
 
-    assert restarted == ["annotate crashed", "annotate dead", "annotate submitted and dead"]
+    assert restarted == [f"annotate {name}" for name in ("crashed", "dead", "submitted and dead", "every evening")]
     assert set(found.faults) == {"annotate broken", "annotate lost"}
     assert found.waiting == 2
     assert found.done == [f"Run {name} was started again." for name in restarted]
