@@ -51,6 +51,8 @@ ABBREVIATION = re.compile(
 )
 """Before a full stop: an initial, initials (not a.m.), a short word without a vowel, a number with a short unit."""
 
+ITEM = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
+"""The mark of a list item, whose bracket needs no other."""
 NO_SPACE = re.compile(r"[^\W\d_]{2}[.!?][^\W\d_a-z][a-z]|[。！？][^\s」』”）》。！？]")  # noqa: RUF001 - Chinese marks
 LETTER = re.compile(r"[^\W\d_]")
 
@@ -222,7 +224,8 @@ def doubt_about(text: str, following: str = "") -> str:
         return "has no letters"
     if first.islower() or first in ",;:)]}" or (first in ".!?" and not bare.startswith("...")):
         return "begins in the middle of a sentence"
-    if any(bare.count(one) != bare.count(other) for one, other in zip(OPEN, CLOSED, strict=True)):
+    item = ITEM.sub("", bare)
+    if any(item.count(one) != item.count(other) for one, other in zip(OPEN, CLOSED, strict=True)):
         return "has an unmatched bracket"
     if following and ABBREVIATION.search(bare):
         return "ends with what may be an abbreviation"
