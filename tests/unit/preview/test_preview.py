@@ -48,7 +48,7 @@ def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
         ("They met in the U.S.", "Capitol.", "an abbreviation"),
         ("It opened (in 1931.", "", "bracket"),
         ("1) It opened (in 1931).", "Then it closed.", ""),
-        ("b) it opened (in 1931.", "", "bracket"),
+        ("2) It opened (in 1931.", "", "bracket"),
         ("It was dear.Nobody paid.", "", "may contain two sentences"),
         ("消防队救出了三名矿工。没有人受伤。", "", "may contain two sentences"),
         ("Word " * 90, "", "more than 80 words"),
