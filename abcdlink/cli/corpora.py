@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abcdlink.cli.output import DomainOption, JsonOption, OnlyOption, conditions, listed, print_json, print_table, say
-from abcdlink.corpus.io import REFUSED
+from abcdlink.corpus.io import REFUSED, REMOVED_LINES
 from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
 
@@ -96,6 +96,13 @@ def import_documents(
         ),
     ] = Lines.AUTO,
     entities: Annotated[bool, typer.Option(help="Decode HTML entities such as &mdash; in plain text.")] = True,
+    all_lines: Annotated[
+        bool,
+        typer.Option(
+            "--all-lines",
+            help="Keep page numbers, running heads, quoted mail, signatures, code, stack traces and time stamps.",
+        ),
+    ] = False,
     as_released: Annotated[
         bool, typer.Option("--as-released", help="ecb-plus, spiced: NEWS-ECB+ or NEWS-HE as released.")
     ] = False,
@@ -140,7 +147,15 @@ def import_documents(
 
     def read(language: str) -> Corpus:
         segmenter = get_segmenter(language)
-        read = import_corpus(format_name, source, segmenter, lines=lines, entities=entities, choices=choices)
+        read = import_corpus(
+            format_name,
+            source,
+            segmenter,
+            lines=lines,
+            entities=entities,
+            remove=None if all_lines else of_domain.settings.cleaning.line_patterns,
+            choices=choices,
+        )
         return apply_segmentations(read, corrections) if corrections else read
 
     usual = of_domain.settings.language
@@ -212,6 +227,9 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
         )
     for note in corpus.notes:
         say(str(note))
+    if corpus.removed_lines:
+        kept = f"All removed lines: {folder.where(REMOVED_LINES)}. " if out else ""
+        say(f"{kept}--all-lines keeps them.")
     if corpus.refused:
         kept = f", listed in {folder.where(REFUSED)}" if out else ""
         say(

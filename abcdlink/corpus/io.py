@@ -1,7 +1,8 @@
 """Reads and writes a corpus in the layout of this project: three JSON Lines files in one folder.
 
-``documents.jsonl`` and ``pairs.jsonl`` hold the records, ``refused.jsonl`` what was left out while
-importing. ``pairs.jsonl`` is written last, so that a folder which holds it is complete.
+``documents.jsonl`` and ``pairs.jsonl`` hold the records, ``refused.jsonl`` what was refused while importing, and
+``removed_lines.jsonl`` what was removed from plain text. ``pairs.jsonl`` is written last, so that a folder which holds
+it is complete.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from abcdlink.store import Store
 DOCUMENTS = "documents.jsonl"
 PAIRS = "pairs.jsonl"
 REFUSED = "refused.jsonl"
+REMOVED_LINES = "removed_lines.jsonl"
 
 
 def read_corpus(folder: str | Path) -> Corpus:
@@ -40,6 +42,8 @@ def write_corpus(corpus: Corpus, folder: str | Path, origin: dict[str, Any] | No
     store = _store_of(folder)
     if origin is not None:
         store.write_json(ORIGIN, origin)
+    if corpus.removed_lines or store.exists(REMOVED_LINES):
+        store.write_records(REMOVED_LINES, corpus.removed_lines)
     write_corpus_to(store, "", corpus)
 
 

@@ -1,14 +1,16 @@
-"""Turns plain text into documents: entities are decoded, wrapped lines joined, sentences cut."""
+"""Turns plain text into documents: entities are decoded, leftovers removed, wrapped lines joined, sentences cut."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import pairwise
+from itertools import islice, pairwise
 
-from abcdlink.corpus.records import Document, Note, Tally
+from abcdlink.corpus.leftovers import LinePattern, without_leftovers
+from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
 from abcdlink.corpus.segmentation import UNSPACED, Segmenter
 from abcdlink.languages import END
 
@@ -17,6 +19,13 @@ ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,3
 
 LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
+MOST_LISTED = 100_000
+"""Removed lines that are listed; of more, only the number is known."""
+SUSPENDED = re.compile(r"(?:and|or|und|oder|bzw\.|sowie|et|ou|en|of|y|o|e|och|og|eller)\s")
+"""A word behind a hyphen that stands for the end of a later word: ``Schul- und Hochschulwesen``."""
+DIVIDED = re.compile(r"([^\W\d_]+)-[ \t]*(?:\r\n|[\r\n\u2028\u2029])\s*([^\W\d_]+)")
+HYPHENATED = 3
+"""Words divided at line ends from which a text is set with hyphenation."""
 RAGGED = 0.85
 """A line counts as full when the next word would not fit into this share of the longest line."""
 
@@ -36,10 +45,22 @@ class PlainText:
         segmenter: cuts the text into sentences; the end of a line is always one for it.
         lines: what the end of a line means; a blank line, a bullet and an indented line always begin anew.
         entities: whether HTML entities (``&mdash;``) become the characters that they stand for.
+        remove: lines to remove besides page numbers, quoted mail, code and the like; ``None``: no line is removed.
     """
 
-    def __init__(self, segmenter: Segmenter, lines: Lines = Lines.AUTO, *, entities: bool = True) -> None:
+    def __init__(
+        self,
+        segmenter: Segmenter,
+        lines: Lines = Lines.AUTO,
+        *,
+        entities: bool = True,
+        remove: Sequence[LinePattern] | None = (),
+    ) -> None:
         self.segmenter, self.lines, self.entities = segmenter, lines, entities
+        self.remove = remove
+        self.removed: list[RemovedLine] = []
+        """The removed lines, at most ``MOST_LISTED`` of them."""
+        self._counts: Counter[str] = Counter()
         self._joined, self._kept, self._decoded = Tally(), Tally(), Tally()
 
     def document(
@@ -47,13 +68,15 @@ class PlainText:
     ) -> Document:
         """Return the text as a document with the sentence ids 0, 1, 2 ...; ``InputError`` when it is blank.
 
-        ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines.
+        ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines and none is removed.
         """
         if self.entities:
             decoded = decode_entities(text)
             if decoded != text:
                 self._decoded.add(document_id)
             text = decoded
+        if self.remove is not None and not is_linked:
+            text = self._without_leftovers(document_id, text, self.remove)
         joined = join_lines(text, Lines.KEEP if is_linked and self.lines is Lines.AUTO else self.lines)
         if joined != text:
             self._joined.add(document_id)
@@ -62,14 +85,30 @@ class PlainText:
         document = self.segmenter.document(document_id, joined)
         return document.model_copy(update={"meta": meta}) if meta else document
 
+    def _without_leftovers(self, document_id: str, text: str, remove: Sequence[LinePattern]) -> str:
+        text, removed = without_leftovers(text, remove)
+        self._counts.update(why for _, _, why in removed)
+        room = MOST_LISTED - len(self.removed)
+        self.removed += [
+            RemovedLine(document=document_id, line=line, text=gone, why=why) for line, gone, why in removed[:room]
+        ]
+        return text
+
     def notes(self) -> list[Note]:
-        """Say in how many documents entities were decoded, lines joined, and lines taken for sentences."""
+        """Say what was removed, and in how many documents entities were decoded and lines joined or kept."""
         found = {
             "Documents with HTML entities, which were decoded": self._decoded,
             "Documents with wrapped lines, which were joined within paragraphs": self._joined,
             "Documents in which the end of a line ends a sentence": self._kept,
         }
-        return [tally.note(what) for what, tally in found.items() if tally.count]
+        notes = [tally.note(what) for what, tally in found.items() if tally.count]
+        for why, count in self._counts.most_common():
+            places = (
+                f"{one.document}, line {one.line}: {one.text.strip()[:60]}" for one in self.removed if one.why == why
+            )
+            examples = tuple(islice(places, NOTED))
+            notes.append(Note(what=f"Lines removed ({why})", count=count, examples=examples))
+        return notes
 
 
 def decode_entities(text: str) -> str:
@@ -83,14 +122,36 @@ def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
     ``auto`` joins when at least as many lines break off in the middle of a sentence as end with one.
     A line that breaks off has no final punctuation and is followed by a lower-case letter; in scripts without
     case, by any letter that would not have fitted onto it. In a text whose lines are joined, a short line without
-    final punctuation stays apart: it is a headline or a byline. Only white space changes.
+    final punctuation stays apart: it is a headline or a byline. Only white space changes, and the hyphens of words
+    that were divided at the end of a line.
     """
     if lines is Lines.KEEP or not LINE_END.search(text):
         return text
     paragraphs = list(_paragraphs(text))
     if lines is Lines.AUTO and not _is_wrapped(paragraphs):
         return text
-    return "\n".join(line for paragraph in paragraphs for line in _joined(paragraph, always=lines is Lines.JOIN))
+    words = _Words(text)
+    return "\n".join(line for paragraph in paragraphs for line in _joined(paragraph, words, always=lines is Lines.JOIN))
+
+
+class _Words:
+    """The words of a text, by which one that is divided at the end of a line is told from one with a hyphen."""
+
+    def __init__(self, text: str) -> None:
+        divided = len(DIVIDED.findall(text))
+        whole = DIVIDED.sub(" ", text) if divided else ""
+        self._words = {word.casefold() for word in re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", whole)}
+        self._is_hyphenated = divided >= HYPHENATED
+
+    def is_one(self, text: str, following: str) -> bool:
+        """Tell whether the hyphen at the end of a line was put there when the text was set."""
+        start, end = re.search(r"[^\W\d_]+(?=-$)", text), re.match(r"[^\W\d_]+", following)
+        if not start or not end:
+            return False
+        first, last = start[0].casefold(), end[0].casefold()
+        if f"{first}-{last}" in self._words:
+            return False
+        return first + last in self._words or (self._is_hyphenated and not {first, last} <= self._words)
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:
@@ -101,7 +162,8 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
         line = raw.strip()
         depth = len(raw) - len(raw.lstrip())
         bullet = BULLET.match(line) is not None
-        if paragraph and (not line or bullet or (depth > indent and not in_item)):
+        divided = bool(paragraph) and paragraph[-1].endswith("-") and line[:1].islower()
+        if paragraph and (not line or bullet or (depth > indent and not in_item and not divided)):
             yield paragraph
             paragraph = []
         if line:
@@ -129,12 +191,12 @@ def _is_wrapped(paragraphs: list[list[str]]) -> bool:
     return broken > 0 and broken >= ended
 
 
-def _joined(paragraph: list[str], *, always: bool) -> Iterator[str]:
+def _joined(paragraph: list[str], words: _Words, *, always: bool) -> Iterator[str]:
     width = max(map(len, paragraph))
     text = last = paragraph[0]
     for line in paragraph[1:]:
         if always or line[0].islower() or _is_full(last, line, width):
-            text = _glued(text, line)
+            text = _glued(text, line, words)
         else:
             yield text
             text = line
@@ -148,9 +210,11 @@ def _is_full(line: str, following: str, width: int) -> bool:
     return len(line) + first > RAGGED * width
 
 
-def _glued(text: str, line: str) -> str:
+def _glued(text: str, line: str, words: _Words) -> str:
     if text.endswith("\u00ad"):  # a soft hyphen is there for the wrapping alone
         return text[:-1] + line
-    divided = text.endswith("-") and not text.endswith(" -") and line[0].islower()
+    divided = text.endswith("-") and not text.endswith(" -") and line[0].islower() and not SUSPENDED.match(line)
+    if divided and words.is_one(text, line):
+        return text[:-1] + line
     unspaced = UNSPACED.match(text[-1]) and UNSPACED.match(line)
     return text + ("" if divided or unspaced else " ") + line

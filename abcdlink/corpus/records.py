@@ -122,6 +122,15 @@ class Refusal(Record):
         return with_new_names(data, mend="hint")
 
 
+class RemovedLine(Record):
+    """A line of a plain text, or its beginning, that became no part of the document; ``line`` is its number, from 1."""
+
+    document: str
+    line: int
+    text: str
+    why: str
+
+
 class Note(Record):
     """Something that was done with several items of an import and is not a refusal, e.g. files that were not read."""
 
@@ -165,13 +174,14 @@ def _not_copied(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # no
 
 
 class Corpus(BaseModel):
-    """Documents and the pairs over them, with what was refused while reading and what is worth a note."""
+    """Documents and the pairs over them, with what was refused or removed while reading and what is worth a note."""
 
     name: str
     documents: Annotated[Mapping[str, Document], WrapValidator(_not_copied)]
     pairs: list[Pair]
     refused: list[Refusal] = Field(default_factory=list)
     notes: list[Note] = Field(default_factory=list)
+    removed_lines: list[RemovedLine] = Field(default_factory=list)
 
     @property
     def source_count(self) -> int:

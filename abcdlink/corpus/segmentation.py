@@ -27,7 +27,7 @@ OPENING = "\"'“”„‚‘«‹»›「『（(\\["  # noqa: RUF001 - quotes a
 CLOSING = "\"'”’»›」』）)\\]"  # noqa: RUF001 - quotes as they are typeset
 
 NEVER_LAST = re.compile(
-    r"(?:^|[\s(\[\"'“„«])(?:approx|Assoc|Capt|cf|Col|Cpl|Det|Dir|Dr|Drs|eds?|e\.g|Eqs?|eq|esp|est|Ft|Gen|Gov|Hon|i\.e"
+    r"(?:^|[\s(\[\"'“„«])(?:Abg|approx|Assoc|Capt|cf|Col|Cpl|Det|Dir|Dr|Drs|eds?|e\.g|Eqs?|eq|esp|est|Ft|Gen|Gov|Hon|i\.e"
     r"|incl|Insp|Lt|Maj|Messrs|Mevr|Mme|Mr|Mrs|Ms|Mt|nr|Pres|Prof|Refs?|Rep|resp|Rev|Sen|Sgt|Sr|Sra|Supt|viz|vs|v"
     r"|bzw|bspw|ca|Dhr|Hr|Fr|sig|z\. ?B|d\. ?h)\.$"
 )
@@ -36,6 +36,17 @@ TITLE = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?!(?:Ltd|Rd|St|Str|Blvd|Hwy|Pkwy|Jr|Ph|Nr)\.)[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,5}\.$"
 )
 """A short word without vowels, such as ``Cllr.``: a title before a name, unless streets and companies end with it."""
+GOES_ON_IN = {
+    "fr": re.compile(r"(?:^|[\s(«])(?:MM?|Mgr|Mlles?|Mmes?)\.$"),
+    "de": re.compile(
+        r"(?:^|\s)(?:[Dd](?:er|ie|as|em|en|es)|[Ii]m|[Aa]m|[Aa]ns|[Ii]ns|[Vv]om|[Zz]u[mr]|[Bb]eim|[Bb]is|[Ii]hr\w*|[Ss]ein\w*"
+        r"|[Uu]nse?r\w*|[Dd]ies\w+|[Jj]ed\w+|[-–—]) \d{1,3}\.$"  # noqa: RUF001 - dashes as they are typeset
+    ),
+}
+"""By language, what ends no sentence before a capital letter though it may do so elsewhere: French titles (``M.``) and
+German ordinals (``in der 20. Wahlperiode``)."""
+STAGED = re.compile(r"([^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40}[\])])\s+(?=[\"“]?[^\W\da-z])")  # noqa: RUF001
+"""What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?:[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Pp]p?|[Pp]ar|[Rr]m|[Ss]ec"
     r"|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§)\.$"
@@ -61,6 +72,8 @@ SPEAKER = re.compile(
 )
 """How Japanese and Chinese go on after a quotation."""
 QUOTED = re.compile(rf"[.!?。！？…][{CLOSING}]+$")  # noqa: RUF001 - marks as they are typeset
+WITHIN = re.compile(r"(?<=[.!?])\s+(?=\([^\W\da-z][^()]*[.!?]\)\s+[\"“]?[^\W\da-z])")
+"""Before a whole sentence in brackets that stands between two sentences."""
 ASIDE = re.compile(r"^(\([^()]*[.!?]\))\s+(?=[A-Z\"“(])")
 """A whole sentence in brackets, before another one."""
 CLOSED_QUOTE = re.compile(r"(?<=[.!?][\"”])(?=[\"“][A-Z])")
@@ -77,10 +90,11 @@ class Segmenter:
         name: what does the work: the name of a spaCy model, or ``rules``.
         split: cuts one line.
         max_length: the most characters of one line that it can read.
+        goes_on: what ends no sentence before a capital letter.
     """
 
-    def __init__(self, name: str, split: Split, max_length: int = 0) -> None:
-        self.name = name
+    def __init__(self, name: str, split: Split, max_length: int = 0, goes_on: re.Pattern[str] | None = None) -> None:
+        self.name, self._goes_on = name, goes_on
         self.documents_cut = 0
         """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length
@@ -96,7 +110,7 @@ class Segmenter:
         if self._max_length and longest > self._max_length:
             msg = f"one line has {longest} characters, more than the {self._max_length} that {self.name} can read"
             raise InputError(msg, "add line breaks between paragraphs")
-        return [sentence for line in lines if line for sentence in _sentences(self._pieces(line))]
+        return [sentence for line in lines if line for sentence in _sentences(self._pieces(line), self._goes_on)]
 
     def _pieces(self, line: str) -> Iterator[str]:
         mark = LETTERED.match(line)
@@ -129,8 +143,8 @@ def get_segmenter(language: str = "en") -> Segmenter:
         if find_spec(model) is not None:
             # The parser sets sentence starts; the rest of the model would only cost time.
             pipeline = spacy().load(model, exclude=["tagger", "attribute_ruler", "lemmatizer", "ner"])
-            return Segmenter(model, partial(_by_model, pipeline), pipeline.max_length)
-    return Segmenter(RULES, partial(sentencex.segment, language))
+            return Segmenter(model, partial(_by_model, pipeline), pipeline.max_length, GOES_ON_IN.get(language))
+    return Segmenter(RULES, partial(sentencex.segment, language), goes_on=GOES_ON_IN.get(language))
 
 
 def _by_model(pipeline: Language, line: str) -> Iterator[str]:
@@ -138,24 +152,24 @@ def _by_model(pipeline: Language, line: str) -> Iterator[str]:
         yield sentence.text_with_ws
 
 
-def _sentences(pieces: Iterable[str]) -> Iterator[str]:
+def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterator[str]:
     """Join the pieces that one sentence was wrongly cut into, and cut what holds two."""
     text = ""
     for piece in pieces:
-        if text and _is_boundary(text, piece):
+        if text and _is_boundary(text, piece, goes_on):
             yield from _apart(text)
             text = ""
         text += piece
     yield from _apart(text)
 
 
-def _is_boundary(text: str, following: str) -> bool:
+def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> bool:
     before, after = text.strip(), following.strip()
     if not before or not after:
         return False
     touching = before == text and after == following and TOUCHING.search(before) and not MAY_TOUCH.match(after)
     dashed = DASH.match(after) and (DATELINE.match(before) or QUOTED.search(before))
-    titled = TITLE.search(before) and re.match(r"[A-ZÀ-Þ]", after)
+    titled = (TITLE.search(before) or (goes_on and goes_on.search(before))) and re.match(r"[A-ZÀ-Þ]", after)
     abbreviated = titled or NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
     listed = LIST_MARK.match(before) or (MARKED.match(after) and MARKED.search(before))
@@ -164,8 +178,9 @@ def _is_boundary(text: str, following: str) -> bool:
 
 
 def _apart(text: str) -> Iterator[str]:
-    text = text.strip()
-    if aside := ASIDE.match(text):
-        yield aside[1]
-        text = text[aside.end() :]
-    yield from filter(None, CLOSED_QUOTE.split(text))
+    for part in (part for stage in STAGED.sub(r"\1\n", text.strip()).split("\n") for part in WITHIN.split(stage)):
+        rest = part
+        if aside := ASIDE.match(part):
+            yield aside[1]
+            rest = part[aside.end() :]
+        yield from filter(None, CLOSED_QUOTE.split(rest))

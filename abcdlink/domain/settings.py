@@ -158,8 +158,11 @@ class GenerationExample(Record):
 
 
 class CleaningSettings(Record):
-    """What is taken out of scraped documents, and when an LLM has to look."""
+    """What is taken out of documents, and when an LLM has to look."""
 
+    lines: tuple[str, ...] = Field(
+        (), description="regular expressions; a matching line of plain text goes before sentences are cut"
+    )
     rules: tuple[str, ...] = Field(
         (), description="regular expressions; a matching sentence goes. A comment (?#...) at the start names one"
     )
@@ -170,10 +173,15 @@ class CleaningSettings(Record):
         0.5, gt=0, le=1, description="share of its sentences that the LLM may take from a document"
     )
 
-    @field_validator("rules", "suspicious")
+    @field_validator("lines", "rules", "suspicious")
     @classmethod
     def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
         return compiling(expressions)
+
+    @property
+    def line_patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        """``lines``, each with its name."""
+        return [(re.compile(line), name_of_pattern(line)) for line in self.lines]
 
 
 class ValidationThresholds(Record):

@@ -47,7 +47,7 @@ LONGEST = 80
 
 OPEN, CLOSED = "([{", ")]}"
 ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:(?![ap]\.m\.)(?:[^\W\d_]\.){1,4}|[^\W\d_aeiouyAEIOUY]{2,4}\.|[\d.,]+\s?[a-z]{2,4}\.)$"
+    r"(?:^|[\s(])(?:(?![ap]\.m\.)(?:[^\W\d_]\.){1,4}|[^\W\d_aeiouyAEIOUY]{2,4}\.|[\d.,]+\s?(?:[b-df-hj-np-tv-xz]{2,4}|mins?|secs?|mi|oz)\.)$"
 )
 """Before a full stop: an initial, initials (not a.m.), a short word without a vowel, a number with a short unit."""
 
@@ -211,18 +211,23 @@ def _template() -> Template:
     return html_environment("abcdlink.preview", ".").get_template("preview.html.j2")
 
 
-def doubt_about(text: str, following: str = "") -> str:
+def doubt_about(text: str, following: str = "", before: str = "") -> str:
     """Return why the boundaries of a sentence look wrong; empty when they look right.
 
     Args:
         text: the sentence.
         following: the sentence behind it; empty when there is none.
+        before: the one before it, which a greeting with a comma may be.
     """
     bare = text.strip()
     first = bare[:1]
     if not LETTER.search(bare):
         return "has no letters"
-    if first.islower() or first in ",;:)]}" or (first in ".!?" and not bare.startswith("...")):
+    if (
+        (first.islower() and not before.rstrip().endswith(","))
+        or first in ",;:)]}"
+        or (first in ".!?" and not bare.startswith("..."))
+    ):
         return "begins in the middle of a sentence"
     item = ITEM.sub("", bare)
     if any(item.count(one) != item.count(other) for one, other in zip(OPEN, CLOSED, strict=True)):
@@ -238,7 +243,8 @@ def _lines(document: Document, domain: Domain, repeated: Counter[int]) -> Iterat
     for index, sentence in enumerate(document.sentences):
         following = document.sentences[index + 1].text if index + 1 < len(document.sentences) else ""
         left_out = domain.settings.sources.reason_to_leave_out(sentence.text)
-        doubt = doubt_about(sentence.text, following)
+        before = document.sentences[index - 1].text if index else ""
+        doubt = doubt_about(sentence.text, following, before)
         if not doubt and not left_out and repeated[key_of(sentence.text)] >= REPEATED_IN:
             doubt = f"occurs word for word in {REPEATED_IN} or more documents"
         yield Line(sentence, left_out, doubt)

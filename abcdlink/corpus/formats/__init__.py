@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from abcdlink.corpus.formats.abcd_link import read_abcd_link
@@ -15,6 +15,7 @@ from abcdlink.corpus.formats.rows import read_csv, read_hf, read_parquet
 from abcdlink.corpus.formats.spiced import read_spiced
 from abcdlink.corpus.formats.text import read_text_folder
 from abcdlink.corpus.formats.wikinewssum import read_wikinewssum
+from abcdlink.corpus.leftovers import LinePattern
 from abcdlink.corpus.plain_text import Lines, PlainText
 from abcdlink.corpus.records import Corpus, Note
 from abcdlink.corpus.segmentation import Segmenter
@@ -56,6 +57,7 @@ def import_corpus(
     *,
     lines: Lines = Lines.AUTO,
     entities: bool = True,
+    remove: Sequence[LinePattern] | None = (),
     choices: ImportChoices | None = None,
 ) -> Corpus:
     """Read outside data; what does not fit is in ``refused`` of the corpus, what was changed in ``notes``.
@@ -66,6 +68,7 @@ def import_corpus(
         segmenter: cuts plain text into sentences.
         lines: what the end of a line in plain text means.
         entities: whether HTML entities in plain text are decoded.
+        remove: lines of plain text to remove besides page numbers, quoted mail, code ...; ``None``: none at all.
         choices: what of the data is wanted; everything when left out.
 
     Raises:
@@ -85,7 +88,7 @@ def import_corpus(
     if not source.exists() and format_name not in NAMED:
         msg = f"{source} does not exist"
         raise InputError(msg, "check the path")
-    texts = PlainText(segmenter, lines, entities=entities)
+    texts = PlainText(segmenter, lines, entities=entities, remove=remove)
     given = ImportSource(source, texts, choices)
     corpus = FORMATS[format_name](given)
     if choices.targets:
@@ -97,6 +100,7 @@ def import_corpus(
         msg = f"{source} contains no usable document ({len(corpus.refused)} items refused{first})"
         raise InputError(msg, "correct the files or choose another format")
     corpus.notes.extend(texts.notes())
+    corpus.removed_lines = texts.removed
     if unread := given.not_read():
         corpus.notes.append(Note.of(NOT_READ, unread))
     return corpus

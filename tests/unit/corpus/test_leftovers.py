@@ -1,0 +1,248 @@
+"""Lines of plain text that nobody should judge: removed before sentences are cut, listed, and nothing else changed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdlink.corpus.leftovers import without_leftovers
+from abcdlink.corpus.plain_text import PlainText
+from abcdlink.corpus.segmentation import get_segmenter
+
+MAIL = """\
+From: Tom <tom@example.org>
+To: Rachel <rachel@example.org>,
+    board@example.org
+Date: Mon, 3 Apr 2023 09:12:44 +0200
+Subject: The roof
+
+Hi Rachel,
+
+I would take the first one: it is dearer,
+but can begin in May.
+
+On Sat, 1 Apr 2023 at 18:03, Rachel
+<rachel@example.org> wrote:
+> Which one do you prefer?
+>> Any news?
+
+Wednesday is fine.
+
+Kind regards,
+Tom
+
+--
+Tom Baker
+Tel. 1234
+"""
+OUTLOOK = """\
+Der Stand ist gebucht.
+
+Viele Grüße
+Jana
+
+Von meinem iPhone gesendet
+
+-----Ursprüngliche Nachricht-----
+Von: Ole
+Was ist mit dem Stand?
+"""
+TICKET = """\
+It crashes on an empty file.
+
+```
+rows = []
+rows[0]
+```
+
+Traceback (most recent call last):
+  File "a.py", line 1, in main
+    rows[0]
+IndexError: list index out of range
+
+java.lang.IllegalStateException: queue full
+\tat com.example.Watcher.run(Watcher.java:54)
+\t... 12 more
+2023-04-28 11:02:13,482 ERROR [main] giving up
+Raising the limit only delays it.
+"""
+BOOK = """\
+REPORT OF THE BOARD 1911             7
+
+The Board re-
+solved to repair the break-
+water, and work be-
+gan in May and was com-
+
+\f8             REPORT OF THE BOARD 1911
+
+pleted in June.
+
+- 8 -
+
+\fREPORT OF THE BOARD 1911             9
+
+The dues rose.
+
+Page 9 of 64
+"""
+SUBTITLES = """\
+WEBVTT
+
+1
+00:00:01.000 --> 00:00:04.200
+<v Anna>Good morning, and welcome
+
+2
+00:00:04.200 --> 00:00:07.900
+<v Anna>to the <i>quarterly</i> call. [laughter] We begin.
+
+3
+00:00:08.000 --> 00:00:09.000
+<v Raj>Thank you.
+"""
+INTERVIEW = """\
+[00:00:03] A: How long have you worked here?
+[00:00:06] B: Eleven years. (pause) And it was good.
+00:00:41 A: We meet at 10:30 tomorrow.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"),
+    [
+        (
+            MAIL,
+            "en",
+            [
+                "Subject: The roof",
+                "Hi Rachel,",
+                "I would take the first one: it is dearer, but can begin in May.",
+                "Wednesday is fine.",
+            ],
+        ),
+        (OUTLOOK, "de", ["Der Stand ist gebucht."]),
+        (
+            TICKET,
+            "en",
+            [
+                "It crashes on an empty file.",
+                "IndexError: list index out of range",
+                "java.lang.IllegalStateException: queue full",
+                "Raising the limit only delays it.",
+            ],
+        ),
+        (
+            BOOK,
+            "en",
+            [
+                "The Board resolved to repair the breakwater, and work began in May and was completed in June.",
+                "The dues rose.",
+            ],
+        ),
+        (
+            SUBTITLES,
+            "en",
+            ["Anna: Good morning, and welcome to the quarterly call. [laughter]", "We begin.", "Raj: Thank you."],
+        ),
+        (
+            INTERVIEW,
+            "en",
+            [
+                "A: How long have you worked here?",
+                "B: Eleven years. (pause)",
+                "And it was good.",
+                "A: We meet at 10:30 tomorrow.",
+            ],
+        ),
+    ],
+    ids=["mail", "outlook", "ticket", "book", "subtitles", "interview"],
+)
+def test_what_is_left_of_documents_of_each_kind(text: str, language: str, sentences: list[str]) -> None:
+    texts = PlainText(get_segmenter(language))
+    assert texts.document("a", text).texts == sentences
+    lines = re.split("[\n\f]", text)
+    assert texts.removed
+    assert all(one.text in lines[one.line - 1] for one in texts.removed)
+    noted = {note.what: note.count for note in texts.notes() if "removed" in note.what}
+    assert sum(noted.values()) == len(texts.removed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As the speaker said:\n> Nobody knows.",  # a quotation in a text that is no mail
+        "Best\nWestern opened a hotel.\n\nBest regards",
+        "09:00 Registration\n10:00 Opening\n11:00 First talk",  # a programme: the times are what it says
+        "Total  12\nTotal  48",
+        "From: the north\nTo: the south",
+        "He bought 12 eggs.\n\n1911\n\nShe bought none.",
+        "A fence that nobody closes:\n```\nrows[0]",
+        "We met at the station.\nAt noon it rained (again)",
+        "--\nOne\n\n" + "\n".join(f"Line {number}" for number in range(20)),
+        "-----Original Message-----",  # nothing would be left
+    ],
+)
+def test_what_only_looks_like_a_leftover_stays(text: str) -> None:
+    assert without_leftovers(text) == (text, [])
+
+
+def test_a_domain_names_more_lines_and_texts_with_links_keep_all() -> None:
+    text = "14 MAR 2023 : Column 231\nThe House divided."
+    texts = PlainText(get_segmenter(), remove=[(re.compile(r": Column \d+$"), "column")])
+    assert texts.document("a", text).texts == ["The House divided."]
+    assert [(one.document, one.line, one.text, one.why) for one in texts.removed] == [
+        ("a", 1, "14 MAR 2023 : Column 231", "column")
+    ]
+    assert texts.document("b", text, is_linked=True).texts == text.split("\n")
+    assert PlainText(get_segmenter(), remove=None).document("c", MAIL).texts[0].startswith("From: Tom")
+
+
+pieces = st.sampled_from(
+    [
+        *MAIL.split("\n"),
+        *OUTLOOK.split("\n"),
+        *TICKET.split("\n"),
+        *BOOK.split("\n"),
+        *INTERVIEW.split("\n"),
+        "One.",
+        "",
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=40))
+def test_every_line_is_kept_as_it_is_or_listed(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    rest, removed = without_leftovers(text)
+    whole = {number: line for number, line, _ in removed}
+    kept = []
+    for number, line in enumerate(re.split("[\n\f]", text), 1):
+        left = line.removeprefix(whole.get(number, "")).strip()
+        kept += [left] if left else []
+    assert [line.strip() for line in re.split("[\n\f]", rest) if line.strip()] == kept
+    assert without_leftovers(rest).text.strip() or not rest.strip()
+
+
+@given(st.text(st.sampled_from("aB .>\n-:1[0]\f`"), max_size=120))
+def test_any_text_is_read(text: str) -> None:
+    rest, _ = without_leftovers(text)
+    assert bool(rest.strip()) == bool(text.strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("The Board re-\nsolved. The north-\nern one be-\ngan.", "The Board resolved. The northern one began."),
+        ("A well-\nknown man. It is well-known. He re-\nsolved to be-\ngin at on-\nce.",
+         "A well-known man. It is well-known. He resolved to begin at once."),
+        ("A break-\nwater of stone and\nanother breakwater.", "A breakwater of stone and another breakwater."),
+        ("Das Schul-\nund Hochschulwesen er-\nstattet be-\nrichte an-\nders.",
+         "Das Schul- und Hochschulwesen erstattet berichte anders."),
+    ],
+)  # fmt: skip
+def test_words_divided_by_hyphenation_are_joined(text: str, joined: str) -> None:
+    assert " ".join(PlainText(get_segmenter("de")).document("a", text).texts) == joined
