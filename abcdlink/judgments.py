@@ -18,6 +18,9 @@ BOTH = "both"
 RANDOM = "random"
 """Methods beside the labels of the two shortlisted approaches."""
 
+SECONDS_A_CANDIDATE = 11.0
+"""What one annotator is assumed to take for one candidate, until a run has measured it."""
+
 
 class Candidate(Record):
     """A proposed target sentence; ``method`` says which approach proposed it, never shown."""

@@ -68,6 +68,9 @@ class Settings(BaseSettings):
     llm_budget: float = Field(0.0, ge=0, description="most that a run may spend on the LLM; 0: no limit")
     llm_budget_tokens: int = Field(0, ge=0, description="most tokens that a run may use; 0: no limit")
 
+    preview: bool = Field(
+        default=True, description="whether a batch waits until the coordinator has looked at it and said Go"
+    )
     label_studio_url: str = "http://127.0.0.1:8080"
     public_url: str = Field("", description="address at which annotators elsewhere reach Label Studio: tunnel or proxy")
     label_studio_token: SecretStr = Field(SecretStr(""), description="legacy or personal access token")

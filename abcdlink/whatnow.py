@@ -28,6 +28,7 @@ from abcdlink.layout import (
     batch_of,
     is_feedback,
 )
+from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.stages.decide import PART_SIZE as PAIRS_PER_DECISION
 from abcdlink.stages.generate import PART_SIZE as DOCUMENTS_PER_PART
 from abcdlink.stages.rank import RankPlan
@@ -219,12 +220,32 @@ def _with_coordinator(store: Store, flow: str, waiting: Waiting) -> tuple[str, l
             ),
             Line(text="Or resume the run in the Prefect UI, where the draft is in a form"),
         ]
+    if flow == "annotate":
+        return _with_preview(store, batch_of(waiting.slug))
     if flow == "qualify":
         return "You decide which applicants are taken", [
             Line(text="How they judged", command=f"abcdlink qualify show {key}"),
             Line(text="Take the proposed ones, or others with --accounts", command=f"abcdlink qualify confirm {key}"),
         ]
     return f"The flow {flow} waits for you", [Line(text="Resume it in the Prefect UI")]
+
+
+def _with_preview(store: Store, batch: int) -> tuple[str, list[Line]]:
+    key, preview, review = store.key, preview_of(store, batch), review_of(store, batch)
+    lines = []
+    if preview:
+        size, time = (f"{text[0].upper()}{text[1:]}" for text in (preview.size, preview.time))
+        lines = [Line(text=size), Line(text=time)]
+    if review.problem:
+        lines.append(Line(text=f"The filters were not changed: {review.problem}"))
+    lines += [
+        Line(text="See it as annotators will", command=f"abcdlink annotate preview {key} --open"),
+        Line(text="Leave out more or less", command=f"abcdlink annotate preview {key} --min-words N --exclude REGEX"),
+        Line(text="Let annotators see it", command=f"abcdlink annotate go {key}"),
+        Line(text="Or resume the run in the Prefect UI, where the filters are in a form"),
+    ]
+    of = store.manifest.get("annotation", {}).get("batches", 1)
+    return f"Batch {batch} of {of} waits for your Go", lines
 
 
 def _at_work(store: Store, flow: str) -> tuple[str, list[Line]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from prefect import flow, get_run_logger
+from prefect import flow, get_run_logger, suspend_flow_run
+from prefect.input import RunInput
 from prefect.runtime import flow_run
+from pydantic import ConfigDict, Field
 
-from abcdlink.domain import find_domain
+from abcdlink.domain import SourceFilter, find_domain
 from abcdlink.judgments import Annotator
-from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file
+from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
 from abcdlink.stages.annotate import pulled_of
+from abcdlink.stages.batch_preview import filtered, filters_of, review_of, take_review
 from abcdlink.stages.budget import CHOICE
 from abcdlink.stages.candidates import NothingToAnnotateError, choose_candidates, plan_by_budget
 from abcdlink.stages.gains import measure_gains
@@ -16,11 +19,13 @@ from abcdlink.store import Store, open_run
 from flows.execution import AS_TASKS
 from flows.feedback import feedback_round
 from flows.parameters import PeopleParameters, RunKey, run_domain
-from flows.ui.artifacts import show_agreement, show_candidates, show_gains, show_results
+from flows.ui.artifacts import show_agreement, show_candidates, show_gains, show_preview, show_results
 from flows.ui.what_now import NOTED
-from flows.waiting import wait_for_annotators
+from flows.waiting import wait_for_annotators, wait_for_coordinator
 from labelstudio_config.attendance import set_schedule
 from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.preview import write_preview
+from labelstudio_config.run import is_pushed
 from tasks.people import conclude, measure
 from tasks.projects import pull, push
 from tasks.runs import add_tag
@@ -29,6 +34,26 @@ NAME = "annotate"
 
 SIMULATED_TAG = "simulated-annotators"
 """Tag of a run in which programs judged."""
+
+
+class GoForm(RunInput):
+    """What the coordinator says of a batch before annotators see it: the form in the Prefect UI."""
+
+    # Required, so that an empty resume is refused: it was meant for the wait before this one, and decides nothing.
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["min_words"]})
+
+    min_words: int = Field(1, title="Shortest source sentence that is shown, in words")
+    exclude: list[str] = Field(
+        [],
+        title="Left out: source sentences in which one of these regular expressions is found",
+        description="A comment (?#...) at its start names an expression.",
+    )
+    unproposed: bool = Field(
+        False, title="Also show source sentences for which nothing is proposed, with random candidates alone"
+    )
+    go: bool = Field(
+        True, title="Go", description="On: annotators see the batch now. Off: show the preview again, filtered so."
+    )
 
 
 @flow(name=NAME, flow_run_name="annotate {run}", **NOTED)
@@ -72,7 +97,9 @@ def choose(store: Store, domain: str, batch: int) -> bool:
         return True
     try:
         step = f"learn, and choose batch {batch}"
-        show_candidates(store.key, AS_TASKS.step(step, choose_candidates, store, find_domain(domain), plan, batch))
+        chosen = find_domain(domain)
+        chosen = filtered(chosen, filters_of(store, chosen, batch))
+        show_candidates(store.key, AS_TASKS.step(step, choose_candidates, store, chosen, plan, batch))
     except NothingToAnnotateError as error:
         get_run_logger().info("%s.", error.problem)
         return False
@@ -87,6 +114,8 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
         return
     overlap = annotation.overlap_in(domain)
     page = LinkingPage(batch=batch, overlap=overlap, shared=annotation.shared_queue)
+    if annotation.previews and not is_pushed(store, page.slug):
+        wait_for_go(store, domain, page)
     push(store.key, domain, page)
     set_schedule(store, page.slug, annotation.deadline_days, annotation.late_days, annotation.reminder_block)
     if pulled_of(store, batch) is None:
@@ -95,3 +124,26 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
     if any(annotator.simulated for annotator in store.read_records(ANNOTATORS, Annotator)):
         add_tag(flow_run.id, SIMULATED_TAG)
     show_agreement(store, batch, measure(store.key, batch, overlap))
+
+
+def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
+    """Show a batch to the coordinator, with the filters that they choose, until they give Go.
+
+    The run is suspended meanwhile. Each look has a fixed key: when the run is killed after it was resumed, what was
+    filled in is read again.
+    """
+    batch, chosen = page.batch, find_domain(domain)
+    while not (review := review_of(store, batch)).go:
+        preview = AS_TASKS.step(f"preview batch {batch}", write_preview, store, chosen, page)
+        show_preview(store, preview)
+        told = f"Batch {batch} is ready: {preview.size}; {preview.time}. Annotators see it when you say so."
+        wait_for_coordinator(store, NAME, batch_slug(batch), told)
+        refused = f"The filters were not changed: {review.problem}. " if review.problem else ""
+        form = GoForm.with_initial_data(
+            description=f"{refused}{told} Under Artifacts is the preview. Leave the filters as they are, or change "
+            "them for this batch and those after it.",
+            **preview.filters.model_dump(mode="json"),
+        )
+        said = suspend_flow_run(wait_for_input=form, key=f"preview-{batch}-{review.looks}", timeout=None)
+        filters = said.model_dump(include=set(SourceFilter.model_fields))
+        AS_TASKS.step(f"filter batch {batch}", take_review, store, chosen, batch, filters, said.go)

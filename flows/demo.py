@@ -76,7 +76,7 @@ def run_demo(stack: Stack, run: str, domain: str, pairs: int, documents: int, pe
         "domain": domain,
         "pairs": pairs,
         "generation": {"documents": documents},
-        "annotation": {"batches": BATCHES, "overlap": OVERLAP},
+        "annotation": {"batches": BATCHES, "overlap": OVERLAP, "preview": False},
     }
     begin(parameters)
     store = open_run(run)

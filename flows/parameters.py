@@ -21,6 +21,7 @@ from abcdlink.plugins import installed
 from abcdlink.qualify.gold import WANTED_LINKS
 from abcdlink.qualify.screening import Eligibility
 from abcdlink.retrieval.registry import GROUP, RETRIEVERS
+from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
 from abcdlink.stages.whole import Generating, WholeJob
@@ -138,9 +139,19 @@ class PeopleParameters(Parameters):
         pattern=r"^([\w-]+/[\w-]+)?$",
         description="Notification block that sends reminders, such as slack-webhook/annotators; empty: no reminders.",
     )
+    preview: bool | None = Field(
+        None,
+        description="Before annotators see a batch, wait until you have looked at it and said Go; empty: as "
+        "ABCDLINK_PREVIEW says, which is yes unless it was changed.",
+    )
     auto_feedback: bool = Field(
         False, description="Start the next batch immediately: no feedback round, no waiting for the coordinator."
     )
+
+    @property
+    def previews(self) -> bool:
+        """Whether the coordinator looks at each batch before annotators see it."""
+        return get_settings().preview if self.preview is None else self.preview
 
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each task of this domain."""

@@ -65,21 +65,21 @@ def parameters_of(flow_run: str) -> dict[str, Any]:
             raise InputError(msg, "start the flow again with the settings that it had") from None
 
 
-def wait_while_working(store: Store, flow_run: FlowRun | None = None) -> None:
+def wait_while_working(store: Store, flow_run: str = "") -> None:
     """Return when no flow of a run is at work any more: people are needed, one failed, or all are over.
 
     Args:
         store: the run.
-        flow_run: was just started, and may have noted nothing yet.
+        flow_run: was just started or resumed, and may have noted nothing yet.
     """
     with get_client(sync_client=True) as client:
-        while flow_run is not None:
-            state = client.read_flow_run(flow_run.id).state
-            if state is not None and (state.is_final() or state.name == "Suspended"):
-                break
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-    begun = newest_run(f"annotate {store.key}") if flow_run and flow_run.name.startswith("bootstrap") else None
-    if begun is not None:
-        wait_while_working(store, begun)
+        while flow_run:
+            found = client.read_flow_run(UUID(flow_run))
+            if found.state is not None and (found.state.is_final() or found.state.name == "Suspended"):
+                begins = found.name.startswith(("bootstrap ", "start "))
+                begun = newest_run(f"annotate {store.key}") if begins else None
+                flow_run = str(begun.id) if begun else ""
+            else:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
     while any(waiting.kind in AT_WORK for _, waiting in all_waiting(store)):
         time.sleep(SECONDS_BETWEEN_LOOKS)

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
+from abcdlink.judgments import SECONDS_A_CANDIDATE
 from abcdlink.linking.cutoffs.rows import Mask, Rows, Values
 from abcdlink.statistics import Estimate
 
@@ -39,7 +40,9 @@ class BudgetRules(Record):
     )
     hours: float | None = Field(None, gt=0, description="Instead: hours of one person.")
     links: int | None = Field(None, ge=1, description="Instead: links that are to be found, by the probabilities.")
-    seconds: float = Field(11.0, gt=0, description="Seconds that one candidate takes, as measured; for hours.")
+    seconds: float = Field(
+        SECONDS_A_CANDIDATE, gt=0, description="Seconds that one candidate takes, as measured; for hours."
+    )
     least: int = Field(1, ge=1, le=20, description="Fewest candidates of a source sentence that is shown.")
     most: int = Field(8, ge=1, le=100, description="Most candidates of a source sentence, the audit's aside.")
     audit: float = Field(

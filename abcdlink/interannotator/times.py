@@ -131,6 +131,17 @@ def times_of(judgments: Sequence[Judgment], overlap: int | None = None) -> Times
     )
 
 
+def seconds_a_candidate(judgments: Sequence[Judgment]) -> tuple[float, int] | None:
+    """Return the mean seconds of one annotator for one candidate, and on how many judgments that is measured.
+
+    Outliers are set to the median; ``None``: no time is known.
+    """
+    known = cleaned_times(judgments)
+    timed = [one for one in judgments if _place(one) in known[one.annotator].seconds]
+    seconds = sum(sum(one.seconds.values()) for one in known.values())
+    return (seconds / len(timed), len(timed)) if timed and seconds else None
+
+
 def cleaned_times(judgments: Iterable[Judgment]) -> dict[str, Cleaned]:
     """Return annotator -> their times by task, outliers set to the median by ``OUTLIER_RULE``."""
     raw: dict[str, dict[Place, float]] = {}

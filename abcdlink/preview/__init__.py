@@ -16,6 +16,7 @@ from abcdlink.corpus.shelf import Shelf
 from abcdlink.domain import Domain
 from abcdlink.folders import open_folder
 from abcdlink.html_templates import html_environment
+from abcdlink.judgments import SECONDS_A_CANDIDATE
 from abcdlink.languages import language_name, word_count
 
 if TYPE_CHECKING:
@@ -35,9 +36,6 @@ over it."""
 
 MOST_LISTED = 20
 """So many refusals are listed, and so many examples of each remark."""
-
-SECONDS_PER_CANDIDATE = 8
-"""Assumed time of one annotator for one candidate. The report of a run shows what it really took."""
 
 REPEATED_IN = 3
 """A sentence that so many documents have word for word is boilerplate."""
@@ -120,9 +118,9 @@ class Preview:
 
     @property
     def hours(self) -> float:
-        """Hours that one annotator would need for all tasks, at ``SECONDS_PER_CANDIDATE``."""
+        """Hours that one annotator would need for all tasks, at ``SECONDS_A_CANDIDATE``."""
         pool = self.domain.settings.pool
-        return self.tasks * (pool.first + pool.second + pool.random) * SECONDS_PER_CANDIDATE / 3600
+        return self.tasks * (pool.first + pool.second + pool.random) * SECONDS_A_CANDIDATE / 3600
 
     @property
     def time(self) -> str:
@@ -203,7 +201,7 @@ def write_preview(view: Preview, folder: str) -> None:
 
 def render(view: Preview) -> str:
     """Return the preview as one HTML file without scripts; every text of the corpus is escaped."""
-    return _template().render(view=view, corpus=view.corpus, most=MOST_LISTED, seconds=SECONDS_PER_CANDIDATE)
+    return _template().render(view=view, corpus=view.corpus, most=MOST_LISTED, seconds=round(SECONDS_A_CANDIDATE))
 
 
 @lru_cache

@@ -140,8 +140,14 @@ def _claim(store: Store, plan: PoolPlan) -> bool:
     return is_done(store, STAGE, POOL_COUNTS, plan)
 
 
-def make_pools(store: Store, domain: Domain, plan: PoolPlan) -> PoolCounts:
+def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> PoolCounts:
     """Build the pools from what the shortlisted approaches decided on the natural pairs.
+
+    Args:
+        store: the run.
+        domain: how many candidates there are of each kind, and which source sentences are left out.
+        plan: which pools are made.
+        first: of the batches that are built; those before keep their pools.
 
     Raises:
         InputError: when the mode needs more approaches than there are.
@@ -158,6 +164,10 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan) -> PoolCounts:
     rules = PoolRules(mode=plan.mode, sizes=sizes, sources=domain.settings.sources)
     distractors = sampled(plan.distractors_in(domain), plan.seed)
     result = build_pools(corpus, proposals, rules, distractors, store.key, split_batches(corpus.pairs, plan.batches))
+    if first > 1:
+        kept = [pool for pool in store.read_records(POOLS, Pool) if pool.batch < first]
+        pools = (*kept, *(pool for pool in result.pools if pool.batch >= first))
+        result = result.model_copy(update={"pools": pools})
     counts = _count(store, result, plan, len(corpus.pairs))
     # Not before: a plan that leaves nothing to annotate must not bind the run.
     _claim(store, plan)
@@ -234,10 +244,15 @@ def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) 
     return counts
 
 
+def plan_of(store: Store) -> PoolPlan | None:
+    """Return the plan by which this stage made the run's pools; ``None``: it did not."""
+    claimed = store.manifest.get("inputs", {}).get(STAGE)
+    return PoolPlan.model_validate(claimed) if claimed else None
+
+
 def plan_by_budget(store: Store) -> PoolPlan | None:
     """Return the plan of a run whose candidates are chosen by budget; ``None`` in other modes."""
-    claimed = store.manifest.get("inputs", {}).get(STAGE)
-    plan = PoolPlan.model_validate(claimed) if claimed else None
+    plan = plan_of(store)
     return plan if plan and plan.mode is PoolMode.BUDGET else None
 
 

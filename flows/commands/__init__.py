@@ -45,6 +45,7 @@ from flows.commands.starting import (
     BatchesOption,
     Goal,
     OverlapOption,
+    PreviewOption,
     WaitOption,
     start_flow,
     use_local_server,
@@ -139,6 +140,7 @@ def run_bootstrap(
     audit: AuditOption = 0.1,
     following: NextOption = Next.RANDOM,
     auto_feedback: AutoFeedbackOption = False,
+    preview: PreviewOption = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Skip generation and benchmark, ask no LLM: BM25 alone proposes candidates.")
     ] = False,
@@ -174,6 +176,7 @@ def run_bootstrap(
             "batches": batches,
             "overlap": overlap,
             "auto_feedback": auto_feedback,
+            "preview": preview,
             "mode": mode.value,
             "distractors": distractors,
             "budget": {

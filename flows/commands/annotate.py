@@ -5,18 +5,29 @@ Prefect is imported inside the commands: it takes seconds, and ``--help`` must n
 
 from __future__ import annotations
 
+import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
-from abcdlink.cli.results import print_agreement
+from abcdlink.cli.results import OpenOption, print_agreement
+from abcdlink.errors import InputError
 from abcdlink.store import Store, existing_run
-from flows.commands.kinds import group
-from flows.commands.starting import AutoFeedbackOption, BatchesOption, OverlapOption, WaitOption, start_flow
+from flows.commands.kinds import answer, group, resume_run
+from flows.commands.starting import (
+    AutoFeedbackOption,
+    BatchesOption,
+    OverlapOption,
+    PreviewOption,
+    WaitOption,
+    start_flow,
+)
 
 if TYPE_CHECKING:
+    from abcdlink.waiting import Waiting
     from labelstudio_config.attendance import Attendance
     from labelstudio_config.batches import Status
 
@@ -38,6 +49,8 @@ BlockOption = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     annotate = group(app, "annotate", "Batches in front of annotators.", start=start, status=status, show=show)
+    annotate.command("preview")(preview)
+    annotate.command("go")(go)
     annotate.command("pull")(pull)
     annotate.command("check")(check)
     annotate.command("reassign")(reassign)
@@ -53,6 +66,7 @@ def start(
     late_days: LateOption = 3,
     reminders: BlockOption = "",
     auto_feedback: AutoFeedbackOption = False,
+    preview: PreviewOption = None,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -70,8 +84,104 @@ def start(
         "late_days": late_days,
         "reminder_block": reminders,
         "auto_feedback": auto_feedback,
+        "preview": preview,
     }
     start_flow("annotate/annotate", {"run": run, "domain": domain, "annotation": annotation}, json, wait)
+
+
+def preview(
+    run: RunArgument,
+    min_words: Annotated[
+        int | None, typer.Option(min=1, help="Show only source sentences with at least so many words.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Leave out source sentences in which this regular expression is found; repeatable, instead "
+            "of those there are. An empty one: leave out none."
+        ),
+    ] = None,
+    unproposed: Annotated[
+        bool | None,
+        typer.Option(
+            "--unproposed/--proposed-only", help="Whether to show source sentences for which nothing is proposed."
+        ),
+    ] = None,
+    show: OpenOption = False,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Look at the batch that waits for your Go, as annotators will see it; or change what it leaves out.
+
+    Options for filters choose the candidates again; they hold for this batch and those after it. Then look again.
+
+    Example: `abcdlink annotate preview spring-news --min-words 6 --exclude "^Read more"`
+    """
+    from abcdlink.layout import batch_file, batch_of
+    from abcdlink.stages.batch_preview import PREVIEW_PAGE, checked_filters, preview_of
+
+    store = existing_run(run)
+    given = {
+        "min_words": min_words,
+        "exclude": None if exclude is None else [one for one in exclude if one],
+        "unproposed": unproposed,
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    waiting = _waits_for_go(store)
+    batch = batch_of(waiting.slug)
+    found = preview_of(store, batch)
+    if found is None:
+        msg = f"batch {batch} of run {run!r} has no preview"
+        raise InputError(msg, f"`abcdlink status {run}` says what the run is at")
+    if said:
+        filters = checked_filters(found.filters, said)
+        resume_run(waiting.flow_run, {**filters.model_dump(mode="json"), "go": False})
+        told = "The candidates are chosen again; then the batch waits for your Go again."
+        answer(store, told, json, wait, waiting.flow_run)
+        return
+    page = store.where(batch_file(batch, PREVIEW_PAGE))
+    if json:
+        print_json({**found.model_dump(mode="json"), "hours": found.hours, "page": page})
+    else:
+        title = f"{run}: batch {batch}, {found.size}; {found.time}"
+        rows = [(f"candidates by {method}", count) for method, count in found.methods.items()]
+        rows += [(f"left out: {reason}", count) for reason, count in found.left_out.items()]
+        print_table(title, ("what", "count"), rows)
+        excluded = ", ".join(found.filters.exclude) or "nothing"
+        say(f"Filters: at least {found.filters.min_words} words; excluded: {excluded}.")
+        say(f"As annotators will see it: {page}")
+        say(f"Let them see it with `abcdlink annotate go {run}`.")
+    if show and not page.startswith("s3://"):
+        webbrowser.open(Path(page).as_uri())
+
+
+def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
+    """Let annotators see the batch that waits for your Go.
+
+    Example: `abcdlink annotate go spring-news`
+    """
+    from abcdlink.layout import batch_of
+    from abcdlink.stages.batch_preview import preview_of
+
+    store = existing_run(run)
+    waiting = _waits_for_go(store)
+    batch = batch_of(waiting.slug)
+    found = preview_of(store, batch)
+    filters = found.filters.model_dump(mode="json") if found else {}
+    resume_run(waiting.flow_run, {**filters, "go": True})
+    answer(store, f"Batch {batch} of run {run} goes to annotators.", json, wait, waiting.flow_run)
+
+
+def _waits_for_go(store: Store) -> Waiting:
+    """Return what the run waits for; ``InputError`` when it is not the coordinator's Go for a batch."""
+    from abcdlink.layout import is_feedback
+    from abcdlink.waiting import WaitsFor, waiting_of
+
+    waiting = waiting_of(store, "annotate")
+    if waiting is None or waiting.kind is not WaitsFor.COORDINATOR or is_feedback(waiting.slug):
+        msg = f"no batch of run {store.key!r} waits for your Go"
+        raise InputError(msg, f"`abcdlink status {store.key}` says what the run waits for")
+    return waiting
 
 
 def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
@@ -89,7 +199,7 @@ def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = 
     for one in found:
         _show_status(run, one)
     if not found:
-        say(f"No batch of run {run} is in Label Studio.")
+        say(f"No batch of run {run} is in Label Studio: `abcdlink status {run}` says what it waits for.")
 
 
 def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:

@@ -90,7 +90,7 @@ def start(
     batch = batch_of(waiting.slug)
     filled = _filled_in(store, batch, clarifications, without_round)
     resume_run(waiting.flow_run, filled | _examples(store, batch, example or ()))
-    answer(store, f"Run {run} goes on after the feedback on batch {batch}.", json, wait)
+    answer(store, f"Run {run} goes on after the feedback on batch {batch}.", json, wait, waiting.flow_run)
 
 
 def _waits_for_coordinator(store: Store) -> Waiting:
@@ -105,8 +105,8 @@ def _waits_for_coordinator(store: Store) -> Waiting:
     if waiting is not None and about and waiting.kind is WaitsFor.ANNOTATORS:
         msg = f"the clarifications of run {key!r} were accepted already"
         raise InputError(msg, f"`abcdlink feedback close {key}` goes on without those who have not answered")
-    annotators = waiting is not None and waiting.kind is WaitsFor.ANNOTATORS
-    what = f"the annotators of {waiting.slug}" if waiting and annotators else "nothing"
+    whom = {WaitsFor.ANNOTATORS: "the annotators of", WaitsFor.COORDINATOR: "your Go for"}
+    what = f"{whom[waiting.kind]} {waiting.slug}" if waiting and waiting.kind in whom else "nothing"
     msg = f"run {key!r} waits for {what}, not for feedback"
     raise InputError(msg, f"`abcdlink status {key}` shows how far it is")
 

@@ -106,7 +106,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         resume_run(waiting.flow_run)
         told = f"Closed {waiting.slug} of run {run}: it goes on with the answers that are there"
         told += f", {left} of {standing.tasks} tasks are open" if standing and left else ""
-        answer(store, f"{told}.", json, wait)
+        answer(store, f"{told}.", json, wait, waiting.flow_run)
 
     close.__doc__ = f"""Wait for people no longer: go on with the answers that are there.
 
@@ -117,15 +117,15 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
     return close
 
 
-def answer(store: Store, told: str, json: bool, wait: bool) -> None:
-    """Say what was done; with ``wait``, what now when the run stands still again."""
+def answer(store: Store, told: str, json: bool, wait: bool, resumed: str) -> None:
+    """Say what was done; with ``wait``, what now when the flow run that was resumed stands still again."""
     if wait:
         from flows.commands.status import show_now
         from flows.watch import wait_while_working
 
         if not json:
             say(told)
-        wait_while_working(store)
+        wait_while_working(store, resumed)
         show_now(store, json)
     elif json:
         print_json({"run": store.key, "said": told})

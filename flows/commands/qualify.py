@@ -185,4 +185,4 @@ def confirm(
     waiting = waiting_of(store, "qualify")
     if waiting is not None and waiting.kind is WaitsFor.COORDINATOR:
         resume_run(waiting.flow_run, {"qualified": list(decision.annotators)})
-    answer(store, f"Qualified: {', '.join(decision.annotators)}.", json, wait)
+    answer(store, f"Qualified: {', '.join(decision.annotators)}.", json, wait, waiting.flow_run if waiting else "")

@@ -32,6 +32,12 @@ AutoFeedbackOption = Annotated[
 ]
 
 
+PreviewOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--preview/--no-preview", help="Wait for your Go before each batch; default: as ABCDLINK_PREVIEW says."
+    ),
+]
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait until people are needed, or it failed, or it is over; then say what now.")
 ]
@@ -68,5 +74,5 @@ def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bo
         from flows.commands.status import show_now
 
         store = open_run(str(parameters["run"]))
-        wait_while_working(store, flow_run)
+        wait_while_working(store, str(flow_run.id))
         show_now(store, json)

@@ -16,10 +16,11 @@ from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.texts import cases_text
 from abcdlink.interannotator import Acceptance, Agreement, Measures
-from abcdlink.layout import NATURAL
+from abcdlink.layout import NATURAL, batch_file
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image, benchmark_pictures, validation_pictures
 from abcdlink.stages.annotate import details_so_far
+from abcdlink.stages.batch_preview import PREVIEW_PAGE, BatchPreview
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.benchmark_corpora import Overview
 from abcdlink.stages.candidates import PoolCounts
@@ -194,6 +195,24 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
     rows += [{"what": f"candidates by {method}", "count": count} for method, count in counts.methods.items()]
     rows += [{"what": f"left out: {reason}", "count": count} for reason, count in counts.filtered.items()]
     table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates, mode {counts.mode}")
+
+
+def show_preview(store: Store, preview: BatchPreview) -> None:
+    """Show what a batch holds, to the coordinator alone: candidates by method, hours, filters, what is left out."""
+    batch, filters = preview.batch, preview.filters
+    rows: list[dict[str, Any]] = [
+        {"what": "tasks", "value": preview.tasks},
+        {"what": "pairs", "value": preview.pairs},
+        {"what": "candidates", "value": preview.candidates},
+        *({"what": f"candidates by {method}", "value": count} for method, count in preview.methods.items()),
+        {"what": "time", "value": preview.time},
+        *({"what": f"left out: {reason}", "value": count} for reason, count in preview.left_out.items()),
+        {"what": "filter: fewest words", "value": filters.min_words},
+        {"what": "filter: excluded", "value": "\n".join(filters.exclude)},
+        {"what": "filter: show sources without proposals", "value": filters.unproposed},
+        {"what": "tasks as annotators will see them", "value": store.where(batch_file(batch, PREVIEW_PAGE))},
+    ]
+    table(key(store.key, "preview", batch), rows, f"Preview of batch {batch}: {preview.size}; {preview.time}")
 
 
 def show_gains(run: str, gains: Gains | None) -> None:

@@ -39,6 +39,7 @@ class PrefectServer:
         self.worker: subprocess.Popen[bytes] | None = None
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("ABCDLINK_", "PREFECT_"))},
+            "ABCDLINK_PREVIEW": "false",
             **environment,
             "PREFECT_API_URL": self.api,
             "PREFECT_HOME": str(folder / "prefect"),

@@ -126,10 +126,13 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     shell(*by_name["import", "text"])
     start = by_name["start", "spring"]
     shell(*["trial" if part == "spring" else part for part in start], "--goal", "quick try", "--wait")
+    shell("abcdlink", "annotate", "go", "trial")
     page = json.loads(shell.wait_for("trial", project_file(batch_slug(1), PUSHED)).read_text())
     assert page["task_keys"]
-    shell(*start)
-    shell.wait_for("spring", project_file(batch_slug(1), PUSHED))
+    shell(*start, "--wait")
+    assert "waits for your Go" in shell(*by_name["status", "spring"])
+    assert "as annotators will see it" in look_at(shell, 1)
+    shell(*by_name["annotate", "go"], "--wait")
     now = shell(*by_name["status", "spring"])
     assert "Annotators judge batch 1 of 2" in now
     assert "/user/signup" in now
@@ -145,7 +148,9 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
         judge(shell, batch)
         if batch == 1:
             shell.wait_until(lambda: json.loads(waiting.read_text())["kind"] == WaitsFor.COORDINATOR.value)
-            shell(*by_name["feedback", "start"], "--without-round")
+            shell(*by_name["feedback", "start"], "--without-round", "--wait")
+            assert "as annotators will see it" in look_at(shell, 2)
+            shell(*by_name["annotate", "go"])
     shell.wait_for("spring", REPORT)
     shell(*by_name["rate", "start"])
     shell.wait_for("spring", project_file(RATE_SLUG, PUSHED))
@@ -161,6 +166,13 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     assert list((shell.folder / ".abcdlink/runs/spring").rglob("*.parquet"))
     assert "What is left to do" in Path(shell("abcdlink", "report", "spring").strip()).read_text(encoding="utf-8")
     assert found_in(shell, {"ABCDLINK_LLM_API_KEY": LLM_KEY, **secrets_of(shell)}) == []
+
+
+def look_at(shell: Shell, batch: int) -> str:
+    """Return the page that the coordinator looks at before annotators see a batch."""
+    told = json.loads(shell("abcdlink", "annotate", "preview", "spring", "--json"))
+    assert told["batch"] == batch
+    return Path(told["page"]).read_text(encoding="utf-8")
 
 
 def secrets_of(shell: Shell) -> dict[str, str]:

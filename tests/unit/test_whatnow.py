@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from abcdlink.domain import SourceFilter
 from abcdlink.layout import AGREEMENT, JUDGMENTS, POOL_COUNTS, batch_file, batch_slug, feedback_slug, generation_part
 from abcdlink.report import write_report
+from abcdlink.stages.batch_preview import PREVIEW, REVIEW, BatchPreview, Review
 from abcdlink.store import Store, all_runs, open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
 from abcdlink.whatnow import Surroundings, what_now
@@ -85,6 +87,36 @@ def test_the_report_that_ends_a_run_says_that_it_is_complete(run: Store) -> None
     run.write_text(JUDGMENTS, "")
     assert "Complete: data set and report are written" in text(run)
     assert "annotate is at work" in text(run, SERVERS)
+
+
+def test_a_batch_waits_for_go_with_its_size_and_hours_and_why_filters_were_not_taken(run: Store) -> None:
+    run.note("annotation", {"batches": 2, "overlap": 2})
+    preview = BatchPreview(
+        batch=2,
+        tasks=40,
+        pairs=3,
+        candidates=240,
+        methods={"retriever": 200, "random": 40},
+        left_out={},
+        overlap=2,
+        seconds=9.0,
+        timed=230,
+        filters=SourceFilter(),
+    )
+    run.write_record(batch_file(2, PREVIEW), preview)
+    run.write_record(batch_file(2, REVIEW), Review(looks=1, problem="the expression is broken"))
+    wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, batch_slug(2))
+    now = text(run)
+    for part in (
+        "Batch 2 of 2 waits for your Go",
+        "40 tasks with 240 candidates",
+        "36 minutes for each of 2 annotators",
+        "The filters were not changed: the expression is broken",
+        "abcdlink annotate preview spring --open",
+        "abcdlink annotate go spring",
+    ):
+        assert part in now
+    assert "retriever" not in now, "the report, which shows this too, may be read by annotators"
 
 
 def test_the_coordinator_is_told_what_to_read_and_how_to_go_on(run: Store) -> None:

@@ -10,17 +10,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from abcdlink.cli.app import make_app
+from abcdlink.domain import find_domain
 from abcdlink.errors import ServiceError
 from abcdlink.judgments import Pool
-from abcdlink.layout import POOLS
+from abcdlink.layout import POOLS, feedback_slug
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import kinds
 from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.preview import write_preview
 from labelstudio_config.run import look_now, read_pushed
 from labelstudio_config.standing import note_standing
 from tasks.projects import pull
+from tests.helpers.example_run import make_pools, take_in
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve
 
 RUN = "harbour"
@@ -145,6 +148,34 @@ def test_a_closed_batch_goes_on_with_the_answers_that_are_there(
     judged = keep_agreement(store, 1, 2).judged
     assert called("show", RUN)["batches"]["1"]["judged"] == judged
     assert judged == len({pool.key: pool for pool in store.read_records(POOLS, Pool)}[keys[0]].candidates)
+
+
+def test_a_batch_is_previewed_filtered_and_given_go(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resumed: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr("flows.commands.annotate.resume_run", lambda run, form: resumed.append((run, form)))
+    store = open_run(RUN)
+    make_pools(store, take_in(store))
+    refused = CliRunner().invoke(make_app(), ["annotate", "go", RUN])
+    assert "no batch of run 'harbour' waits for your Go" in str(refused.exception)
+    preview = write_preview(store, find_domain("news"), LinkingPage(batch=1, overlap=2))
+    wait_for(store, "f1", "annotate", WaitsFor.COORDINATOR, "batch-1")
+    told = called("preview", RUN)
+    assert (told["tasks"], told["methods"]) == (preview.tasks, preview.methods)
+    assert Path(told["page"]).exists()
+    assert "candidates by random" in call("preview", RUN).stdout
+    wrong = CliRunner().invoke(make_app(), ["annotate", "preview", RUN, "--exclude", "("])
+    assert "not a valid regular expression" in str(wrong.exception)
+    assert resumed == []
+    assert "chosen again" in called("preview", RUN, "--min-words", "7", "--exclude", "^Read")["said"]
+    call("go", RUN)
+    now = preview.filters.model_dump(mode="json")
+    assert resumed == [
+        ("f1", {**now, "min_words": 7, "exclude": ["^Read"], "go": False}),
+        ("f1", {**now, "go": True}),
+    ]
+    wait_for(store, "f1", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
+    refused = CliRunner().invoke(make_app(), ["annotate", "go", RUN])
+    assert "waits for your Go" in str(refused.exception)
 
 
 def test_every_kind_of_work_has_the_same_four_commands() -> None:

@@ -1,0 +1,248 @@
+"""Before annotators see a batch: what is in it and how long it takes, filters that can still be changed, and Go.
+
+The coordinator looks as often as they like. Filters that they change hold for this batch and those after it; a batch
+that annotators have seen never changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+
+from pydantic import ValidationError
+
+from abcdlink.candidates import PoolMode, split_batches
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Record
+from abcdlink.domain import Domain, SourceFilter
+from abcdlink.errors import AbcdlinkError, InputError
+from abcdlink.interannotator.times import seconds_a_candidate
+from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment
+from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
+from abcdlink.stages.annotate import pools_of
+from abcdlink.stages.budget import CHOICE, read_choice
+from abcdlink.stages.candidates import (
+    NothingToAnnotateError,
+    PoolPlan,
+    choose_candidates,
+    make_pools,
+    plan_of,
+)
+from abcdlink.store import Store
+
+PREVIEW = "preview.json"
+PREVIEW_PAGE = "preview.html"
+"""The tasks as annotators will see them, beside it."""
+FILTERS = "filters.json"
+"""Which source sentences are left out from this batch on, where the coordinator changed that."""
+REVIEW = "review.json"
+
+
+class BatchPreview(Record):
+    """What a batch would ask of annotators.
+
+    Attributes:
+        batch: its number.
+        tasks: source sentences.
+        pairs: that they are in.
+        candidates: of all tasks.
+        methods: method -> candidates; for the coordinator alone.
+        left_out: reason -> source sentences of the batch's pairs that are not shown.
+        overlap: annotators of each task.
+        seconds: that one annotator takes for one candidate.
+        timed: judged candidates that this was measured on, in batches before; 0: it is assumed.
+        filters: that decided which source sentences are shown.
+    """
+
+    batch: int
+    tasks: int
+    pairs: int
+    candidates: int
+    methods: dict[str, int]
+    left_out: dict[str, int]
+    overlap: int
+    seconds: float
+    timed: int
+    filters: SourceFilter
+
+    @property
+    def hours(self) -> float:
+        """Hours that each annotator needs who judges all tasks."""
+        return self.candidates * self.seconds / 3600
+
+    @property
+    def size(self) -> str:
+        """How much it is, in words."""
+        return f"{self.tasks} tasks with {self.candidates} candidates, from {self.pairs} pairs"
+
+    @property
+    def time(self) -> str:
+        """How long it takes and how that is known, in words."""
+        minutes = round(60 * self.hours)
+        told = f"{minutes} minutes" if self.hours < 1 else f"{self.hours:.1f} hours"
+        how = f"measured on {self.timed} candidates" if self.timed else "assumed"
+        each = f"about {told} for each of {self.overlap} annotators"
+        return f"{each}, at {self.seconds:.0f} seconds a candidate ({how})"
+
+    @property
+    def kinds(self) -> str:
+        """Share of the candidates by method, in words; for the coordinator alone."""
+        counts = sorted(self.methods.items(), key=lambda one: -one[1])
+        return ", ".join(f"{method} {count / self.candidates:.0%}" for method, count in counts)
+
+
+class Review(Record):
+    """What the coordinator has said of a batch. ``looks``: how often; ``problem``: why the last word was not taken."""
+
+    looks: int = 0
+    go: bool = False
+    problem: str = ""
+
+
+def review_of(store: Store, batch: int) -> Review:
+    """Return what the coordinator has said of a batch so far."""
+    return store.find_record(batch_file(batch, REVIEW), Review) or Review()
+
+
+def preview_of(store: Store, batch: int) -> BatchPreview | None:
+    """Return the last preview of a batch; ``None``: there is none."""
+    return store.find_record(batch_file(batch, PREVIEW), BatchPreview)
+
+
+def filters_of(store: Store, domain: Domain, batch: int) -> SourceFilter:
+    """Return the filters of a batch: as changed for it or a batch before, else as the domain says."""
+    for number in range(batch, 0, -1):
+        if found := store.find_record(batch_file(number, FILTERS), SourceFilter):
+            return found
+    return domain.settings.sources
+
+
+def filtered(domain: Domain, filters: SourceFilter) -> Domain:
+    """Return the domain with other filters."""
+    other = copy(domain)
+    other.settings = domain.settings.model_copy(update={"sources": filters})
+    return other
+
+
+def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> BatchPreview:
+    """Count what a batch holds, and say how long it will take.
+
+    Args:
+        store: the run, with the pools of the batch.
+        domain: of the run.
+        batch: its number.
+        overlap: annotators of each task.
+    """
+    pools, filters = pools_of(store, batch), filters_of(store, domain, batch)
+    corpus = read_corpus_from(store, NATURAL)
+    asked = {(pool.pair, pool.source) for pool in pools}
+    plan = plan_of(store)
+    names = _pairs_of(store, plan, batch) | {pool.pair for pool in pools}
+    nothing = (plan.mode if plan else PoolMode.COMPARISON).nothing
+    left_out: Counter[str] = Counter()
+    for pair in corpus.pairs:
+        if pair.id in names:
+            left_out.update(
+                filters.reason_to_leave_out(sentence.text) or nothing
+                for sentence in corpus.source_of(pair).sentences
+                if (pair.id, sentence.id) not in asked
+            )
+    methods = Counter(candidate.method for pool in pools for candidate in pool.candidates)
+    judgments = [
+        judgment
+        for number in range(1, batch)
+        for judgment in store.find_records(batch_file(number, JUDGMENTS), Judgment)
+    ]
+    seconds, timed = seconds_a_candidate(judgments) or (SECONDS_A_CANDIDATE, 0)
+    return BatchPreview(
+        batch=batch,
+        tasks=len(pools),
+        pairs=len({pool.pair for pool in pools}),
+        candidates=methods.total(),
+        methods=dict(methods),
+        left_out=dict(left_out.most_common()),
+        overlap=overlap,
+        seconds=seconds,
+        timed=timed,
+        filters=filters,
+    )
+
+
+def _pairs_of(store: Store, plan: PoolPlan | None, batch: int) -> set[str]:
+    if plan is None:
+        return set()
+    if plan.mode is PoolMode.BUDGET:
+        return set(read_choice(store, batch).pairs)
+    divided = split_batches(read_corpus_from(store, NATURAL).pairs, plan.batches)
+    return {pair for pair, number in divided.items() if number == batch}
+
+
+def take_review(store: Store, domain: Domain, batch: int, said: Mapping[str, Any], go: bool) -> Review:
+    """Take what the coordinator said of a batch: filters, and whether annotators may see it now.
+
+    Filters that cannot be used, or that would leave a batch empty, are not taken; the review says why, and the batch
+    waits on. Killed at any moment, the same call does the rest.
+
+    Args:
+        store: the run.
+        domain: of the run.
+        batch: its number.
+        said: the filters, as fields of ``SourceFilter``; those that are missing stay as they are.
+        go: whether annotators may see the batch, once the filters are taken.
+    """
+    before, problem = review_of(store, batch), ""
+    try:
+        change_filters(store, domain, batch, said)
+    except AbcdlinkError as error:
+        problem = error.problem
+    review = Review(looks=before.looks + 1, go=go and not problem, problem=problem)
+    # Written last: with it there, this was taken.
+    store.write_record(batch_file(batch, REVIEW), review)
+    return review
+
+
+def checked_filters(now: SourceFilter, said: Mapping[str, Any]) -> SourceFilter:
+    """Return the filters with what was said changed; ``InputError`` when that cannot be."""
+    try:
+        return SourceFilter.model_validate({**now.model_dump(), **said})
+    except ValidationError as error:
+        first = error.errors()[0]
+        msg = f"{first['loc'][0]}: {str(first['msg']).removeprefix('Value error, ')}"
+        raise InputError(msg, "min_words is a number from 1, exclude a list of regular expressions") from None
+
+
+def change_filters(store: Store, domain: Domain, batch: int, said: Mapping[str, Any]) -> None:
+    """Choose the candidates of a batch and those after it again, under other filters; nothing when these are the same.
+
+    Raises:
+        InputError: when the filters cannot be used, or the stage candidates did not make the pools.
+        NothingToAnnotateError: when a batch would be empty; all stays as it was.
+    """
+    now = filters_of(store, domain, batch)
+    wanted = checked_filters(now, said)
+    if wanted == now:
+        return
+    plan = plan_of(store)
+    if plan is None:
+        msg = f"the candidates of run {store.key!r} were not made by its stage candidates, so no filter can change them"
+        raise InputError(msg, "give Go as it is, or make the candidates in a new run")
+    if plan.mode is PoolMode.BUDGET:
+        _choose_again(store, domain, plan, batch, wanted)
+    else:
+        make_pools(store, filtered(domain, wanted), plan, first=batch)
+    # Written last: with it there, the pools are those of these filters.
+    store.write_record(batch_file(batch, FILTERS), wanted)
+
+
+def _choose_again(store: Store, domain: Domain, plan: PoolPlan, batch: int, wanted: SourceFilter) -> None:
+    now = filters_of(store, domain, batch)
+    if store.exists(batch_file(batch, CHOICE)):
+        store.folder.remove(batch_file(batch, CHOICE))
+    try:
+        choose_candidates(store, filtered(domain, wanted), plan, batch)
+    except NothingToAnnotateError:
+        choose_candidates(store, filtered(domain, now), plan, batch)
+        msg = f"batch {batch} of run {store.key!r} would be empty"
+        raise NothingToAnnotateError(msg, "loosen the filters") from None

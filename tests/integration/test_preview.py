@@ -1,0 +1,122 @@
+"""Before annotators see a batch the run waits for Go: with other filters, a refused one, and killed in between."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from abcdlink.candidates import PoolMode
+from abcdlink.domain import find_domain
+from abcdlink.judgments import Pool
+from abcdlink.layout import POOLS, batch_file, batch_slug
+from abcdlink.stages.batch_preview import PREVIEW_PAGE, preview_of, review_of
+from abcdlink.stages.candidates import PoolPlan, run_candidates
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.shortlist import quick_shortlist
+from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor
+from labelstudio_config.run import is_pushed, read_pushed
+from tests.helpers.example_run import take_in
+from tests.helpers.prefect_server import BIN
+from tests.helpers.stack import Stack
+from tests.helpers.waiting import until
+
+KEY = "looked-at"
+
+
+def begin(stack: Stack) -> Store:
+    """Make a run of two batches for which BM25 proposes."""
+    store, domain = stack.run(KEY), find_domain("news")
+    describe_run(store, domain)
+    take_in(store)
+    quick_shortlist(store, domain)
+    run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE, batches=2, distractors=1))
+    return store
+
+
+def give(stack: Stack, *arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [BIN / "abcdlink", *arguments, "--json"],
+        env=stack.prefect.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def pools(store: Store, batch: int) -> list[Pool]:
+    return [pool for pool in store.read_records(POOLS, Pool) if pool.batch == batch]
+
+
+def resume(stack: Stack, run: str, form: dict[str, Any]) -> None:
+    """Fill in the form, as in the Prefect UI."""
+    assert stack.prefect.post(f"/flow_runs/{run}/resume", {"run_input": form})["status"] == "ACCEPT"
+
+
+def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack) -> None:
+    store, prefect = begin(stack), stack.prefect
+    annotation = {"batches": 2, "overlap": 2, "preview": True, "auto_feedback": True, "shared_queue": True}
+    run = prefect.start("annotate/annotate", {"run": KEY, "annotation": annotation})
+
+    def waits(batch: int, looks: int) -> None:
+        until(lambda: review_of(store, batch).looks == looks, f"{looks} looks at batch {batch}")
+        stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, batch_slug(batch))
+
+    waits(1, 0)
+    now = give(stack, "status", KEY)
+    assert now["headline"] == "Batch 1 of 2 waits for your Go"
+    first = preview_of(store, 1)
+    assert first
+    assert "as annotators will see it" in store.read_text(batch_file(1, PREVIEW_PAGE))
+    shown = str([one["data"] for one in prefect.artifacts(run) if f"{KEY}-preview-1" == one["key"]])
+    assert "candidates by random" in shown
+
+    # Neither a look by the watcher nor an empty resume is Go.
+    stack.look()
+    assert prefect.post(f"/flow_runs/{run}/resume")["status"] == "REJECT"
+    assert not is_pushed(store, batch_slug(1))
+
+    # Filters that leave nothing are refused with a reason, and the batch waits on.
+    resume(stack, run, {"min_words": 1000, "exclude": [], "unproposed": False, "go": True})
+    waits(1, 1)
+    assert "no candidate to annotate" in json.dumps(give(stack, "status", KEY))
+    assert preview_of(store, 1) == first
+
+    # Others are taken; everything is killed while they are.
+    give(stack, "annotate", "preview", KEY, "--min-words", "13")
+    prefect.kill_all()
+    prefect.start_worker()
+
+    def looked_again() -> bool:
+        stack.look(stale_seconds=5)
+        return review_of(store, 1).looks == 2
+
+    until(looked_again, "the second look at batch 1", poll=1)
+    waits(1, 2)
+    second = preview_of(store, 1)
+    assert second
+    assert (second.filters.min_words, second.tasks < first.tasks) == (13, True)
+    assert not is_pushed(store, batch_slug(1))
+
+    give(stack, "annotate", "go", KEY)
+    stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(1))
+    assert len(read_pushed(store, batch_slug(1)).task_keys) == second.tasks
+    stack.simulate(KEY, 1)
+    stack.look()
+
+    # The next batch waits too, with the same filters, and hours by the times of the first.
+    waits(2, 0)
+    third = preview_of(store, 2)
+    assert third
+    assert (third.filters, third.timed > 0) == (second.filters, True)
+    seen = pools(store, 1)
+    resume(stack, run, {**third.filters.model_dump(mode="json"), "min_words": 1, "go": True})
+    stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(2))
+    assert len(read_pushed(store, batch_slug(2)).task_keys) == len(pools(store, 2)) > third.tasks
+    assert pools(store, 1) == seen
+    stack.simulate(KEY, 2)
+    stack.look()
+    prefect.wait(run, "Completed")

@@ -1,0 +1,208 @@
+"""Before annotators see a batch: what it holds, how long it takes, other filters, Go; killed in between, too."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from abcdlink.candidates import PoolMode
+from abcdlink.domain import Domain
+from abcdlink.errors import InputError
+from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment, Label, Pool
+from abcdlink.layout import JUDGMENTS, POOLS, batch_file
+from abcdlink.stages import batch_preview
+from abcdlink.stages.batch_preview import (
+    PREVIEW_PAGE,
+    checked_filters,
+    filters_of,
+    preview_batch,
+    preview_of,
+    review_of,
+    take_review,
+)
+from abcdlink.stages.budget import BudgetPlan, read_choice
+from abcdlink.stages.candidates import PoolPlan, read_counts, run_candidates
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.shortlist import quick_shortlist
+from abcdlink.store import Store, open_run
+from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.preview import MOST_TASKS, write_preview
+from tests.helpers.example_run import HOSTILE, take_in
+from tests.helpers.labels import fill_for_budget, strict
+
+PLAN = PoolPlan(mode=PoolMode.SINGLE, batches=2, distractors=2)
+AS_IT_IS: dict[str, object] = {}
+
+
+@pytest.fixture
+def run(news: Domain) -> Store:
+    """A run of six pairs in two batches, for which BM25 proposes."""
+    store = open_run("spring")
+    describe_run(store, news)
+    take_in(store)
+    quick_shortlist(store, news)
+    run_candidates(store, news, PLAN)
+    return store
+
+
+def pools(store: Store, batch: int) -> list[Pool]:
+    return [pool for pool in store.read_records(POOLS, Pool) if pool.batch == batch]
+
+
+def judge(store: Store, batch: int, seconds: float) -> None:
+    """Let one annotator judge a batch, each task in as many seconds for each of its candidates."""
+    said = [
+        Judgment(
+            batch=batch,
+            pair=pool.pair,
+            source=pool.source,
+            target=one.target,
+            method=one.method,
+            annotator="annotator-1",
+            label=Label.LINK,
+            seconds=seconds * len(pool.candidates),
+        )
+        for pool in pools(store, batch)
+        for one in pool.candidates
+    ]
+    store.write_records(batch_file(batch, JUDGMENTS), said)
+
+
+def test_a_preview_counts_what_the_pools_hold_and_measures_time_where_it_can(run: Store, news: Domain) -> None:
+    first = preview_batch(run, news, 1, 2)
+    mine = pools(run, 1)
+    assert (first.tasks, first.candidates) == (len(mine), sum(len(pool.candidates) for pool in mine))
+    assert sum(first.methods.values()) == first.candidates
+    sentences = 3 * 8
+    assert first.tasks + sum(first.left_out.values()) == sentences
+    assert first.hours == pytest.approx(first.candidates * SECONDS_A_CANDIDATE / 3600)
+    assert "11 seconds a candidate (assumed)" in first.time
+    judge(run, 1, 4.0)
+    second = preview_batch(run, news, 2, 3)
+    assert second.timed == first.candidates
+    assert second.seconds == pytest.approx(4.0)
+    assert f"for each of 3 annotators, at 4 seconds a candidate (measured on {first.candidates}" in second.time
+
+
+def test_other_filters_hold_for_this_batch_and_those_after_it_and_never_for_one_before(
+    run: Store, news: Domain
+) -> None:
+    before = {batch: pools(run, batch) for batch in (1, 2)}
+    said = {"exclude": ["(?#ferries)Ferries"], "min_words": 12}
+    assert not take_review(run, news, 2, said, go=False).go
+    assert pools(run, 1) == before[1]
+    assert 0 < len(pools(run, 2)) < len(before[2])
+    assert filters_of(run, news, 1) == news.settings.sources
+    assert filters_of(run, news, 2).exclude == filters_of(run, news, 3).exclude == ("(?#ferries)Ferries",)
+    found = preview_batch(run, news, 2, 2)
+    assert {"ferries", "fewer than 12 words"} <= found.left_out.keys()
+    assert read_counts(run).pools == len(run.read_records(POOLS, Pool))
+    # And back again.
+    review = take_review(run, news, 2, news.settings.sources.model_dump(mode="json"), go=True)
+    assert (review.looks, review.go) == (2, True)
+    assert pools(run, 2) == before[2]
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"exclude": ["("]}, "is not a valid regular expression"),
+        ({"min_words": 0}, "min_words"),
+        ({"min_words": 1000}, "no candidate to annotate"),
+        ({"exclude": ["."]}, "no candidate to annotate"),
+        ({"words": 3}, "words"),
+    ],
+)
+def test_filters_that_cannot_be_change_nothing_and_give_no_go(
+    run: Store, news: Domain, said: dict[str, object], problem: str
+) -> None:
+    before = run.read_records(POOLS, Pool)
+    review = take_review(run, news, 1, said, go=True)
+    assert not review.go
+    assert problem in review.problem
+    assert run.read_records(POOLS, Pool) == before
+    assert review_of(run, 1) == review
+    assert take_review(run, news, 1, AS_IT_IS, go=True).problem == ""
+    if "no candidate" not in problem:
+        with pytest.raises(InputError):
+            checked_filters(news.settings.sources, said)
+
+
+@pytest.mark.parametrize("stops_at", range(4))
+def test_killed_between_any_two_files_the_same_word_does_the_rest(
+    run: Store, news: Domain, monkeypatch: pytest.MonkeyPatch, stops_at: int
+) -> None:
+    said = {"min_words": 12}
+    written: list[str] = []
+
+    def write(name: str, content: bytes) -> None:
+        written.append(name)
+        if len(written) > stops_at:
+            raise KeyboardInterrupt
+        type(run.folder).write(run.folder, name, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run.folder, "write", write)
+        with pytest.raises(KeyboardInterrupt):
+            take_review(run, news, 1, said, go=True)
+    assert not review_of(run, 1).go
+    again = open_run(run.key)
+    assert take_review(again, news, 1, said, go=True).go
+    assert {pool.source for pool in pools(again, 1)} == {pool.source for pool in pools(run, 1)}
+    texts = preview_batch(again, news, 1, 2)
+    assert texts.filters.min_words == 12
+    assert texts.tasks == len(pools(again, 1))
+
+
+def test_by_budget_a_batch_is_chosen_again_from_what_the_filters_leave(news: Domain) -> None:
+    store = open_run("frugal")
+    fill_for_budget(store, news, strict(gold=False))
+    plan = PoolPlan(mode=PoolMode.BUDGET, batches=2, budget=BudgetPlan(judgments=120, audit=0.2))
+    run_candidates(store, news, plan)
+    before = pools(store, 1)
+    refused = take_review(store, news, 1, {"min_words": 100}, go=True)
+    assert (refused.go, pools(store, 1)) == (False, before)
+    take_review(store, news, 1, {"exclude": ["river"]}, go=True)
+    found = preview_batch(store, news, 1, 2)
+    assert found.left_out["matches the excluded pattern river"] > 0
+    assert read_choice(store, 1).judgments == found.candidates
+    assert pools(store, 1) != before
+
+
+def test_pools_from_elsewhere_are_shown_and_not_filtered(news: Domain) -> None:
+    store = open_run("by-hand")
+    take_in(store)
+    source, target = "0", "1"
+    store.write_records(
+        POOLS,
+        [Pool(key="k", batch=1, pair="natural-0", source=source, candidates=({"target": target, "method": "x"},))],  # type: ignore[arg-type]
+    )
+    assert preview_batch(store, news, 1, 1).candidates == 1
+    assert "not made by its stage" in take_review(store, news, 1, {"min_words": 9}, go=True).problem
+    assert take_review(store, news, 1, AS_IT_IS, go=True).go
+
+
+def test_the_page_shows_tasks_as_annotators_see_them_and_no_method(run: Store, news: Domain) -> None:
+    page = LinkingPage(batch=1, overlap=2)
+    preview = write_preview(run, news, page)
+    assert preview_of(run, 1) == preview
+    shown = run.read_text(batch_file(1, PREVIEW_PAGE))
+    assert shown.count("<section ") == min(MOST_TASKS, preview.tasks)
+    assert not any(
+        f"{method}" in re.sub(r"<style>.*?</style>", "", shown, flags=re.DOTALL) for method in preview.methods
+    )
+    assert HOSTILE not in shown
+    assert "<script" not in shown
+    assert "&lt;img src=x" in shown
+    assert news.settings.question in shown
+    ids = re.findall(r' id="([^"]+)"', shown)
+    assert len(ids) == len(set(ids)) > 0
+    assert {*re.findall(r'for="([^"]+)"', shown)} <= {*ids}
+
+
+def test_nothing_is_written_twice_when_nothing_changes(
+    run: Store, news: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_preview, "make_pools", pytest.fail)
+    assert take_review(run, news, 1, news.settings.sources.model_dump(mode="json"), go=True).go
