@@ -258,6 +258,43 @@ class Client:
             there = False
         return f"{self.url}{HOME}" if there else ""
 
+    def participants(self) -> list[dict[str, str]]:
+        """Return who came from a platform, with account and ids, oldest first; nobody where the server is not ours."""
+        from label_studio_sdk.core.api_error import ApiError
+
+        with self._errors("ask who came from a platform"):
+            try:
+                found: list[dict[str, str]] = self._get(f"{HOME}participants".lstrip("/"))
+            except (ApiError, ValueError) as error:  # a page instead of JSON: another server
+                if isinstance(error, ApiError) and error.status_code != NOT_FOUND:
+                    raise
+                return []
+        return found
+
+    def set_code(self, title: str, code: str) -> None:
+        """Let our own server show a code to those who have done all that is theirs in the projects with this title.
+
+        Raises:
+            ServiceError: when the server is not one that abcdlink started, or does not want the code.
+        """
+        if not self.home():
+            msg = f"Label Studio at {self.url} cannot show completion codes"
+            raise ServiceError(msg, "use the Label Studio that `abcdlink up` starts, or show the code on the platform")
+        from label_studio_sdk.core.api_error import ApiError
+
+        with self._errors("set the completion code"):
+            answer = self._sdk._client_wrapper.httpx_client.request(  # noqa: SLF001
+                f"{HOME}codes".lstrip("/"), method="POST", json={"title": title, "code": code}
+            )
+            if not answer.is_success:
+                raise ApiError(status_code=answer.status_code, body=answer.json())
+
+    def study_link(self) -> str:
+        """Return the address of a study on Prolific, which fills in the ids of each participant."""
+        token = self.invitation().partition("token=")[2]
+        ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"))
+        return public(f"{self.url}{HOME}join?token={token}&{ids}")
+
     def invitation(self) -> str:
         """Return the address where a person makes an annotator account."""
         with self._errors("ask for the invitation link"):

@@ -2,16 +2,116 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, print_json, print_table, say
+from abcdlink.errors import InputError
+from abcdlink.folders import write_atomically
+from abcdlink.layout import QUALIFY_SLUG
+
+FORMULA = "=+-@\t\r"
+"""What a formula begins with in a spreadsheet."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     app.command("simulate")(simulate)
+    group = next(one.typer_instance for one in app.registered_groups if one.name == "annotators")
+    if group is not None:
+        group.command("pay")(pay)
+        group.command("prolific")(prolific)
+
+
+def pay(
+    run: RunArgument,
+    rate: Annotated[float, typer.Option(min=0, help="Pay for an hour.")],
+    currency: Annotated[str, typer.Option(help="Its currency.")] = "EUR",
+    file: Annotated[Path | None, typer.Option("--csv", help="Write the table to this file as well.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what everyone has earned by their measured time, in every project of a run. This is personal data.
+
+    Times far above someone's others (a task left open over lunch) and unknown ones count as their median.
+
+    Example: `abcdlink annotators pay spring --rate 13 --currency EUR --csv pay.csv`
+    """
+    from decimal import Decimal
+
+    from abcdlink.store import existing_run
+    from labelstudio_config.pay import pay_of
+
+    hourly = Decimal(str(rate))
+    if not hourly.is_finite():
+        msg = f"--rate {rate} is not an amount"
+        raise InputError(msg, "give the pay for an hour, such as 13 or 12.50")
+    rows = pay_of(existing_run(run), hourly)
+    if file:
+        _write_table(file, [{**row.model_dump(mode="json"), "rate": str(hourly), "currency": currency} for row in rows])
+    if json:
+        found = {"rate": str(hourly), "currency": currency, "pay": [row.model_dump(mode="json") for row in rows]}
+        print_json(found)
+        return
+    columns = ("account", "pseudonym", "participant", "work", "tasks", "estimated", "hours", currency)
+    cells = [
+        (
+            *(row.account, row.annotator, row.participant_id, row.work, row.tasks, row.estimated),
+            *("unknown" if row.hours is None else f"{row.hours:.2f}", row.amount),
+        )
+        for row in rows
+    ]
+    print_table(f"{run}: pay at {hourly} {currency} an hour", columns, cells, texts=4)
+    for account in dict.fromkeys(row.account for row in rows):
+        total = sum((row.amount for row in rows if row.account == account), Decimal(0))
+        say(f"{account} has earned {total} {currency}.")
+    say("By the last look at Label Studio; `abcdlink status` looks again while the run waits for people.")
+
+
+def _write_table(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as CSV that only its owner may read; no cell begins as a formula does in a spreadsheet."""
+    from labelstudio_config.pay import Pay
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*Pay.model_fields, "rate", "currency"])
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({n: f"'{v}" if isinstance(v, str) and v[:1] in FORMULA else v for n, v in row.items()})
+    write_atomically(file, text.getvalue().encode(), mode=0o600)
+
+
+def prolific(
+    run: RunArgument,
+    code: Annotated[str, typer.Option(help="Completion code to show to those who have done all their tasks.")] = "",
+    project: Annotated[str, typer.Option(help="Project that it is for, such as batch-1.")] = QUALIFY_SLUG,
+    json: JsonOption = False,
+) -> None:
+    """Print the link for a study on Prolific, and set the completion code that participants see at the end.
+
+    Their participant, study and session ids are kept with their accounts, among the screening fields.
+
+    Example: `abcdlink annotators prolific spring --code C1A2B3C4`
+    """
+    from abcdlink.store import existing_run
+    from labelstudio_config.run import is_pushed, label_studio, pushed_slugs, read_pushed
+
+    store = existing_run(run)
+    if not is_pushed(store, project):
+        msg = f"run {run!r} has no project {project!r} in Label Studio"
+        raise InputError(msg, f"name one of these: {', '.join(pushed_slugs(store)) or 'there are none yet'}")
+    client = label_studio()
+    if code:
+        client.set_code(read_pushed(store, project).shared_title, code)
+    link = client.study_link()
+    if json:
+        print_json({"run": run, "project": project, "link": link, "code": code})
+        return
+    say(f"Link of the study: {link}")
+    say(f"Who has done everything in {project} is shown {code}." if code else "No completion code was set (--code).")
 
 
 def simulate(

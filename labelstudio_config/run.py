@@ -21,6 +21,7 @@ from abcdlink.collection import collection_paused
 from abcdlink.corpus.records import Record
 from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
+from abcdlink.qualify import note_participants
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from labelstudio_config.client import CLOSED, TO_DO, Client, connect, public
@@ -74,6 +75,11 @@ class PushedProject(Record):
         return self.projects[0].title
 
     @property
+    def shared_title(self) -> str:
+        """The title without what tells annotators' own projects apart."""
+        return self.title.removesuffix(own_title("", 0)) if len(self.projects) > 1 else self.title
+
+    @property
     def project_id(self) -> int:
         """The id of the first project."""
         return self.projects[0].project_id
@@ -100,6 +106,12 @@ def is_pushed(store: Store, slug: str) -> bool:
 def read_pushed(store: Store, slug: str) -> PushedProject:
     """Return what the run knows of a project that was pushed."""
     return store.read_record(project_file(slug, PUSHED), PushedProject)
+
+
+def pushed_slugs(store: Store) -> list[str]:
+    """Return the names of all projects of a run that were pushed."""
+    names = store.folder.names(project_file("", "").rstrip("/") + "/")
+    return [name.split("/")[-2] for name in names if name.endswith(f"/{PUSHED}")]
 
 
 TASKS = "tasks.json.xz"
@@ -156,7 +168,9 @@ def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Colle
         kept = remember(before, there, tasks, client.accounts(), datetime.now(UTC), requeued)
         if kept != before:
             store.write_record(project_file(pushed.slug, SNAPSHOT), kept, indent=None)
-    return snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
+    snapshot = snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
+    note_participants(store, client.participants(), {snapshot.account(user) for _, user in snapshot.answers})
+    return snapshot
 
 
 @collection_paused()

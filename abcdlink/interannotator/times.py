@@ -152,15 +152,20 @@ def cleaned_times(judgments: Iterable[Judgment]) -> dict[str, Cleaned]:
     return {annotator: _clean(own) for annotator, own in raw.items()}
 
 
+def usual_time(times: Sequence[float]) -> tuple[float, float]:
+    """Return the limit of one annotator's times by ``OUTLIER_RULE``, and the median of those within it; in seconds."""
+    limit = CAP
+    if len(times) >= ENOUGH:
+        lower, _, upper = quantiles(times, n=4, method="inclusive")
+        limit = min(CAP, max(FLOOR, upper + 3 * (upper - lower)))
+    others = [seconds for seconds in times if seconds <= limit]
+    return limit, median(others) if others else limit
+
+
 def _clean(raw: dict[Place, float]) -> Cleaned:
     if not raw:
         return Cleaned({}, (), None)
-    limit = CAP
-    if len(raw) >= ENOUGH:
-        lower, _, upper = quantiles(raw.values(), n=4, method="inclusive")
-        limit = min(CAP, max(FLOOR, upper + 3 * (upper - lower)))
-    others = [seconds for seconds in raw.values() if seconds <= limit]
-    usual = median(others) if others else limit
+    limit, usual = usual_time(list(raw.values()))
     outliers = (
         Outlier(batch=batch, pair=pair, source=source, seconds=seconds)
         for (batch, pair, source), seconds in raw.items()

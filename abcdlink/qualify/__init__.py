@@ -19,6 +19,7 @@ from abcdlink.qualify.screening import (
     add_screening,
     ineligible,
     keep_eligibility,
+    note_participants,
     read_screening,
     screening_of,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "gold_set_of",
     "ineligible",
     "keep_eligibility",
+    "note_participants",
     "proposal",
     "qualified_accounts",
     "qualified_of",

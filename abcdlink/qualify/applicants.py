@@ -281,5 +281,7 @@ def _screened(known: Screening | None) -> Row:
         "studies": known.studies,
         "approval rate": known.approval_rate,
         "participant id": known.participant_id,
+        "study id": known.study_id,
+        "session id": known.session_id,
     }
     return {**own, **{name: value for name, value in known.more.items() if name not in own}}

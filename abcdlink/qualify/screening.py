@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -13,6 +14,7 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.locks import lock_of
 from abcdlink.store import Store, decode
 
 SCREENING = f"{QUALIFY_SLUG}/screening.jsonl"
@@ -23,8 +25,8 @@ MOST_PROBLEMS = 5
 class Screening(Record):
     """What is known of one account. Empty: not known. ``more``: other columns of the file.
 
-    ``residence``: country. ``studies``: in which the applicant has taken part before. ``participant_id``: of the
-    platform that the applicant came from, such as Prolific's.
+    ``residence``: country. ``studies``: in which the applicant has taken part before. ``participant_id``, ``study_id``
+    and ``session_id``: of the platform that they came from, such as Prolific's, by the link that they came with last.
     """
 
     account: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
@@ -34,6 +36,8 @@ class Screening(Record):
     studies: int | None = Field(None, ge=0)
     approval_rate: float | None = Field(None, ge=0, le=100, description="in percent")
     participant_id: str = ""
+    study_id: str = ""
+    session_id: str = ""
     more: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("studies", mode="before")
@@ -52,6 +56,14 @@ OWN = tuple(name for name in Screening.model_fields if name != "more")
 
 
 ELIGIBILITY = f"{QUALIFY_SLUG}/eligibility.json"
+
+
+COUNTRIES = {"united states": "us", "united kingdom": "uk", "canada": "ca", "australia": "au", "ireland": "ie"}
+"""As Prolific writes countries -> as the paper and most coordinators do."""
+
+
+def _folded(text: str) -> str:
+    return COUNTRIES.get(text.casefold(), text.casefold())
 
 
 class Eligibility(Record):
@@ -74,7 +86,7 @@ class Eligibility(Record):
         found = [
             f"{what} {given!r} is not {' or '.join(accepted)}" if given else f"{what} is not known"
             for what, given, accepted in choices
-            if accepted and given.casefold() not in {one.casefold() for one in accepted}
+            if accepted and _folded(given) not in set(map(_folded, accepted))
         ]
         for what, value, least in (
             ("approval rate", known.approval_rate, self.approval_rate),
@@ -109,8 +121,21 @@ def ineligible(store: Store, people: Sequence[Annotator]) -> dict[str, tuple[str
     return {name: reasons for name, reasons in found.items() if reasons}
 
 
-def read_screening(path: Path) -> list[Screening]:
-    """Read a CSV file with a column ``account`` and any of the other fields; one row an applicant.
+class ScreeningFile(NamedTuple):
+    """Rows of a file. ``strangers``: rows of participants who have no account in the run; they are left out."""
+
+    rows: list[Screening]
+    strangers: int
+
+
+def read_screening(path: Path, known: Mapping[str, str] | None = None) -> ScreeningFile:
+    """Read a CSV file, one row an applicant, named by a column ``account`` or ``participant_id``; others may follow.
+
+    Prolific's demographic export can be read as it is.
+
+    Args:
+        path: the file.
+        known: participant id -> account.
 
     Raises:
         InputError: when the file or lines of it do not fit; names the lines.
@@ -121,12 +146,13 @@ def read_screening(path: Path) -> list[Screening]:
         msg = f"there is no file {path}"
         raise InputError(msg, f"write a CSV file with the columns {', '.join(OWN)}") from None
     rows = csv.DictReader(io.StringIO(text, newline=""), restkey="", restval=None)
-    columns = [(name or "").strip() for name in rows.fieldnames or ()]
-    if columns.count("account") != 1 or len(set(columns)) != len(columns) or "" in columns:
-        msg = f"{path}, line 1: the columns need names of their own, and one is account, not {', '.join(columns)!r}"
-        raise InputError(msg, f"name the columns {', '.join(OWN)}, and others as you like")
+    names = [(name or "").strip() for name in rows.fieldnames or ()]
+    columns = [PROLIFIC.get(name, name) for name in names]
+    if not {"account", "participant_id"} & {*columns} or len(set(columns)) != len(columns) or "" in columns:
+        msg = f"{path}, line 1: one column must be account or participant_id, and no two alike: {', '.join(names)!r}"
+        raise InputError(msg, f"name the columns {', '.join(OWN)}; others are kept as well")
     rows.fieldnames = columns
-    found, problems = _records(rows)
+    found, problems = _records(rows, known or {})
     if problems:
         rest = len(problems) - MOST_PROBLEMS
         told = "; ".join(problems[:MOST_PROBLEMS]) + (f"; and {rest} more" if rest > 0 else "")
@@ -135,27 +161,45 @@ def read_screening(path: Path) -> list[Screening]:
     return found
 
 
-def _records(rows: csv.DictReader[str]) -> tuple[list[Screening], list[str]]:
+PROLIFIC = {
+    "Participant id": "participant_id",
+    "Country of residence": "residence",
+    "Language": "native_language",
+    "First language": "native_language",
+    "Highest education level completed": "degree",
+    "Total approvals": "studies",
+}
+"""Column of Prolific's demographic export -> ours."""
+WITHDRAWN = {"DATA_EXPIRED", "CONSENT_REVOKED"}
+"""What Prolific writes where it may no longer tell."""
+
+
+def _records(rows: csv.DictReader[str], known: Mapping[str, str]) -> tuple[ScreeningFile, list[str]]:
     """Return what fits, and one sentence for each line that does not."""
     found: dict[str, Screening] = {}
-    problems = []
+    problems, strangers = [], 0
     for row in rows:
         where = f"line {rows.line_num}"
         if "" in row or None in row.values():
             problems.append(f"{where}: not as many cells as columns")
             continue
-        cells = {name: value.strip() for name, value in row.items()}
+        cells = {name: "" if value.strip() in WITHDRAWN else value.strip() for name, value in row.items()}
         own = {name: cells[name] for name in OWN if name in cells}
         more = {name: value for name, value in cells.items() if name not in OWN}
+        if "account" not in own:
+            if own["participant_id"] not in known:
+                strangers += 1
+                continue
+            own["account"] = known[own["participant_id"]]
         try:
             record = Screening.model_validate({**own, "account": own["account"].lower(), "more": more})
         except ValidationError as error:
             problems += [f"{where}: {_in_words(one['loc'], own)}" for one in error.errors()]
             continue
         if record.account in found:
-            problems.append(f"{where}: {record.account} stands in the file already")
+            problems.append(f"{where}: {record.account} is in the file already")
         found[record.account] = record
-    return list(found.values()), problems
+    return ScreeningFile(list(found.values()), strangers), problems
 
 
 def _in_words(place: tuple[int | str, ...], own: dict[str, str]) -> str:
@@ -165,10 +209,44 @@ def _in_words(place: tuple[int | str, ...], own: dict[str, str]) -> str:
 
 
 def add_screening(store: Store, rows: Sequence[Screening]) -> list[Screening]:
-    """Keep screening fields in a run, apart from all judgments; an account's later row replaces its former one."""
-    merged = {one.account: one for one in (*screening_of(store).values(), *rows)}
-    store.write_records(SCREENING, merged.values())
-    return list(merged.values())
+    """Keep screening fields in a run, apart from all judgments.
+
+    An account's later row replaces its earlier one, but for ids of a platform that it does not give.
+    """
+    with lock_of(f"{store.key}.screening"):
+        known = screening_of(store)
+        for row in rows:
+            ids = {name: getattr(known[row.account], name) for name in IDS} if row.account in known else {}
+            known[row.account] = row.model_copy(
+                update={name: old for name, old in ids.items() if not getattr(row, name)}
+            )
+        store.write_records(SCREENING, known.values())
+    return list(known.values())
+
+
+IDS = ("participant_id", "study_id", "session_id")
+
+
+def note_participants(store: Store, came: Iterable[Mapping[str, object]], accounts: Collection[str]) -> None:
+    """Keep the platform's ids of those of some accounts that came from one; of several times the last.
+
+    Args:
+        store: the run.
+        came: account and ids of everyone who came, oldest first.
+        accounts: those who work for this run.
+    """
+    ours = {account.lower() for account in accounts}
+    newest = {account: one for one in came if (account := str(one["account"]).lower()) in ours}
+    if not newest:
+        return
+    with lock_of(f"{store.key}.screening"):
+        known = screening_of(store)
+        merged = dict(known)
+        for account, one in newest.items():
+            ids = {name: str(one[name]) for name in IDS}
+            merged[account] = known.get(account, Screening(account=account)).model_copy(update=ids)
+        if merged != known:
+            store.write_records(SCREENING, merged.values())
 
 
 def screening_of(store: Store) -> dict[str, Screening]:

@@ -100,19 +100,24 @@ def screening(
 ) -> None:
     """Record what is known of applicants; it is shown to the coordinator alone and is in no export or report.
 
-    Columns: account, native_language, degree, approval_rate (percent), participant_id; others are kept as well.
+    Columns: account or participant_id, native_language, residence, degree, approval_rate (percent), studies; others are
+    kept as well. Prolific's demographic export can be given as it is.
 
     Example: `abcdlink qualify screening spring-news applicants.csv`
     """
-    from abcdlink.qualify import add_screening, read_screening
+    from abcdlink.qualify import add_screening, read_screening, screening_of
     from abcdlink.store import open_run
 
-    rows = read_screening(file)
-    kept = add_screening(open_run(run), rows)
+    store = open_run(run)
+    known = {one.participant_id: one.account for one in screening_of(store).values() if one.participant_id}
+    rows, strangers = read_screening(file, known)
+    kept = add_screening(store, rows)
     if json:
-        print_json({"rows": len(rows), "accounts": len(kept)})
-    else:
-        say(f"Took {len(rows)} rows; run {run} has screening fields of {len(kept)} accounts.")
+        print_json({"rows": len(rows), "left_out": strangers, "accounts": len(kept)})
+        return
+    say(f"Took {len(rows)} rows; run {run} has screening fields of {len(kept)} accounts.")
+    if strangers:
+        say(f"Left out {strangers} rows: these participants have judged nothing yet (`abcdlink qualify show {run}`).")
 
 
 def show(

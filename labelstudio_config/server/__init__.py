@@ -1,4 +1,4 @@
-"""What our own Label Studio server runs with: keys on pages, a page for each annotator, own work only.
+"""What our own Label Studio server runs with: keys on pages, a page for each annotator, own work only, Prolific.
 
 It runs in Label Studio's environment, not in ours.
 """

@@ -50,7 +50,7 @@ OWN = re.compile(r".* · [A-Z]")
 
 
 class OwnWorkOnly:
-    """Refuses what is not an annotator's to do, and takes other people's answers out of what they read."""
+    """Refuses what annotators may not do, and takes other people's answers out of what they read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -90,24 +90,24 @@ def refusal(request: HttpRequest, path: str, user: Row) -> str:
     reads = request.method in READS
     writes = next((methods for where, methods in WRITES.items() if re.fullmatch(where, path)), "")
     if (reads and re.fullmatch(NOT_READ, path)) or (not reads and request.method not in writes.split()):
-        return "This is the coordinator's to do."
+        return "Only the coordinator may do this."
     if path == "dm/actions" and not reads and request.GET.get("id") != "next_task":
-        return "This is the coordinator's to do."
+        return "Only the coordinator may do this."
     place = next((found for where in PLACES if (found := re.fullmatch(where, path))), None)
     named = {name: int(number) for name, number in place.groupdict().items()} if place else {}
     for name, owner in (("annotation", "completed_by_id"), ("draft", "user_id")):
         number = named.get(name) or (int(found[1]) if (found := re.search(rf"/{name}s/(\d+)", path)) else None)
         one = number and _model(name).objects.filter(pk=number).first()
         if one and getattr(one, owner) != user.pk:
-            return "This answer is somebody else's."
+            return "This answer belongs to somebody else."
         if one:
             named["task"] = one.task_id
     if named.get("user", user.pk) != user.pk:
-        return "This is somebody else's account."
+        return "This account belongs to somebody else."
     if not reads and author_named(request) not in (None, user.pk):
-        return "Nobody submits in another's name."
+        return "You can submit answers in your own name only."
     elsewhere = other_project(project_of(request, named), user)
-    return f"This project is somebody else's: yours is {elsewhere!r}." if elsewhere else ""
+    return f"This project belongs to somebody else: yours is {elsewhere!r}." if elsewhere else ""
 
 
 def author_named(request: HttpRequest) -> JSON:
@@ -149,7 +149,7 @@ def has_begun(project: Row, user: Row) -> bool:
 
 
 def own_only(response: HttpResponse, path: str, user: Row) -> HttpResponse:
-    """Take out of an answer what is not this annotator's."""
+    """Remove from a response what is not this annotator's."""
     kind = response.get("Content-Type", "")
     if response.streaming or not kind.startswith("application/json") or response.status_code >= 300:  # noqa: PLR2004
         return response

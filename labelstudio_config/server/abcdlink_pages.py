@@ -1,4 +1,4 @@
-"""Middleware of our own Label Studio: pages load ``keys.js``, and everyone has a page with what is theirs to do."""
+"""Middleware of our own Label Studio: pages load ``keys.js``, and everyone has a page with their own tasks."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+import abcdlink_platform as platform
 from abcdlink_guard import OWN, STATE, Row, has_begun, is_owner, other_project
+from abcdlink_platform import HOME, done_and_left
 from django.apps import apps
 from django.db import transaction
-from django.db.models import Count, F, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 SCRIPT = Path(__file__).with_name("keys.js")
-HOME = "/abcdlink/"
-"""The one address that annotators need: it leads to whatever is theirs to do."""
-TAG = b'<script src="%skeys.js"></script></body>' % HOME.encode()
+TAG = '<script src="{}keys.js" data-email="{}"></script></body>'
 TO_DO = "To do · "
-FOR_ALL = re.compile(r" · (batch|feedback) \d+( · [A-Z])?$")
+FOR_ALL = re.compile(r" · (qualification|(batch|feedback) \d+( · [A-Z])?)$")
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Your tasks</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -29,18 +28,19 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 720px; margin: 40px aut
 a.go {{ display: block; padding: 14px 18px; margin: 12px 0; border: 1px solid #2f6fde; border-radius: 8px;
   color: inherit; text-decoration: none; }}
 a.go:hover, a.go:focus {{ background: #2f6fde22; }}
+.code {{ padding: 14px 18px; border-radius: 8px; background: #2f6fde22; }}
 a.go b {{ color: light-dark(#1f5fce, #8ab4ff); }}
 </style></head><body><h1>Your tasks</h1>{content}
 <p>Bookmark this page: it always leads to what comes next. You are logged in as {account}
 (<a href="/logout">log out</a>).</p></body></html>"""
 
-NOTHING = """<p><b>Nothing is to do now. Thank you!</b></p>
+NOTHING = """<p><b>There is nothing to do right now. Thank you!</b></p>
 <p>After a batch of sentences there may be a short round of feedback, and then the next batch. Both appear on this page
 when they begin; the coordinator tells you when.</p>"""
 
 
 class Work(NamedTuple):
-    """A project that is someone's to do: how many tasks they have done in it, and how many are left for them."""
+    """A project to work on: how many tasks someone has done in it, and how many are left for them."""
 
     project: Row
     done: int
@@ -64,20 +64,23 @@ class Pages:
             answer = HttpResponse(SCRIPT.read_bytes(), content_type="text/javascript; charset=utf-8")
             answer["Cache-Control"] = "no-cache"
             return answer
+        if (answer := platform.answer(request) or platform.arrive(request)) is not None:
+            return answer
         if request.path.startswith(HOME.rstrip("/")):
             return home(request)
         if request.path == "/" and request.user.is_authenticated and not is_owner(request.user):
             return HttpResponseRedirect(HOME)
         response = self._get_response(request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
-            response.content = response.content.replace(b"</body>", TAG, 1)
+            tag = TAG.format(HOME, escape(platform.address_for(request)))
+            response.content = response.content.replace(b"</body>", tag.encode(), 1)
             if "Content-Length" in response:
                 response["Content-Length"] = str(len(response.content))
         return response
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """Show what is someone's to do, or begin one of these projects."""
+    """Show someone their projects, or begin one of them."""
     if not request.user.is_authenticated:
         return HttpResponseRedirect(f"/user/login/?next={HOME}")
     chosen = re.fullmatch(rf"{HOME}go/(\d+)", request.path)
@@ -88,6 +91,7 @@ def home(request: HttpRequest) -> HttpResponse:
     content = "".join(link(one) for one in open_work if one.for_all or one.done) or NOTHING
     if asked := "".join(link(one) for one in open_work if not (one.for_all or one.done)):
         content += f"<h2>Only if the coordinator asked you</h2>{asked}"
+    content = platform.codes_html(request.user) + content
     page = PAGE.format(content=content, account=escape(request.user.email))
     return HttpResponse(page, headers={"Cache-Control": "no-store"})
 
@@ -101,7 +105,7 @@ def link(one: Work) -> str:
 
 
 def work_of(user: Row) -> Iterator[Work]:
-    """Yield the projects that are someone's to do; of those for one annotator each theirs, else the first free one."""
+    """Yield what someone can work on; of projects with one annotator each, their own or else the first free one."""
     offered: set[str] = set()
     projects = apps.get_model("projects", "Project").objects.filter(
         organization=user.active_organization, title__startswith=TO_DO
@@ -112,15 +116,11 @@ def work_of(user: Row) -> Iterator[Work]:
             if other_project(project, user) or name[:-1] in offered or is_taken(project, user):
                 continue
             offered.add(name[:-1])
-        tasks = project.tasks.annotate(
-            mine=Count("annotations", filter=Q(annotations__completed_by=user)), all=Count("annotations")
-        )
-        done = tasks.filter(mine__gt=0).count()
-        yield Work(project, done, tasks.filter(mine=0, all__lt=F("project__maximum_annotations")).count())
+        yield Work(project, *done_and_left(project, user))
 
 
 def is_taken(project: Row, user: Row) -> bool:
-    """Tell whether a project for one annotator is somebody else's."""
+    """Tell whether a project for one annotator belongs to somebody else."""
     if has_begun(project, user):
         return False
     answered = apps.get_model("tasks", "Annotation").objects.filter(project=project).exists()

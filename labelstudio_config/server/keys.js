@@ -9,6 +9,10 @@
    No key decides on a candidate that was not in sight since the task was opened. */
 "use strict";
 (() => {
+  // Who comes from a platform signs up with the address that the platform gives them.
+  const address = document.currentScript?.dataset.email, field = document.querySelector("input[name=email]");
+  if (address && field && !field.value) field.value = address;
+
   const LINK = 0, NO_LINK = 1, REST = 2;
   let task = "", seen = new Set(), current = -1, asked = 0;
 

@@ -34,6 +34,7 @@ class FakeLabelStudio(Client):
         self.ids = count(1)
         self.minutes = count(0)
         self.exports = 0
+        self.came: list[dict[str, str]] = []
 
     def projects_titled(self, title: str) -> dict[int, int]:
         return {
@@ -87,6 +88,9 @@ class FakeLabelStudio(Client):
     def delete_annotation(self, annotation: int) -> None:
         for task in self.all_tasks():
             task["annotations"] = [one for one in task["annotations"] if one["id"] != annotation]
+
+    def participants(self) -> list[dict[str, str]]:
+        return self.came
 
     def home(self) -> str:
         return ""

@@ -128,7 +128,7 @@ def test_what_else_an_account_can_do_in_label_studio_is_refused(scene: Scene) ->
     }
     assert {name: one.status_code for name, one in tried.items() if one.status_code != 403} == {}
     assert [one["id"] for one in bo.get("/api/users/").json()] == [user_id(bo)]
-    assert json.loads(tried["delete project"].text)["detail"] == "This is the coordinator's to do."
+    assert json.loads(tried["delete project"].text)["detail"] == "Only the coordinator may do this."
 
 
 def test_whoever_takes_over_is_let_in_but_nobody_twice(scene: Scene) -> None:
@@ -136,7 +136,7 @@ def test_whoever_takes_over_is_let_in_but_nobody_twice(scene: Scene) -> None:
         task = max(one["id"] for one in scene.client.tasks(scene.hers))
         assert submit(cy, task, NO).is_success
         refused = submit(cy, max(one["id"] for one in scene.client.tasks(scene.his)), NO)
-    assert (refused.status_code, "somebody else's" in refused.text) == (403, True)
+    assert (refused.status_code, "belongs to somebody else" in refused.text) == (403, True)
     now, said = scene.batch.look()
     assert (now.done, said) == (1, [])
 

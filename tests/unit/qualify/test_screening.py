@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from abcdlink.annotators import forget
 from abcdlink.cli.app import make_app
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
@@ -22,6 +23,7 @@ from abcdlink.qualify import (
     confirm,
     ineligible,
     keep_eligibility,
+    note_participants,
     proposal,
     qualified_accounts,
     read_screening,
@@ -54,14 +56,15 @@ ROW = f"{ACCOUNTS[0].title()},{','.join(SCREENED)}\n"
 
 def test_screening_fields_are_kept_and_merged(store: Store, tmp_path: Path) -> None:
     rows = read_screening(screening_file(tmp_path, f'{HEAD}{ROW}\n{ACCOUNTS[1]},,"a, b",98 %,,\n'))
-    first, second = rows
+    assert rows.strangers == 0
+    first, second = rows.rows
     assert first.account == ACCOUNTS[0]
     assert (first.native_language, first.degree, first.participant_id) == (*SCREENED[:2], SCREENED[3])
     assert first.approval_rate == 87.125
     assert first.more == {"shoes": SCREENED[4]}
     assert (second.degree, second.approval_rate, second.native_language) == ("a, b", 98, "")
-    add_screening(store, rows)
-    add_screening(store, read_screening(screening_file(tmp_path, f"account,degree\n{ACCOUNTS[1]},none\n")))
+    add_screening(store, rows.rows)
+    add_screening(store, read_screening(screening_file(tmp_path, f"account,degree\n{ACCOUNTS[1]},none\n")).rows)
     assert {account: one.degree for account, one in screening_of(store).items()} == {
         ACCOUNTS[0]: SCREENED[1],
         ACCOUNTS[1]: "none",
@@ -74,7 +77,7 @@ def test_screening_fields_are_kept_and_merged(store: Store, tmp_path: Path) -> N
         (f"{HEAD}nobody,,,,,\n", "line 2: account 'nobody' is not an e-mail address"),
         (f"{HEAD}{ROW}b@c,,,120,,\n", "line 3: approval_rate '120' is not a percentage"),
         (f"{HEAD}b@c,,,high,,\n", "line 2: approval_rate 'high' is not a percentage"),
-        (f"{HEAD}{ROW}{ROW}", f"line 3: {ACCOUNTS[0]} stands in the file already"),
+        (f"{HEAD}{ROW}{ROW}", f"line 3: {ACCOUNTS[0]} is in the file already"),
         (f"{HEAD}b@c,x\n", "line 2: not as many cells as columns"),
         (f"{HEAD}b@c,,,,,,,\n", "line 2: not as many cells as columns"),
         ("email,degree\nb@c,x\n", "line 1"),
@@ -93,9 +96,54 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_screening(tmp_path / "nothing.csv")
 
 
+PROLIFIC = (
+    "Submission id,Participant id,Status,Total approvals,Age,Country of residence,Language\n"
+    "s1,5f2c,APPROVED,120,33,Ireland,English\n"
+    "s2,77aa,RETURNED,9,20,Chile,Spanish\n"
+    "s3,61bb,APPROVED,CONSENT_REVOKED,DATA_EXPIRED,Canada,English\n"
+)
+
+
+def test_the_export_of_prolific_is_read_by_participant(store: Store, tmp_path: Path) -> None:
+    came = [
+        {"account": account, "participant_id": who, "study_id": "st", "session_id": session}
+        for account, who, session in ((ACCOUNTS[0].title(), "5f2c", "a"), (ACCOUNTS[1], "61bb", "b"), ("z@z", "0", "c"))
+    ]
+    note_participants(store, came, ACCOUNTS)
+    assert {one.account: one.participant_id for one in screening_of(store).values()} == {
+        ACCOUNTS[0]: "5f2c",
+        ACCOUNTS[1]: "61bb",
+    }
+    known = {one.participant_id: one.account for one in screening_of(store).values()}
+    read = read_screening(screening_file(tmp_path, PROLIFIC), known)
+    assert read.strangers == 1
+    add_screening(store, read.rows)
+    note_participants(store, [{**came[0], "session_id": "next"}], ACCOUNTS)
+    first, second = screening_of(store).values()
+    assert (first.residence, first.native_language, first.studies) == ("Ireland", "English", 120)
+    assert (first.participant_id, first.study_id, first.session_id, first.more["Status"]) == (
+        *("5f2c", "st", "next", "APPROVED"),
+    )
+    assert (second.studies, second.more["Age"], second.session_id) == (None, "", "b")
+
+
+def test_a_participant_is_kept_beside_what_is_known_and_forgotten_with_it(store: Store, news: Domain) -> None:
+    applied(store, news)
+    add_screening(store, [KNOWN.model_copy(update={"account": ACCOUNTS[1], "participant_id": ""})])
+    ids = {"participant_id": "participant-5f2c9a", "study_id": "study-1", "session_id": "session-1"}
+    note_participants(store, [{"account": ACCOUNTS[1], **ids}], [ACCOUNTS[1]])
+    rows = coordinator_rows(applicants_of(store), [], [person(n) for n in (1, 2, 3)], screening_of(store))
+    (row,) = [row for row in rows if row["account"] == ACCOUNTS[1]]
+    assert (row["participant id"], row["study id"], row["session id"], row["degree"]) == (*ids.values(), KNOWN.degree)
+    forget(store, ACCOUNTS[1])
+    assert screening_of(store) == {}
+    for name in store.folder.names():
+        assert b"5f2c9a" not in store.folder.read(name)
+
+
 def test_the_coordinator_sees_accounts_and_screening_fields(store: Store, news: Domain, tmp_path: Path) -> None:
     applied(store, news)
-    add_screening(store, read_screening(screening_file(tmp_path, HEAD + ROW)))
+    add_screening(store, read_screening(screening_file(tmp_path, HEAD + ROW)).rows)
     best, *rest = coordinator_rows(
         applicants_of(store), ["applicant-1"], [person(n) for n in (1, 2, 3)], screening_of(store)
     )
@@ -114,7 +162,7 @@ def full(tmp_path: Path, news: Domain) -> Store:
     """An annotated run that had a qualification."""
     store = hostile_run(tmp_path)
     applied(store, news)
-    add_screening(store, read_screening(screening_file(tmp_path, HEAD + ROW)))
+    add_screening(store, read_screening(screening_file(tmp_path, HEAD + ROW)).rows)
     confirm(store, ["applicant-1"])
     return store
 
@@ -191,7 +239,11 @@ KNOWN = Screening(
     [
         ({}, None),
         ({"native_language": "Dutch"}, "native language 'Dutch' is not English"),
-        ({"residence": "DE"}, "residence 'DE' is not US or UK or CA or AU or IE"),
+        (
+            {"residence": "DE"},
+            "residence 'DE' is not US or UK or CA or AU or IE",
+        ),
+        ({"residence": "united kingdom"}, None),
         ({"degree": ""}, "degree is not known"),
         ({"approval_rate": 89.5}, "approval rate 89.5 is below 90"),
         ({"studies": None}, "number of studies is not known"),

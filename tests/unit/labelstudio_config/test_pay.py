@@ -1,0 +1,97 @@
+"""Pay follows measured time: outliers and unknown times at the median, programs unpaid, nothing lost in rounding."""
+
+from __future__ import annotations
+
+import csv
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from abcdlink.cli.app import make_app
+from abcdlink.judgments import Pool
+from abcdlink.layout import POOLS
+from abcdlink.qualify import screening_of
+from labelstudio_config.pay import pay_of
+from labelstudio_config.run import look_now
+from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, isolated_home: object) -> FakeLabelStudio:
+    return serve(monkeypatch)
+
+
+def work(server: FakeLabelStudio, key: str, user: int, seconds: float | None) -> None:
+    number = server.answer(key, user)
+    for one in server.task(key)["annotations"]:
+        if one["id"] == number:
+            one["lead_time"] = seconds
+
+
+def test_pay_is_measured_time_by_rate(server: FakeLabelStudio) -> None:
+    store = pushed_run("paid", 10)
+    keys = [pool.key for pool in store.read_records(POOLS, Pool)]
+    assert pay_of(store, Decimal(13)) == []
+    server.people[CY] = "simulated-1@simulated.invalid"
+    server.came = [{"account": PEOPLE[ADA], "participant_id": "p-1", "study_id": "s", "session_id": "t"}]
+    for key in keys:
+        work(server, key, CY, 1000.0)
+    for number, key in enumerate(keys[:9]):
+        work(server, key, ADA, {0: 7200.0, 1: None}.get(number, 60.0))
+    work(server, keys[0], BEN, None)
+    look_now(store, "batch-1")
+    ada, ben = pay_of(store, Decimal("13.33"))
+    assert (ada.account, ada.participant_id, ada.work, ada.tasks, ada.estimated) == (
+        PEOPLE[ADA],
+        "p-1",
+        "batch-1",
+        9,
+        2,
+    )
+    assert ada.hours == pytest.approx(9 * 60 / 3600)
+    assert ada.amount == Decimal("2.00")
+    assert (ben.account, ben.tasks, ben.hours, ben.estimated, ben.amount) == (PEOPLE[BEN], 1, None, 1, Decimal("0.00"))
+    assert list(screening_of(store)) == [PEOPLE[ADA]]
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(make_app(), ["annotators", *arguments])
+    return done.exit_code, done.output if done.exit_code == 0 else str(done.exception)
+
+
+def test_the_table_goes_to_a_file_that_only_its_owner_reads(server: FakeLabelStudio, tmp_path: Path) -> None:
+    server.people[ADA] = "=cmd@example.org"
+    store = pushed_run("paid", 2)
+    for pool in store.read_records(POOLS, Pool):
+        work(server, pool.key, ADA, 1800.0)
+    look_now(store, "batch-1")
+    file = tmp_path / "pay.csv"
+    code, out = run("pay", "paid", "--rate", "10.50", "--currency", "USD", "--csv", str(file))
+    assert code == 0
+    assert "=cmd@example.org has earned 10.50 USD." in out
+    assert file.stat().st_mode & 0o077 == 0
+    (row,) = csv.DictReader(file.read_text().splitlines())
+    assert (row["account"], row["amount"], row["rate"], row["currency"]) == (
+        "'=cmd@example.org",
+        "10.50",
+        "10.5",
+        "USD",
+    )
+    code, out = run("pay", "paid", "--rate", "10.5", "--json")
+    assert json.loads(out)["pay"][0]["amount"] == "10.50"
+    assert run("pay", "paid", "--rate", "nan")[0] != 0
+
+
+def test_the_link_of_a_study_holds_what_prolific_fills_in(server: FakeLabelStudio) -> None:
+    pushed_run("paid", 1)
+    code, out = run("prolific", "paid", "--project", "batch-1", "--json")
+    assert code == 0
+    ids = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    assert json.loads(out)["link"] == f"{server.url}/abcdlink/join?token=invitation&{ids}"
+    code, out = run("prolific", "paid")
+    assert (code, "no project 'qualification'" in out) == (1, True)
+    code, out = run("prolific", "paid", "--project", "batch-1", "--code", "C1")
+    assert (code, "cannot show completion codes" in out) == (1, True)
