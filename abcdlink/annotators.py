@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
-from abcdlink.layout import ADJUDICATORS, ANNOTATORS, WAITING
+from abcdlink.layout import ADJUDICATORS, ANNOTATORS, CODERS, WAITING
 from abcdlink.qualify.applicants import APPLICANTS
 from abcdlink.qualify.screening import SCREENING
 from abcdlink.rate.documents import RATERS
 from abcdlink.store import Store
 
-PEOPLE = tuple(name.rpartition("/")[2] for name in (ANNOTATORS, ADJUDICATORS, RATERS, APPLICANTS))
+PEOPLE = tuple(name.rpartition("/")[2] for name in (ANNOTATORS, ADJUDICATORS, CODERS, RATERS, APPLICANTS))
 """Files that say who is behind a pseudonym, in whichever folder of the run they are."""
 FORGOTTEN = "forgotten"
 """Section of the manifest: pseudonyms of those whose personal data were removed."""

@@ -39,6 +39,11 @@ ADJUDICATORS = "adjudication/adjudicators.jsonl"
 """Who decides without being one of the annotators."""
 ADJUDICATION_ANOMALIES = "adjudication/anomalies.json"
 ADJUDICATIONS = "adjudications.jsonl"
+CODING = "coding/sample.json"
+"""The wrong predictions that are coded, and the patterns to choose from."""
+CODERS = "coding/coders.jsonl"
+"""Who codes without being one of the annotators."""
+CODES = "coding/codes.jsonl"
 
 
 def safe(name: str) -> str:
@@ -112,6 +117,7 @@ ANOMALIES = "anomalies.json"
 
 ADJUDICATE_SLUG = "adjudication"
 BOUNDARIES_SLUG = "boundaries"
+CODING_SLUG = "coding"
 EXHAUSTIVE_SLUG = "exhaustive"
 QUALIFY_SLUG = "qualification"
 GOLD_SLUG = "gold-pair"

@@ -53,6 +53,7 @@ OF_PEOPLE = {
     "exhaustive": "Annotators judge every target sentence of the sample",
     "boundaries": "Somebody looks through the sentence boundaries",
     "adjudicate": "An adjudicator decides where annotators differ",
+    "coding": "Coders sort wrong predictions into patterns",
 }
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from abcdlink.candidates import PoolMode
+from abcdlink.coding import patterns_in
 from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
@@ -284,6 +285,26 @@ class ExhaustiveParameters(Parameters):
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each source sentence."""
         return self.overlap or find_domain(domain).settings.overlap
+
+
+class CodingParameters(Parameters):
+    """Which wrong predictions are coded, into which patterns, and by how many."""
+
+    most: int = Field(100, ge=1, le=5000, description="Wrong predictions that are coded, drawn at random.")
+    overlap: int = Field(2, ge=1, le=10, description="Coders; each has a project of their own.")
+    patterns: tuple[str, ...] = Field(
+        (), description="Patterns to choose from, each as `name: meaning`; none: the usual ones."
+    )
+    seed: int = Field(13, ge=0, description="Seed of the draw.")
+
+    @field_validator("patterns")
+    @classmethod
+    def _can_be_used(cls, lines: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            patterns_in(lines)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return lines
 
 
 def run_domain(store: Store, domain: str) -> str:

@@ -33,7 +33,7 @@ from labelstudio_config.snapshot import progress_in
 from labelstudio_config.standing import note_standing
 from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
 
-WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "boundaries"]
+WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]
 """Flows whose runs wait for people."""
 ASKING_FLOWS = ["start", "bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM that is asked by batch."""

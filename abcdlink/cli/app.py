@@ -20,7 +20,17 @@ INTERRUPTED = 130
 STOPPED = "Stopped. Completed work is saved: run the same command again to continue."
 PANELS = {
     "Start": ("up", "init", "import", "start", "status", "runs", "continue", "demo", "doctor", "down"),
-    "People": ("qualify", "annotate", "feedback", "adjudicate", "exhaustive", "rate", "boundaries", "annotators"),
+    "People": (
+        "qualify",
+        "annotate",
+        "feedback",
+        "adjudicate",
+        "exhaustive",
+        "coding",
+        "rate",
+        "boundaries",
+        "annotators",
+    ),
     "Results": ("report", "links", "export", "agreement", "scores", "compare", "errors", "label", "labels", "stats"),
 }
 """Panel of ``--help`` -> its commands, in the order of the work; all others are for experts."""

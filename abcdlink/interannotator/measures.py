@@ -221,26 +221,49 @@ def multiple(groups: Sequence[Group]) -> MultipleMeasures:
     size = max(sizes, key=lambda one: (sizes[one], one), default=0)
     same = [group for group in shared if len(group) == size]
     return MultipleMeasures(
-        fleiss=_estimate(same, _fleiss_terms, _fleiss_of_sums),
+        fleiss=_estimate(_link_counts(same), [*map(source_of, same)], _fleiss_terms, _fleiss_of_sums),
         fleiss_judged=len(same),
         fleiss_judgments=size,
-        krippendorff=_estimate(shared, _alpha_terms, _alpha_of_sums),
+        krippendorff=_estimate(_link_counts(shared), [*map(source_of, shared)], _alpha_terms, _alpha_of_sums),
         krippendorff_judged=len(shared),
     )
 
 
+def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
+    """Return Krippendorff's alpha for nominal labels of any number, with its 95 % bootstrap interval over sources.
+
+    Args:
+        counts: for each unit, how often each label was given to it.
+        sources: for each unit, pair and source sentence.
+    """
+    import numpy as np
+
+    shared = [number for number, given in enumerate(counts) if sum(given) > 1]
+    taken = np.array([counts[number] for number in shared], dtype=np.int64)
+    return _estimate(taken, [sources[number] for number in shared], _alpha_terms, _alpha_of_sums)
+
+
+def _link_counts(groups: Sequence[Group]) -> Counts:
+    """Return for each candidate how often Link and No Link were said of it."""
+    import numpy as np
+
+    links = [sum(judgment.label is Label.LINK for judgment in group.values()) for group in groups]
+    return np.array([(said, len(group) - said) for said, group in zip(links, groups, strict=True)], dtype=np.int64)
+
+
 def _estimate(
-    groups: Sequence[Group], terms: Callable[[Counts], Floats], of_sums: Callable[[Floats], Floats]
+    counts: Counts,
+    sources: Sequence[tuple[str, str]],
+    terms: Callable[[Counts], Floats],
+    of_sums: Callable[[Floats], Floats],
 ) -> Estimate:
     import numpy as np
 
-    if not groups:
+    if not len(counts):
         return Estimate(note=ONE_ANNOTATOR)
-    said = [[judgment.label is Label.LINK for judgment in group.values()] for group in groups]
-    links = np.array([sum(labels) for labels in said], dtype=np.int64)
-    by_candidate = terms(np.stack([links, np.array([len(labels) for labels in said]) - links], axis=1))
+    by_candidate = terms(counts)
     place: dict[tuple[str, str], int] = {}
-    rows = [place.setdefault(source_of(group), len(place)) for group in groups]
+    rows = [place.setdefault(source, len(place)) for source in sources]
     by_source = np.zeros((len(place), by_candidate.shape[1]))
     np.add.at(by_source, rows, by_candidate)
     value = float(of_sums(by_source.sum(axis=0)))

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel
 
 from abcdlink.adjudicate import Adjudication
+from abcdlink.coding import CodingSummary
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
 from abcdlink.errors import InputError
@@ -27,6 +28,7 @@ from abcdlink.layout import (
     ANNOTATORS,
     BENCHMARK,
     CHANGED,
+    CODES,
     GENERATION,
     JUDGMENTS,
     NATURAL,
@@ -48,6 +50,7 @@ from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.budget import Choice, choices_of
+from abcdlink.stages.coding import coders_in, coding_summary
 from abcdlink.stages.gains import GAINS, Gains
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
@@ -107,6 +110,8 @@ class Content:
     choices: list[Choice]
     gains: Gains | None
     decisions: Decisions | None
+    coding: CodingSummary | None
+    coders: list[Annotator]
 
     @cached_property
     def agreement(self) -> Agreement | None:
@@ -249,6 +254,8 @@ def gather(store: Store) -> Content:
         gains=store.find_record(GAINS, Gains),
         recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
         decisions=decisions_in(store, judgments),
+        coding=coding_summary(store) if store.exists(CODES) else None,
+        coders=coders_in(store),
     )
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from abcdlink import __version__
+from abcdlink.coding import agreement_in_words
 from abcdlink.html_templates import html_environment
 from abcdlink.layout import REPORT
 from abcdlink.report.content import Content, gather
@@ -56,6 +57,7 @@ def render(content: Content) -> str:
         "pretty": _pretty,
         "money": _money,
         "seconds": _seconds,
+        "coders": agreement_in_words,
     }
     return environment.get_template("report.html.j2").render(
         run=content,

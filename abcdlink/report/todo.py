@@ -55,6 +55,9 @@ def _of_judgments(content: Content) -> Iterator[Step]:
         what = f"{counted(open_ones, 'disagreement')} that nobody has decided"
         section = "adjudication" if content.decisions else "disagreements"
         yield Step(what, section, f"abcdlink adjudicate start {content.key}")
+    if content.coding and content.coding.incomplete:
+        what = f"{counted(content.coding.incomplete, 'wrong prediction')} not coded by all who were asked"
+        yield Step(what, "coding")
     needed = next((one for one in content.details.needed if one.measure == KAPPA), None) if content.details else None
     if needed is not None and needed.more:
         what = f"About {counted(needed.more, 'more pair')} for a 95 % interval of kappa only {needed.width:g} wide"

@@ -1,4 +1,4 @@
-"""Commands of ``rate``, ``adjudicate``, ``exhaustive`` and ``boundaries``.
+"""Commands of ``rate``, ``adjudicate``, ``exhaustive``, ``coding`` and ``boundaries``.
 
 Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
 """
@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
         start=start_exhaustive,
         show=show_recall,
     )
+    group(app, "coding", "Sort wrong predictions into patterns.", start=start_coding, show=show_coding)
     group(
         app,
         "boundaries",
@@ -217,3 +218,62 @@ def start_exhaustive(
     domain_of(existing_run(run), domain)
     judging = {"share": share, "number": number, "overlap": overlap, "seed": seed}
     start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json, wait)
+
+
+def start_coding(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    most: Annotated[int, typer.Option("--errors", min=1, help="Wrong predictions to code, drawn at random.")] = 100,
+    overlap: Annotated[int, typer.Option(min=1, max=10, help="Coders; each has a project of their own.")] = 2,
+    pattern: Annotated[
+        list[str] | None,
+        typer.Option(help="A pattern to choose from, as 'NAME: MEANING'; repeat it. Default: the usual ones."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 13,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Have people say why wrong links were proposed and links missed, independently of each other.
+
+    Best after the last batch and adjudication: only candidates on which people agree, or that were adjudicated, count.
+
+    Example: `abcdlink coding start spring-news --errors 100`
+    """
+    from abcdlink.coding import patterns_in
+    from abcdlink.domain import domain_of
+    from abcdlink.stages.adjudicate import judged_so_far
+    from abcdlink.store import existing_run
+
+    store = existing_run(run)
+    domain_of(store, domain)
+    judged_so_far(store)
+    patterns_in(pattern or ())
+    coding = {"most": most, "overlap": overlap, "patterns": pattern or [], "seed": seed}
+    start_flow("coding/coding", {"run": run, "domain": domain, "coding": coding}, json, wait)
+
+
+def show_coding(run: RunArgument, json: JsonOption = False) -> None:
+    """Show which patterns the mistakes of each method have, and how far coders agree.
+
+    Example: `abcdlink coding show spring-news`
+    """
+    from abcdlink.coding import agreement_in_words
+    from abcdlink.stages.coding import coding_summary
+    from abcdlink.store import existing_run
+
+    summary = coding_summary(existing_run(run))
+    if json:
+        print_json(summary.model_dump(mode="json"))
+        return
+    columns = [f"{row.method}: {row.kind.value} ({row.errors})" for row in summary.rows]
+    rows = [
+        (name, *(f"{row.shares[name]:.0%}" for row in summary.rows), _alpha(estimate.value))
+        for name, estimate in summary.by_pattern.items()
+    ]
+    print_table(f"{run}: patterns of wrong predictions", ("pattern", *columns, "alpha"), rows)
+    say(f"{summary.coded} of {summary.found} wrong predictions coded, {summary.incomplete} not by all coders.")
+    say(f"{agreement_in_words(summary)}.")
+
+
+def _alpha(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

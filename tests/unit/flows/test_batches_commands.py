@@ -179,6 +179,6 @@ def test_a_batch_is_previewed_filtered_and_given_go(isolated_home: Path, monkeyp
 
 
 def test_every_kind_of_work_has_the_same_four_commands() -> None:
-    for kind in ("annotate", "feedback", "adjudicate", "rate", "qualify", "exhaustive", "boundaries"):
+    for kind in ("annotate", "feedback", "adjudicate", "rate", "qualify", "exhaustive", "coding", "boundaries"):
         told = invoke(kind, "--help").stdout
         assert all(f" {command} " in told for command in ("start", "status", "close", "show")), kind

@@ -1,0 +1,251 @@
+"""Wrong predictions, coded by people: why was a link proposed that people reject, or a link missed?
+
+A wrong prediction is a property of a method and a candidate. What people said of the candidate counts where it is
+clear: all said the same, or an adjudicator decided. What a method proposed is what annotators were shown of it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+
+from pydantic import Field
+
+from abcdlink.corpus.records import Corpus, Record
+from abcdlink.errors import InputError
+from abcdlink.evaluation.errors import ErrorKind
+from abcdlink.interannotator import Estimate
+from abcdlink.interannotator.measures import ONE_LABEL, alpha_estimate
+from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool
+from abcdlink.keys import opaque
+
+PATTERNS = (
+    "scattered targets: the source is linked to sentences that are far apart, each with a part of what it tells",
+    "ambiguous source: the source says too little, or too many things, to tell what it is about",
+    "near-identical candidates: other sentences of document B tell almost the same",
+    "context needed: only the sentences around show whether the two belong together",
+    "same words, another thing: the two share words or a topic, but tell of different things",
+    "other words, same thing: the two tell the same thing in words that have little in common",
+    "annotators are wrong: the prediction is right",
+    "other: say what in the comment",
+)
+"""The patterns unless a coordinator names others: the paper's three, and what people see that is none of them."""
+
+
+class CodingPattern(Record):
+    """A pattern that coders choose from: its name, and what it means."""
+
+    name: str = Field(min_length=1, max_length=60)
+    meaning: str = ""
+
+
+def patterns_in(lines: Sequence[str]) -> tuple[CodingPattern, ...]:
+    """Read patterns, each as ``name: meaning`` or a name alone; none given: ``PATTERNS``.
+
+    Raises:
+        InputError: when a name is empty, longer than 60 characters or given twice, or there is one pattern only.
+    """
+    found = []
+    for number, line in enumerate(lines or PATTERNS, start=1):
+        name, _, meaning = (part.strip() for part in line.partition(":"))
+        if not 0 < len(name) <= 60:  # noqa: PLR2004 - as the record says
+            msg = f"pattern {number}, {line!r}, has no name of 1 to 60 characters"
+            raise InputError(msg, "write it as 'name: meaning'")
+        found.append(CodingPattern(name=name, meaning=meaning))
+    names = Counter(one.name for one in found)
+    if twice := [name for name, count in names.items() if count > 1]:
+        msg = f"the pattern {twice[0]!r} is given twice"
+        raise InputError(msg, "give each pattern a name of its own")
+    if len(found) == 1:
+        msg = f"{found[0].name!r} is the only pattern, so there is nothing to choose"
+        raise InputError(msg, "give two patterns or more; 'other' may be one of them")
+    return tuple(found)
+
+
+class WrongPrediction(Record):
+    """A candidate on which methods were wrong; ``key``: opaque name of its task, ``methods``: those that were."""
+
+    key: str
+    pair: str
+    source: str
+    target: str
+    kind: ErrorKind
+    methods: tuple[str, ...]
+
+
+class Coding(Record):
+    """What is coded. ``found``: how many wrong predictions there are; ``errors``: those that were drawn of them."""
+
+    patterns: tuple[CodingPattern, ...]
+    found: int
+    errors: tuple[WrongPrediction, ...]
+
+
+class Code(Record):
+    """The pattern that one coder saw in a wrong prediction; ``key``: of its task."""
+
+    key: str
+    coder: str
+    pattern: str
+    comment: str = ""
+
+
+def wrong_predictions(pools: Sequence[Pool], links: Mapping[Place, bool], run_key: str) -> list[WrongPrediction]:
+    """Return the candidates on which at least one method was wrong, in the order of ``links``.
+
+    A rejected candidate is a false link of every method that proposed it, a link one that every other method missed.
+
+    Args:
+        pools: what annotators were shown, by method.
+        links: candidate -> whether people call it a link; candidates that no method proposed may be among them.
+        run_key: name of the run.
+    """
+    proposed = {(pool.pair, pool.source, one.target): one.method for pool in pools for one in pool.candidates}
+    methods = sorted({*proposed.values()} - {BOTH, RANDOM}) or [BOTH]
+    found = []
+    for at, link in links.items():
+        by = proposed.get(at, "")
+        wrong = tuple(method for method in methods if (by in (BOTH, method)) is not link)
+        if wrong:
+            kind = ErrorKind.MISSED_LINK if link else ErrorKind.FALSE_LINK
+            key = opaque(run_key, "coding", *at)
+            found.append(WrongPrediction(key=key, pair=at[0], source=at[1], target=at[2], kind=kind, methods=wrong))
+    return found
+
+
+def drawn(errors: Sequence[WrongPrediction], most: int, corpus: Corpus, seed: int) -> list[WrongPrediction]:
+    """Draw so many wrong predictions at random, or take all; returns them in the order of the documents."""
+    chosen = random.Random(seed).sample(list(errors), min(most, len(errors)))  # noqa: S311 - no secret
+    pairs = {pair.id: (number, pair) for number, pair in enumerate(corpus.pairs)}
+
+    def place(one: WrongPrediction) -> tuple[int, int, int]:
+        number, pair = pairs[one.pair]
+        return number, corpus.source_of(pair).position[one.source], corpus.target_of(pair).position[one.target]
+
+    return sorted(chosen, key=place)
+
+
+class MethodRow(Record):
+    """The wrong predictions of one kind of one method.
+
+    ``errors``: those that all who were asked have coded. ``shares``: pattern -> the share of their codes, a fraction
+    of 1. ``agreed``: pattern -> errors for which every coder chose it.
+    """
+
+    method: str
+    kind: ErrorKind
+    errors: int
+    shares: dict[str, float]
+    agreed: dict[str, int]
+
+
+class CodingSummary(Record):
+    """What came of a coding.
+
+    ``coded``: wrong predictions that all who were asked have coded; ``incomplete``: the others, which are in no figure.
+    ``kappa``: Cohen's, the mean over pairs of coders, ``None`` where undefined. ``alpha``: Krippendorff's, over all
+    patterns, and ``by_pattern``, each against all others. ``observed``: share of pairs of codes that are the same.
+    """
+
+    found: int
+    coded: int
+    incomplete: int
+    coders: tuple[str, ...]
+    kappa: float | None
+    alpha: Estimate
+    observed: float | None
+    by_pattern: dict[str, Estimate]
+    rows: tuple[MethodRow, ...]
+
+
+def summarise(coding: Coding, codes: Sequence[Code], needed: int) -> CodingSummary:
+    """Summarise codes by method and kind of error, and say how far coders agree.
+
+    Args:
+        coding: what was asked.
+        codes: what was answered; of several by one coder on one error the last counts.
+        needed: coders of each error.
+    """
+    by_error: dict[str, dict[str, str]] = {one.key: {} for one in coding.errors}
+    for code in codes:
+        if code.key in by_error:
+            by_error[code.key][code.coder] = code.pattern
+    done = [(one, by_error[one.key]) for one in coding.errors if len(by_error[one.key]) >= needed]
+    names = [one.name for one in coding.patterns]
+    groups: dict[tuple[str, ErrorKind], list[dict[str, str]]] = {}
+    for error, said in done:
+        for method in error.methods:
+            groups.setdefault((method, error.kind), []).append(said)
+    sources = [(error.pair, error.source) for error, _ in done]
+    return CodingSummary(
+        found=coding.found,
+        coded=len(done),
+        incomplete=len(coding.errors) - len(done),
+        coders=tuple(sorted({code.coder for code in codes})),
+        kappa=_kappa([said for _, said in done]),
+        alpha=_alpha([said for _, said in done], [{name} for name in names], sources),
+        observed=_observed([said for _, said in done]),
+        by_pattern={name: _alpha([said for _, said in done], [{name}, {*names} - {name}], sources) for name in names},
+        rows=tuple(_row(*at, groups[at], names) for at in sorted(groups)),
+    )
+
+
+def _row(method: str, kind: ErrorKind, said: Sequence[Mapping[str, str]], names: Sequence[str]) -> MethodRow:
+    given = Counter(pattern for one in said for pattern in one.values())
+    agreed = Counter(next(iter(one.values())) for one in said if len({*one.values()}) == 1)
+    return MethodRow(
+        method=method,
+        kind=kind,
+        errors=len(said),
+        shares={name: given[name] / given.total() for name in names},
+        agreed={name: agreed[name] for name in names},
+    )
+
+
+def _alpha(
+    said: Sequence[Mapping[str, str]], labels: Sequence[Collection[str]], sources: Sequence[tuple[str, str]]
+) -> Estimate:
+    """Return alpha of codes that are put together into labels."""
+    counts = [[sum(pattern in label for pattern in one.values()) for label in labels] for one in said]
+    return alpha_estimate(counts, sources)
+
+
+def _observed(said: Sequence[Mapping[str, str]]) -> float | None:
+    same = [first == second for one in said for first, second in combinations(one.values(), 2)]
+    return sum(same) / len(same) if same else None
+
+
+def _kappa(said: Sequence[Mapping[str, str]]) -> float | None:
+    """Return the mean of Cohen's kappa over the pairs of coders for whom it is defined."""
+    from sklearn.metrics import cohen_kappa_score
+
+    couples: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for one in said:
+        for first, second in combinations(sorted(one), 2):
+            couples.setdefault((first, second), []).append((one[first], one[second]))
+    usable = [pairs for pairs in couples.values() if len({code for pair in pairs for code in pair}) > 1]
+    values = [float(cohen_kappa_score(*zip(*pairs, strict=True))) for pairs in usable]
+    return sum(values) / len(values) if values else None
+
+
+def agreement_in_words(summary: CodingSummary) -> str:
+    """Say how far coders agree, in one sentence without its full stop."""
+    alpha, kappa = summary.alpha, "undefined" if summary.kappa is None else f"{summary.kappa:.2f}"
+    if alpha.value is None:
+        return f"Agreement of {len(summary.coders)} coders is {alpha.note or ONE_LABEL}"
+    span = f" ({alpha.interval[0]:.2f} to {alpha.interval[1]:.2f})" if alpha.interval else ""
+    return f"Agreement of {len(summary.coders)} coders: kappa {kappa}, Krippendorff's alpha {alpha.value:.2f}{span}"
+
+
+def clear_links(
+    groups: Mapping[Place, Collection[Label]], decided: Mapping[Place, Label], needed: int
+) -> dict[Place, bool]:
+    """Return candidate -> whether it is a link, where that is clear: all say the same, or somebody adjudicated."""
+    found = {}
+    for at, labels in groups.items():
+        said = {*labels} if len({*labels}) == 1 else {*filter(None, [decided.get(at)])}
+        if len(labels) >= needed and said:
+            found[at] = said == {Label.LINK}
+    return found

@@ -1,0 +1,88 @@
+"""Stage coding: which wrong predictions people sort into patterns, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abcdlink.adjudicate import Adjudication
+from abcdlink.coding import (
+    Code,
+    Coding,
+    CodingSummary,
+    clear_links,
+    drawn,
+    patterns_in,
+    summarise,
+    wrong_predictions,
+)
+from abcdlink.corpus.records import Corpus
+from abcdlink.export.dataset import judgments_needed
+from abcdlink.judgments import Annotator, Judgment, Place, Pool, by_candidate
+from abcdlink.layout import ADJUDICATIONS, CODERS, CODES, CODING, EXHAUSTIVE_JUDGMENTS, POOLS
+from abcdlink.stages.adjudicate import judged_so_far
+from abcdlink.stages.exhaustive import overlap_of
+from abcdlink.stages.once import is_done
+from abcdlink.store import Store
+
+STAGE = "coding"
+
+
+def prepare_coding(store: Store, corpus: Corpus, most: int, overlap: int, seed: int, patterns: Sequence[str]) -> Coding:
+    """Draw the wrong predictions that are coded, or return those that were drawn.
+
+    Args:
+        store: the run.
+        corpus: its natural pairs.
+        most: how many are drawn at random, at most.
+        overlap: coders of each.
+        seed: of the draw.
+        patterns: each as ``name: meaning``; none given: the usual ones.
+
+    Raises:
+        InputError: when nothing was judged yet, a pattern cannot be used, or the run was begun with other settings.
+    """
+    known = patterns_in(patterns)
+    asked = {"most": most, "overlap": overlap, "seed": seed, "patterns": [one.model_dump() for one in known]}
+    judged_so_far(store)  # refuses before the run is claimed for these settings
+    if not is_done(store, STAGE, CODING, asked):
+        errors = wrong_predictions(store.read_records(POOLS, Pool), links_so_far(store), store.key)
+        chosen = tuple(drawn(errors, most, corpus, seed))
+        store.write_record(CODING, Coding(patterns=known, found=len(errors), errors=chosen))
+    return coding_of(store)
+
+
+def links_so_far(store: Store) -> dict[Place, bool]:
+    """Return what people clearly said is a link or is none: in batches, in adjudication, of every target sentence."""
+    judgments = judged_so_far(store)
+    decided = {one.at: one.label for one in store.find_records(ADJUDICATIONS, Adjudication)}
+    found: dict[Place, bool] = {}
+    every = store.find_records(EXHAUSTIVE_JUDGMENTS, Judgment)
+    parts = [(every, overlap_of(store))] if every else []
+    for part, needed in [*parts, (judgments, judgments_needed(store, judgments))]:
+        groups = {at: [one.label for one in group.values()] for at, group in by_candidate(part).items()}
+        found |= clear_links(groups, decided, needed)
+    return found
+
+
+def coding_of(store: Store) -> Coding:
+    """Return what is coded; ``InputError`` when nothing was drawn yet."""
+    store.require(CODING, STAGE)
+    return store.read_record(CODING, Coding)
+
+
+def coders_in(store: Store) -> list[Annotator]:
+    """Return who codes without being one of the annotators."""
+    return store.find_records(CODERS, Annotator)
+
+
+def keep_codes(store: Store, codes: Sequence[Code], coders: Sequence[Annotator]) -> None:
+    """Write who coded, and what they said, which comes last."""
+    store.write_records(CODERS, coders)
+    store.write_records(CODES, codes)
+
+
+def coding_summary(store: Store) -> CodingSummary:
+    """Summarise what was coded; ``InputError`` when no codes were pulled yet."""
+    store.require(CODES, STAGE)
+    needed = int(store.manifest["inputs"][STAGE]["overlap"])
+    return summarise(coding_of(store), store.read_records(CODES, Code), needed)

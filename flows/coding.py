@@ -1,0 +1,52 @@
+"""Flow coding: people sort wrong predictions into patterns; ends with a table of patterns by method, and agreement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+
+from abcdlink.coding import CodingSummary, MethodRow, agreement_in_words
+from abcdlink.layout import CODES, CODING_SLUG
+from abcdlink.stages.coding import coding_summary
+from abcdlink.store import open_run
+from flows.parameters import CodingParameters, RunKey, run_domain
+from flows.ui.artifacts import key, table
+from flows.ui.what_now import NOTED
+from flows.waiting import wait_for_annotators
+from labelstudio_config.pages.coding import CodingPage
+from tasks.people import report
+from tasks.projects import pull, push
+
+NAME = "coding"
+
+
+@flow(name=NAME, flow_run_name="coding {run}", **NOTED)
+def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParameters()) -> None:
+    """Have people say which pattern explains each wrong prediction, independently of each other.
+
+    Best after the last batch and adjudication: only candidates on which people agree, or that were adjudicated, count.
+
+    Args:
+        run: run key, the name of this whole bootstrap.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        coding: what is coded and how.
+    """
+    store = open_run(run)
+    page = CodingPage.model_validate(coding.model_dump())
+    if push(run, run_domain(store, domain), page) is not None and not store.exists(CODES):
+        wait_for_annotators(store, NAME, CODING_SLUG)
+    pull(run, page)
+    show_coding(run, coding_summary(store), f"report: {report(run)}")
+
+
+def show_coding(run: str, summary: CodingSummary, told: str) -> None:
+    """Show which patterns the mistakes of each method have."""
+    said = f"{summary.coded} of {summary.found} wrong predictions coded; {agreement_in_words(summary)}; {told}"
+    table(key(run, "patterns"), map(pattern_row, summary.rows), said)
+
+
+def pattern_row(row: MethodRow) -> dict[str, Any]:
+    """Return one row of the table; shares are fractions of 1."""
+    shares = {name: round(share, 4) for name, share in row.shares.items()}
+    return {"method": row.method, "error": row.kind.value, "coded": row.errors, **shares}

@@ -1,0 +1,180 @@
+"""Coding: people say which pattern they see in a wrong prediction, each in a project of their own.
+
+They see what annotators said of the candidate, never which method was wrong: codes are compared between methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from abcdlink.coding import Code, Coding, CodingPattern, WrongPrediction
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus
+from abcdlink.domain import Domain
+from abcdlink.evaluation.errors import ErrorKind
+from abcdlink.feedback import newest_guidelines
+from abcdlink.judgments import Annotator
+from abcdlink.layout import ANOMALIES, CODES, CODING_SLUG, NATURAL
+from abcdlink.stages.annotate import annotators_of
+from abcdlink.stages.coding import coders_in, coding_of, keep_codes, prepare_coding
+from abcdlink.store import Store
+from labelstudio_config.answers import read_answers, with_pseudonyms
+from labelstudio_config.html import document_html, guidelines_html, shown, text_html
+from labelstudio_config.pages.page import Page, Pull, keep_pull, label_config
+from labelstudio_config.projects import Asked, Project, title_of
+from labelstudio_config.snapshot import Snapshot
+
+HIDDEN = ("doc_a_name", "doc_a_html", "doc_b_name", "doc_b_html", "patterns", "progress")
+"""Fields of a task that the list of tasks does not show."""
+
+WRONG = {
+    ErrorKind.FALSE_LINK: "Wrong link: a program proposed this sentence, and people say that it is no link. "
+    "What misled the program?",
+    ErrorKind.MISSED_LINK: "Missed link: people say that this sentence is a link, and a program did not propose it. "
+    "What hid it?",
+}
+KEYS = "123456789"
+"""Keys of the first patterns."""
+NO_KEY = "f19"
+"""Key of the others: keyboards lack it, and without one Label Studio would choose letters."""
+CODER = "coder"
+"""What the pseudonyms of people begin with who code without being annotators of the run."""
+PATTERN, COMMENT = "pattern", "comment"
+"""Names in the label config."""
+
+
+def coding_tasks(coding: Coding, corpus: Corpus, domain: Domain) -> dict[str, dict[str, Any]]:
+    """Return task key -> data, in the order of the documents."""
+    pairs, names = {pair.id: pair for pair in corpus.pairs}, domain.settings
+    patterns = [_choice(number, one) for number, one in enumerate(coding.patterns)]
+    tasks = {}
+    for number, error in enumerate(coding.errors, start=1):
+        source, target = corpus.source_of(pairs[error.pair]), corpus.target_of(pairs[error.pair])
+        tasks[error.key] = {
+            "progress": f"{number} of {len(coding.errors)}",
+            "wrong": WRONG[error.kind],
+            "source_text": shown(source.text_of(error.source)),
+            "candidate": shown(target.text_of(error.target)),
+            "doc_a_name": f"Document A: {names.source_name}",
+            "doc_b_name": f"Document B: {names.target_name}",
+            "doc_a_html": document_html(source, {error.source: ""}),
+            "doc_b_html": document_html(target, {error.target: ""}),
+            "patterns": patterns,
+        }
+    return tasks
+
+
+def _choice(number: int, pattern: CodingPattern) -> dict[str, str]:
+    key = KEYS[number] if number < len(KEYS) else ""
+    meaning = f": {text_html(pattern.meaning)}" if pattern.meaning else ""
+    html = f"<b>{key}</b> <b>{text_html(pattern.name)}</b>{meaning}"
+    return {"value": pattern.name, "html": html, "hotkey": key or NO_KEY}
+
+
+HOW_TO = """# On this page you say why a program was wrong
+
+- You see two sentences, marked in their documents, and whether a program **proposed** a link that people reject, or
+  **missed** one. Read around both sentences, then choose the pattern that explains the mistake best. One pattern only:
+  if several fit, choose the one without which the mistake would not have happened.
+- You are not told which program it was, and others do the same work on their own: do not discuss cases before everyone
+  has finished.
+- With the keyboard: the number of the pattern, then **Ctrl + Enter** to submit.
+
+The guidelines below are those that the annotators had.
+
+---
+
+"""
+
+
+def coding_title(run_key: str) -> str:
+    """Return the title of the project."""
+    return title_of(run_key, "coding")
+
+
+def coding_project(run_key: str, domain: Domain, guidelines: str) -> Project:
+    """Return the project of one coder; ``guidelines``: Markdown, those of the annotators."""
+    return Project(
+        title=coding_title(run_key),
+        description=f"{domain.settings.title}. Why is this prediction wrong?",
+        label_config=label_config("coding"),
+        instruction=guidelines_html(HOW_TO + guidelines),
+        overlap=1,
+        hidden=HIDDEN,
+    )
+
+
+class CodingPull(Pull):
+    """What was coded. ``annotators``: the coders who are not among the annotators of batches."""
+
+    codes: list[Code]
+
+
+def codes_in(
+    snapshot: Snapshot,
+    errors: Sequence[WrongPrediction],
+    patterns: Sequence[CodingPattern],
+    annotators: Sequence[Annotator],
+    coders: Sequence[Annotator],
+) -> CodingPull:
+    """Read codes from what is in Label Studio."""
+    at_work = {person.account for person in annotators}
+    known = [*annotators, *(person for person in coders if person.account not in at_work)]
+    answers = read_answers(snapshot, [one.key for one in errors], with_pseudonyms(known, snapshot, CODER))
+    names = {one.name for one in patterns}
+    codes, anomalies = [], [*answers.anomalies]
+    for who, answer in answers.newest:
+        chosen = answer.given.choices.get(PATTERN, [])
+        if len(chosen) == 1 and chosen[0] in names:
+            comment = answer.given.texts.get(COMMENT, "")
+            codes.append(Code(key=answer.key, coder=who, pattern=chosen[0], comment=comment))
+        else:
+            anomalies.append(f"{who} gave {chosen} for the task {answer.key}, which is not one of the patterns")
+    return CodingPull(
+        codes=codes,
+        annotators=[person for person in answers.annotators if person.account not in at_work],
+        anomalies=anomalies,
+        raw=snapshot.raw,
+    )
+
+
+class CodingPage(Page):
+    """Wrong predictions of a run, drawn at random.
+
+    ``most``: how many. ``overlap``: coders of each. ``patterns``: each as ``name: meaning``; none: the usual ones.
+    """
+
+    most: int = 100
+    overlap: int = 2
+    seed: int = 13
+    patterns: tuple[str, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        return CODING_SLUG
+
+    def ask(self, store: Store, domain: Domain) -> Asked:
+        corpus = read_corpus_from(store, NATURAL)
+        coding = prepare_coding(store, corpus, self.most, self.overlap, self.seed, self.patterns)
+        project = coding_project(store.key, domain, newest_guidelines(store, domain.guidelines))
+        return Asked(project, coding_tasks(coding, corpus, domain), needed=self.overlap, projects=self.overlap)
+
+    def is_pulled(self, store: Store) -> bool:
+        return store.exists(CODES)
+
+    def keep(self, store: Store, snapshot: Snapshot) -> None:
+        coding = coding_of(store)
+        result = codes_in(snapshot, coding.errors, coding.patterns, annotators_of(store), coders_in(store))
+        keep_pull(store, CODING_SLUG, result)
+        keep_codes(store, result.codes, result.annotators)
+
+    def keep_unasked(self, store: Store) -> None:
+        store.write_json(f"{CODING_SLUG}/{ANOMALIES}", [])
+        keep_codes(store, [], [])
+
+    def counts(self, store: Store) -> dict[str, Any]:
+        return {
+            "codes": len(store.read_records(CODES, Code)),
+            "anomalies": len(store.read_json(f"{CODING_SLUG}/{ANOMALIES}")),
+        }

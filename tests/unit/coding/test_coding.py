@@ -1,0 +1,255 @@
+"""Wrong predictions are found by method, drawn once, coded by people, and counted with the agreement of coders."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from typer.testing import CliRunner
+
+from abcdlink.adjudicate import Adjudication
+from abcdlink.annotators import people_of
+from abcdlink.cli.app import make_app
+from abcdlink.coding import (
+    PATTERNS,
+    Code,
+    Coding,
+    WrongPrediction,
+    agreement_in_words,
+    clear_links,
+    drawn,
+    patterns_in,
+    summarise,
+    wrong_predictions,
+)
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.evaluation.errors import ErrorKind
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH
+from abcdlink.judgments import BOTH, RANDOM, Annotator, Candidate, Judgment, Label, Pool, by_candidate
+from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, NATURAL, POOLS
+from abcdlink.report import write_report
+from abcdlink.stages.coding import coding_summary, keep_codes, links_so_far, prepare_coding
+from abcdlink.stages.exhaustive import make_sample
+from abcdlink.store import Store
+from flows.parameters import CodingParameters
+from tests.helpers.disputes import CORPUS, LINK, NO
+from tests.helpers.example_run import example_run
+
+FALSE, MISSED = ErrorKind.FALSE_LINK, ErrorKind.MISSED_LINK
+
+
+def pool(**methods: str) -> Pool:
+    candidates = tuple(Candidate(target=target, method=method) for target, method in methods.items())
+    return Pool(key="k", batch=1, pair="pair-1", source="sid-1", candidates=candidates)
+
+
+def at(target: str) -> tuple[str, str, str]:
+    return "pair-1", "sid-1", target
+
+
+def test_a_rejected_candidate_is_wrong_of_its_methods_and_a_link_of_all_others() -> None:
+    pools = [pool(a="first", b="second", c=BOTH, d=RANDOM)]
+    rejected = wrong_predictions(pools, {at(name): False for name in "abcde"}, "run")
+    assert [(one.target, one.kind, one.methods) for one in rejected] == [
+        ("a", FALSE, ("first",)),
+        ("b", FALSE, ("second",)),
+        ("c", FALSE, ("first", "second")),
+    ]
+    linked = wrong_predictions(pools, {at(name): True for name in "abcde"}, "run")
+    assert [(one.target, one.kind, one.methods) for one in linked] == [
+        ("a", MISSED, ("second",)),
+        ("b", MISSED, ("first",)),
+        ("d", MISSED, ("first", "second")),
+        ("e", MISSED, ("first", "second")),
+    ]
+    assert len({one.key for one in [*rejected, *linked]}) == 5
+    assert not {one.key for one in rejected} & {one.key for one in wrong_predictions(pools, {at("a"): False}, "other")}
+
+
+METHOD = st.sampled_from(["first", "second", "third", BOTH, RANDOM])
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), METHOD), st.dictionaries(st.sampled_from("abcdefgh"), st.booleans()))
+def test_a_method_is_wrong_exactly_where_what_it_proposed_is_not_what_people_say(
+    methods: dict[str, str], links: dict[str, bool]
+) -> None:
+    own = sorted({*methods.values()} - {BOTH, RANDOM}) or [BOTH]
+    found = {one.target: one for one in wrong_predictions([pool(**methods)], {at(t): s for t, s in links.items()}, "r")}
+    for target, link in links.items():
+        for method in own:
+            proposed = methods.get(target) in (method, BOTH)
+            assert (proposed != link) == (target in found and method in found[target].methods)
+
+
+def test_only_what_all_say_or_somebody_adjudicated_is_clear() -> None:
+    groups = {at("a"): [LINK, LINK], at("b"): [LINK, NO], at("c"): [LINK, NO], at("d"): [NO], at("e"): [NO, NO]}
+    assert clear_links(groups, {at("c"): LINK, at("e"): LINK}, 2) == {at("a"): True, at("c"): True, at("e"): False}
+
+
+def errors(count: int, methods: tuple[str, ...] = ("first",)) -> tuple[WrongPrediction, ...]:
+    return tuple(
+        WrongPrediction(key=f"k{n}", pair="pair-1", source=f"sid-{n % 6}", target="sid-0", kind=FALSE, methods=methods)
+        for n in range(count)
+    )
+
+
+def test_the_draw_is_random_repeatable_and_in_the_order_of_the_documents() -> None:
+    every = errors(6)
+    assert drawn(every, 3, CORPUS, 1) == drawn(every, 3, CORPUS, 1)
+    assert len({tuple(drawn(every, 3, CORPUS, seed)) for seed in range(20)}) > 5
+    assert drawn(random.Random(1).sample(every, 6), 9, CORPUS, 1) == list(every)
+
+
+def coded(*said: str, coding: Coding, missing: int = 0) -> list[Code]:
+    """One string for each coder, a letter for each error: the first letter of a pattern."""
+    names = {one.name[0]: one.name for one in coding.patterns}
+    codes = [
+        Code(key=error.key, coder=f"coder-{number}", pattern=names[letter])
+        for number, letters in enumerate(said, start=1)
+        for error, letter in zip(coding.errors, letters, strict=True)
+    ]
+    return codes[: len(codes) - missing]
+
+
+@pytest.fixture
+def coding() -> Coding:
+    return Coding(patterns=patterns_in(["x: one thing", "y", "z"]), found=20, errors=errors(8, ("first", "second")))
+
+
+def test_shares_and_agreement(coding: Coding) -> None:
+    result = summarise(coding, coded("xxxyyyzz", "xxxyyzzx", coding=coding, missing=1), 2)
+    assert (result.found, result.coded, result.incomplete, result.coders) == (20, 7, 1, ("coder-1", "coder-2"))
+    first, second = result.rows
+    assert (first.method, second.method, first.errors) == ("first", "second", 7)
+    assert first.shares == {"x": pytest.approx(6 / 14), "y": pytest.approx(5 / 14), "z": pytest.approx(3 / 14)}
+    assert first.agreed == {"x": 3, "y": 2, "z": 1}
+    # By hand: one of 7 differs; chance of the two is (9 + 6 + 2) / 49.
+    chance = (3 * 3 + 3 * 2 + 1 * 2) / 49
+    assert result.kappa == pytest.approx((6 / 7 - chance) / (1 - chance))
+    assert result.observed == pytest.approx(6 / 7)
+    # alpha = 1 - (n - 1) * observed unlike / (n^2 - sum of squares), with n = 14 codes: 6, 5 and 3 of a pattern.
+    assert result.alpha.value == pytest.approx(1 - 13 * 2 / (14**2 - 6**2 - 5**2 - 3**2))
+    assert result.alpha.interval is not None
+    assert result.by_pattern["x"].value == pytest.approx(1)
+    assert result.by_pattern["y"].value == result.by_pattern["y"].value
+    assert "kappa 0.78" in agreement_in_words(result)
+
+
+def test_three_coders_who_say_the_same_agree_fully_and_one_alone_says_nothing_of_agreement(coding: Coding) -> None:
+    same = summarise(coding, coded("xyzxyzxy", "xyzxyzxy", "xyzxyzxy", coding=coding), 3)
+    assert [same.kappa, same.observed, same.alpha.value] == pytest.approx([1, 1, 1])
+    alone = summarise(coding, coded("xyzxyzxy", coding=coding), 1)
+    assert [alone.kappa, alone.observed, alone.alpha.value] == [None, None, None]
+    assert alone.coded == 8
+    assert "undefined" in agreement_in_words(alone)
+    nobody = summarise(coding, [], 2)
+    assert (nobody.coded, nobody.incomplete, nobody.rows) == (0, 8, ())
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["a", "a: again"], "given twice"),
+        (["only"], "only pattern"),
+        (["a", ": no name"], "has no name"),
+        (["a", "b" * 61], "has no name of 1 to 60"),
+    ],
+)
+def test_patterns_that_cannot_be_used_are_refused_in_the_form_too(lines: list[str], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        patterns_in(lines)
+    with pytest.raises(ValidationError, match=problem):
+        CodingParameters(patterns=tuple(lines))
+
+
+def test_the_usual_patterns_can_be_used() -> None:
+    assert len(patterns_in([])) == len(PATTERNS)
+    assert all(one.meaning for one in patterns_in([]))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return example_run(tmp_path)
+
+
+def test_a_run_is_coded_once_by_what_people_clearly_said(store: Store) -> None:
+    corpus = read_corpus_from(store, NATURAL)
+    made = prepare_coding(store, corpus, 1000, 2, 13, [])
+    links = links_so_far(store)
+    groups = by_candidate(store.read_records("judgments.jsonl", Judgment))
+    decided = {one.at for one in store.find_records(ADJUDICATIONS, Adjudication)}
+    assert made.found == len(made.errors)
+    for one in made.errors:
+        where = (one.pair, one.source, one.target)
+        said = {judgment.label for judgment in groups[where].values()} if where in groups else None
+        assert said is None or len(said) == 1 or where in decided
+        assert links[where] is (one.kind is MISSED)
+    assert {method for one in made.errors for method in one.methods} == {"llm", "retriever"}
+    assert prepare_coding(store, corpus, 1000, 2, 13, []) == made
+    with pytest.raises(InputError, match="most=1000"):
+        prepare_coding(store, corpus, 10, 2, 13, [])
+
+
+def test_links_that_only_exhaustive_judging_found_are_missed_by_all(store: Store) -> None:
+    corpus = read_corpus_from(store, NATURAL)
+    shown = {(one.pair, one.source, c.target) for one in store.read_records(POOLS, Pool) for c in one.candidates}
+    sample = make_sample(store, find_domain("news"), 2, 13, number=2)
+    first = sample.sources[0]
+    target = next(str(n) for n in range(8) if (*first.at, str(n)) not in shown)
+    judgments = [
+        Judgment(
+            batch=NO_BATCH,
+            pair=first.pair,
+            source=first.source,
+            target=target,
+            method=EXHAUSTIVE,
+            annotator=f"annotator-{who}",
+            label=Label.LINK,
+        )
+        for who in (1, 2)
+    ]
+    store.write_records(EXHAUSTIVE_JUDGMENTS, judgments)
+    made = prepare_coding(store, corpus, 1000, 2, 13, [])
+    (missed,) = (one for one in made.errors if (one.pair, one.source, one.target) == (*first.at, target))
+    assert (missed.kind, missed.methods) == (MISSED, ("llm", "retriever"))
+
+
+def test_a_run_without_judgments_is_refused_before_anything_is_claimed(store: Store) -> None:
+    for name in [name for name in store.folder.names() if name.endswith("judgments.jsonl")]:
+        store.folder.remove(name)
+    with pytest.raises(InputError, match="no judgments"):
+        prepare_coding(store, read_corpus_from(store, NATURAL), 10, 2, 13, [])
+    assert "coding" not in store.manifest.get("inputs", {})
+
+
+def test_the_command_and_the_report_show_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABCDLINK_RUNS", str(Path(store.folder.where()).parent))
+    made = prepare_coding(store, read_corpus_from(store, NATURAL), 20, 2, 13, ["<b>wrong</b>: x", "other"])
+    names = [one.name for one in made.patterns]
+    codes = [
+        Code(key=one.key, coder=f"coder-{who}", pattern=names[(number * who) % 2])
+        for number, one in enumerate(made.errors)
+        for who in (1, 2)
+    ]
+    coder = Annotator(annotator="coder-1", account="ada@example.org", simulated=False)
+    keep_codes(store, codes, [coder])
+    assert coder in people_of(store)
+    summary = coding_summary(store)
+    shown = CliRunner().invoke(make_app(), ["coding", "show", store.key, "--json"])
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout) == summary.model_dump(mode="json")
+    table = CliRunner().invoke(make_app(), ["coding", "show", store.key]).output
+    assert "20 of" in " ".join(table.split())
+    write_report(store)
+    report = store.read_text("report.html")
+    assert "Patterns of wrong predictions" in report
+    assert "&lt;b&gt;wrong&lt;/b&gt;" in report
+    assert "<b>wrong</b>" not in report
+    assert "ada@example.org" not in report

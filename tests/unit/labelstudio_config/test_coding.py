@@ -1,0 +1,132 @@
+"""The coder's page tells neither methods nor ids; the newest of the offered patterns counts."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from abcdlink.coding import Coding, patterns_in, wrong_predictions
+from abcdlink.domain import find_domain
+from abcdlink.evaluation.errors import ErrorKind
+from abcdlink.judgments import RANDOM, Annotator, Candidate, Pool
+from labelstudio_config.history import remember
+from labelstudio_config.pages.coding import CodingPull, codes_in, coding_project, coding_tasks
+from labelstudio_config.snapshot import snapshot_of
+from tests.helpers.disputes import CORPUS, RUN
+from tests.helpers.hostile_run import hostile_corpus
+
+SECRETS = ("sid-", "doc-", "pair-", "numbat", "quokka", "random", "annotator-")
+LINES = ["near: <i>much alike</i>", "far", *(f"pattern {n}" for n in range(9))]
+POOLS = [
+    Pool(
+        key="k",
+        batch=1,
+        pair="pair-1",
+        source="sid-4",
+        candidates=(
+            Candidate(target="sid-1", method="numbat"),
+            Candidate(target="sid-2", method="quokka"),
+            Candidate(target="sid-3", method=RANDOM),
+        ),
+    )
+]
+LINKS = {("pair-1", "sid-4", f"sid-{n}"): n > 1 for n in (1, 2, 3)}
+
+
+def coding() -> Coding:
+    errors = tuple(wrong_predictions(POOLS, LINKS, RUN))
+    return Coding(patterns=patterns_in(LINES), found=len(errors), errors=errors)
+
+
+def tasks() -> dict[str, dict[str, Any]]:
+    return coding_tasks(coding(), CORPUS, find_domain("news"))
+
+
+def test_a_task_tells_what_is_wrong_but_not_of_which_method() -> None:
+    text = json.dumps(tasks())
+    assert not [secret for secret in SECRETS if secret in text]
+    first, second, third = tasks().values()
+    assert (first["progress"], first["source_text"], first["candidate"]) == ("1 of 3", "Text 4.", "Text 1.")
+    assert first["wrong"].startswith("Wrong link")
+    assert second["wrong"] == third["wrong"]
+    assert second["wrong"].startswith("Missed link")
+    assert [first[side].count("<mark") for side in ("doc_a_html", "doc_b_html")] == [1, 1]
+    # Methods that were wrong change nothing of a task.
+    renamed = [one.model_copy(update={"methods": ("other",)}) for one in coding().errors]
+    other = coding().model_copy(update={"errors": tuple(renamed)})
+    assert coding_tasks(other, CORPUS, find_domain("news")) == tasks()
+
+
+def test_patterns_are_text_and_the_first_nine_have_digits() -> None:
+    patterns = next(iter(tasks().values()))["patterns"]
+    assert [one["value"] for one in patterns][:2] == ["near", "far"]
+    assert "&lt;i&gt;much alike&lt;/i&gt;" in patterns[0]["html"]
+    assert [one["hotkey"] for one in patterns] == [*"123456789", "f19", "f19"]
+
+
+def test_hostile_texts_are_shown_as_text() -> None:
+    corpus = hostile_corpus()
+    pair = corpus.pairs[0]
+    source, target = corpus.source_of(pair).sentences, corpus.target_of(pair).sentences
+    links = {(pair.id, one.id, other.id): True for one in source for other in target}
+    errors = tuple(wrong_predictions(POOLS, links, RUN))
+    made = coding_tasks(Coding(patterns=patterns_in([]), found=1, errors=errors), corpus, find_domain("news"))
+    html = "".join(data["doc_a_html"] + data["doc_b_html"] for data in made.values())
+    assert "<script" not in html
+    assert 'onclick="' not in html
+
+
+def answer(number: int, user: int, *chosen: str, comment: str = "") -> dict[str, Any]:
+    result: list[dict[str, Any]] = [
+        {"from_name": "pattern", "type": "choices", "value": {"choices": [one]}} for one in chosen
+    ]
+    result += [{"from_name": "comment", "type": "textarea", "value": {"text": [comment]}}] if comment else []
+    at = f"2026-11-28T05:00:{number:02}Z"
+    return {
+        "id": number,
+        "completed_by": user,
+        "updated_by": user,
+        "updated_at": at,
+        "was_cancelled": False,
+        "result": result,
+    }
+
+
+ACCOUNTS = {1: "ada@example.org", 2: "eve@example.org"}
+ADA = Annotator(annotator="annotator-1", account=ACCOUNTS[1], simulated=False)
+
+
+def pulled(answers: list[list[dict[str, Any]]], coders: tuple[Annotator, ...] = ()) -> CodingPull:
+    errors = coding().errors
+    there = [
+        {"id": n, "project": 7, "data": {"task_key": one.key, **tasks()[one.key]}, "annotations": given, "drafts": []}
+        for n, (one, given) in enumerate(zip(errors, answers, strict=True))
+    ]
+    snapshot = snapshot_of(remember(None, [7], there, ACCOUNTS, datetime.now(UTC)), [one.key for one in errors])
+    return codes_in(snapshot, errors, coding().patterns, [ADA], coders)
+
+
+def test_annotators_keep_their_pseudonyms_and_others_are_coders() -> None:
+    result = pulled([[answer(1, 1, "near", comment="A & B")], [answer(2, 2, "far")], []])
+    first, second, _ = coding().errors
+    assert [(one.key, one.coder, one.pattern, one.comment) for one in result.codes] == [
+        (first.key, "annotator-1", "near", "A & B"),
+        (second.key, "coder-1", "far", ""),
+    ]
+    assert [(one.annotator, one.account) for one in result.annotators] == [("coder-1", ACCOUNTS[2])]
+    assert result.anomalies == []
+    known = Annotator(annotator="coder-5", account=ACCOUNTS[2], simulated=False)
+    assert pulled([[answer(1, 2, "near")], [], []], (known,)).codes[0].coder == "coder-5"
+
+
+def test_what_is_no_pattern_is_told_and_the_newest_answer_counts() -> None:
+    result = pulled([[answer(1, 2, "far"), answer(3, 2, "near")], [answer(2, 2, "unheard of")], [answer(4, 2)]])
+    assert [one.pattern for one in result.codes] == ["near"]
+    assert sum("not one of the patterns" in line for line in result.anomalies) == 2
+
+
+def test_the_project_is_that_of_one_coder() -> None:
+    project = coding_project(RUN, find_domain("news"), "# Guidelines")
+    assert (project.title, project.overlap) == ("a-run · coding", 1)
+    assert {error.kind for error in coding().errors} == set(ErrorKind)
