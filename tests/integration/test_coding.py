@@ -1,4 +1,4 @@
-"""Coding against real servers: two coders, each in their own project, sort wrong predictions; the flow ends by itself."""
+"""Coding against real servers: two coders, each in a project of their own; the flow ends with patterns by method."""
 
 from __future__ import annotations
 
