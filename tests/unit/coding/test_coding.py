@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -35,6 +34,7 @@ from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH
 from abcdlink.judgments import BOTH, RANDOM, Annotator, Candidate, Judgment, Label, Pool, by_candidate
 from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, NATURAL, POOLS
 from abcdlink.report import write_report
+from abcdlink.settings import get_settings
 from abcdlink.stages.coding import coding_summary, keep_codes, links_so_far, prepare_coding
 from abcdlink.stages.exhaustive import make_sample
 from abcdlink.store import Store
@@ -175,8 +175,8 @@ def test_the_usual_patterns_can_be_used() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return example_run(tmp_path)
+def store() -> Store:
+    return example_run(get_settings().home / "runs")
 
 
 def test_a_run_is_coded_once_by_what_people_clearly_said(store: Store) -> None:
@@ -229,8 +229,7 @@ def test_a_run_without_judgments_is_refused_before_anything_is_claimed(store: St
     assert "coding" not in store.manifest.get("inputs", {})
 
 
-def test_the_command_and_the_report_show_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ABCDLINK_RUNS", str(Path(store.folder.where()).parent))
+def test_the_command_and_the_report_show_it(store: Store) -> None:
     made = prepare_coding(store, read_corpus_from(store, NATURAL), 20, 2, 13, ["<b>wrong</b>: x", "other"])
     names = [one.name for one in made.patterns]
     codes = [
