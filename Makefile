@@ -18,9 +18,9 @@ TOOLS := cyclonedx-bom==7.5.0 pip-licenses==5.5.5 pip-audit==2.10.1
 TIERS := unit paper integration browser
 # Part of `make test` only where `make setup-vllm` was called: 3 GB that nothing else needs.
 SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
-# Two processes, for two cores. Unit tests share nothing; in the tiers with servers each process has servers of its own,
-# and the tests of one file stay together.
-WORKERS_unit := -n 2
+# Two processes, for two cores. The tests of one file stay together, as they share what is made once, and in the tiers
+# with servers each process has servers of its own.
+WORKERS_unit := -n 2 --dist loadfile
 WORKERS_integration := -n 2 --dist loadfile
 WORKERS_browser := -n 2 --dist loadfile
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Corpus, Pair
@@ -13,7 +12,6 @@ from abcdlink.progress import silent
 from abcdlink.retrieval import Retriever
 from tests.helpers import builders
 
-PROPERTY = settings(max_examples=25)
 """Few examples, each a whole table; no deadline, since the first one imports pandas."""
 
 

@@ -9,6 +9,13 @@ from abcdlink.settings import get_settings
 from tests.helpers.tiny_models import tiny_bert
 
 
+@pytest.fixture(autouse=True)
+def sketches(request, monkeypatch):
+    """Draw pictures but do not render them, which takes most of the time of a report; ``tests/unit/report`` does."""
+    if "report" not in request.path.parts:
+        monkeypatch.setattr("abcdlink.report.pictures.drawing.rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
+
+
 @pytest.fixture
 def news():
     """The shipped domain ``news``; a test may change its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Document, Sentence
@@ -99,7 +99,6 @@ def test_accents_and_digits_change_no_words(text):
     assert words(text) == [match.casefold() for match in re.findall(r"\w+(?:['\u2019.,:-]\w+)*", text)]
 
 
-@settings(deadline=None)
 @given(st.text(), st.sampled_from(sorted(TEXTS)))
 def test_any_text_in_any_language_is_cut_without_loss(text, language):
     pieces = tokenizer(language)(text)

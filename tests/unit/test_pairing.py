@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus import Corpus, Document, Pair
@@ -79,7 +79,6 @@ def test_what_is_too_near_or_a_reprint_or_too_far_is_shown_and_left_out():
 texts = st.sampled_from([BRIDGE, REPORT, FLOOD, CHESS, f"{BRIDGE} {FLOOD}", "* * *"])
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.tuples(texts, st.sampled_from("xy"), st.integers(1, 28)), min_size=1, max_size=12),
     st.floats(0.01, 0.6),

@@ -67,7 +67,7 @@ def llm(tmp_path_factory: pytest.TempPathFactory) -> LLM:
     return LLM(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(sorted(DOMAINS)), st.sampled_from(list(Setup)), st.lists(TEXTS, min_size=2, max_size=3), TEXTS)
 def test_every_line_of_a_linking_prompt_is_the_sentence_that_it_says(
     llm: LLM, name: str, setup: Setup, targets: list[str], source: str
@@ -95,7 +95,7 @@ def test_every_line_of_a_linking_prompt_is_the_sentence_that_it_says(
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_the_prompts_of_generation_and_cleaning_hold_each_sentence_as_data(targets: list[str]) -> None:
     b, domain = document("b", targets), DOMAINS["news"]

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, SOFT, LINE = "#010101", "#010102", "#010103"
 SERIES = tuple(f"#02010{number}" for number in range(1, 7))
@@ -49,9 +50,15 @@ def picture(height: float, alt: str, parts: list[Markup]) -> Iterator[Axes]:
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
         yield axes
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    parts.append(_for_page(buffer.getvalue(), alt))
+        svg = rendered(figure)
+    parts.append(_for_page(svg, alt))
+
+
+def rendered(figure: Figure) -> str:
+    """Return a figure as an SVG file."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
 
 
 def _for_page(svg: str, alt: str) -> Markup:

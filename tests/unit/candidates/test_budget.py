@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from abcdlink.candidates.audit import Audited
 from abcdlink.candidates.budget import BudgetRules, Order, chances
 from abcdlink.errors import InputError
-from tests.helpers.scripted import PROPERTY
 
 
 def table(matrices):
@@ -43,7 +42,6 @@ matrices = st.lists(
 )
 
 
-@PROPERTY
 @given(matrices, st.integers(1, 3), st.integers(0, 2), st.integers(1, 40))
 def test_tasks_keep_to_their_sizes_and_the_best_come_first(scores, least, more, judgments):
     rankings = table(scores)
@@ -106,7 +104,6 @@ def test_the_forecast_holds_where_probabilities_are_right():
     assert curve[0].acceptance > curve[-1].acceptance
 
 
-@PROPERTY
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(0, 60))
 def test_chances_add_up_to_what_is_wanted_and_none_is_above_one(probability, wanted):
     found = chances(np.array(probability), wanted)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.cleaning.clean import clean, removed_by_rules
@@ -267,7 +267,6 @@ def test_the_copy_shows_what_was_removed_and_can_be_undone(news, tmp_path):
         run_cleaning(out, out, news, CleaningPlan())
 
 
-@settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=2, max_size=8).filter(lambda gone: not all(gone)))
 def test_restoring_is_the_opposite_of_removing(gone):
     whole = document("a", [f"Sentence {n}." for n in range(len(gone))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus import (
@@ -75,7 +75,6 @@ def corpora(draw) -> Corpus:
     return Corpus(name="any", documents=documents, pairs=pairs, refused=[Refusal(where="w", reason=draw(texts))])
 
 
-@settings(max_examples=40, deadline=None)
 @given(corpora())
 def test_what_is_written_is_read_back_the_same(tmp_path_factory, written):
     folder = tmp_path_factory.mktemp("corpora") / "any"

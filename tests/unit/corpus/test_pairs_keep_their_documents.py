@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus import Corpus
@@ -139,14 +139,12 @@ READERS = (jsonl_file, jsonl_folder, abcd_link, text_by_name, text_by_table, f10
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
-@settings(max_examples=30, deadline=None)
 @given(pairs=given_pairs)
 def test_a_pair_that_is_kept_has_the_documents_that_came_with_it(tmp_path_factory, reader: Reader, pairs):
     found, allowed = reader(tmp_path_factory.mktemp("pairs"), pairs)
     assert set(found) <= allowed
 
 
-@settings(deadline=None)
 @given(given_pairs)
 def test_every_line_of_whole_pairs_is_kept_or_refused(tmp_path_factory, pairs):
     corpus = load("jsonl", lines(tmp_path_factory.mktemp("pairs") / "p.jsonl", *map(whole_pair, pairs)))

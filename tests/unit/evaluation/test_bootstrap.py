@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink import statistics
@@ -18,7 +18,6 @@ def difference(a: Values, b: Values, *options: int, **more: object) -> MeanDiffe
     return bootstrap_differences(np.subtract(a, b)[:, None], *options, **more)[0]
 
 
-@settings(max_examples=30)
 @given(values)
 def test_the_interval_holds_the_mean_and_stays_within_the_values(sample):
     interval = bootstrap_mean(sample, resamples=200)
@@ -61,7 +60,6 @@ def test_a_clear_difference_has_a_small_p_and_none_has_p_one():
     assert difference(base, base).p == 1.0
 
 
-@settings(max_examples=20)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=20))
 def test_a_difference_turns_round_with_its_sides(sample):
     a, b = zip(*sample, strict=True)
@@ -84,7 +82,6 @@ def plain(rows, resamples, seed, groups):
     return means
 
 
-@settings(max_examples=20)
 @given(
     st.lists(st.tuples(*[st.sampled_from([-1, -0.5, 0, 0.25, 1])] * 3, st.integers(0, 4)), min_size=1, max_size=12),
     st.booleans(),

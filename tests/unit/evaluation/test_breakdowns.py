@@ -13,7 +13,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation import ApproachResult, Trait, average_f1, break_down, by_cutoff, score_ranking
 from abcdlink.linking.records import Approach
 from abcdlink.retrieval import rank_corpus
-from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, document, scripted_corpora
 
 NO_LINKS = {"precision": 0, "recall": 0, "f1": 0, "false_link_rate": None, "sources": 9, "answered": 9}
 
@@ -117,7 +117,6 @@ def test_what_was_not_answered_is_counted_apart_and_as_wrong(corpus):
     assert found.loc["2 links", ["sources", "answered", "f1", "f1_of_all"]].tolist() == [1, 0, 0, 0]
 
 
-@PROPERTY
 @given(scripted_corpora(), st.sampled_from(list(Trait)))
 def test_bins_hold_every_source_once_and_their_weighted_mean_is_the_whole(example, trait):
     corpus, scores = example

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
@@ -81,7 +81,6 @@ def test_one_approach_has_nothing_to_be_compared_with():
     assert compare_with_best(scores(a=[0.5])) == []
 
 
-@settings(max_examples=50)
 @given(st.lists(st.floats(0, 1), max_size=8))
 def test_holm_is_its_definition(p):
     def adjusted(value):

@@ -25,7 +25,7 @@ from abcdlink.linking.decisions import decide_chosen
 from abcdlink.linking.records import Decision
 from abcdlink.llm.records import Outcome
 from abcdlink.retrieval import rank_corpus
-from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, document, scripted_corpora
 
 CUTOFFS = (1, 2, 3, 20)
 MEASURES = ["precision", "recall", "f1"]
@@ -53,7 +53,6 @@ def by_hand(corpus, scores, definition):
             yield (pair.id, source, k, *measures(len(set(top) & gold), shown, len(gold)))
 
 
-@PROPERTY
 @given(scripted_corpora(), st.sampled_from(["paper", "common"]))
 def test_ranking_scores_equal_plain_loops(example, definition):
     corpus, scores = example
@@ -76,7 +75,6 @@ def triples(rows):
     return set(rows[["pair", "source", "target"]].astype(str).itertuples(index=False, name=None))
 
 
-@PROPERTY
 @given(masked())
 def test_scores_of_a_mask_equal_plain_loops_over_sets(example):
     corpus, rankings, chosen = example
@@ -90,7 +88,6 @@ def test_scores_of_a_mask_equal_plain_loops_over_sets(example):
     pd.testing.assert_frame_equal(table, expected)
 
 
-@PROPERTY
 @given(masked())
 def test_all_sources_of_a_mask_are_those_of_its_decisions(example):
     corpus, rankings, chosen = example
@@ -102,7 +99,6 @@ def test_all_sources_of_a_mask_are_those_of_its_decisions(example):
     assert all_sources_chosen(corpus, rankings, chosen) == all_sources(corpus, decisions)
 
 
-@PROPERTY
 @given(scripted_corpora())
 def test_all_sources_by_cutoff_take_the_top_ranked_rows(example):
     corpus, scores = example
@@ -111,7 +107,6 @@ def test_all_sources_by_cutoff_take_the_top_ranked_rows(example):
         assert found == all_sources_chosen(corpus, rankings, (rankings["rank"] <= k).to_numpy())
 
 
-@PROPERTY
 @given(scripted_corpora())
 def test_ids_that_no_other_document_has_change_no_score(example):
     corpus, scores = example
@@ -132,7 +127,6 @@ def test_ids_that_no_other_document_has_change_no_score(example):
     pd.testing.assert_frame_equal(before[MEASURES], after[MEASURES])
 
 
-@PROPERTY
 @given(scripted_corpora(), st.randoms(use_true_random=False))
 def test_the_order_of_documents_of_pairs_and_of_rows_does_not_change_scores(example, random):
     corpus, scores = example
@@ -146,7 +140,6 @@ def test_the_order_of_documents_of_pairs_and_of_rows_does_not_change_scores(exam
         assert after[k].model_dump() == pytest.approx(before[k].model_dump())
 
 
-@PROPERTY
 @given(scripted_corpora(), st.sampled_from(CUTOFFS))
 def test_top_k_decisions_score_as_their_ranking(example, k):
     corpus, scores = example
@@ -156,7 +149,6 @@ def test_top_k_decisions_score_as_their_ranking(example, k):
     assert decided["answered"].all()
 
 
-@PROPERTY
 @given(scripted_corpora(), st.data())
 def test_all_sources_equals_a_plain_count_of_links(example, data):
     corpus, _ = example

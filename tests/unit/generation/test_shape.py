@@ -34,7 +34,7 @@ SHAPES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SHAPES, st.integers(20, 60), st.integers(0, 9))
 def test_the_sizes_of_many_documents_have_the_means_of_the_shape(shape, documents, seed):
     sizes = sizes_of(shape, {f"d{n}": 60 for n in range(documents)}, seed).values()

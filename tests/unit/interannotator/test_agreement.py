@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -151,7 +151,6 @@ def _interval_in_one_chunk(tables: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-@settings(max_examples=25)
 @given(st.permutations(range(12)))
 def test_order_of_judgments_does_not_matter(order: list[int]):
     judgments = said("LLNNLN", "LNNNLL")

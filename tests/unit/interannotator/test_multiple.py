@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.interannotator import Agreement, agreement, fleiss_kappa, krippendorff_alpha
@@ -72,7 +72,6 @@ def test_krippendorff_as_published():
 labels = st.sampled_from("LN ")
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(labels, labels, labels), min_size=2, max_size=30))
 def test_alpha_is_that_of_the_definition_with_judgments_missing(units: list[tuple[str, str, str]]):
     rows = ["".join(column) for column in zip(*units, strict=True)]

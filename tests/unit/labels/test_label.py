@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.cli.app import main
@@ -162,7 +162,6 @@ def test_a_broken_line_is_named_and_leaves_nothing_behind(store: Store, folder: 
     assert store.folder.names("labels/") == []
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=12), st.integers(1, 120))
 def test_parts_hold_every_pair_once_in_order_and_are_small(shapes: list[tuple[int, int]], cells: int) -> None:
     with TemporaryDirectory() as folder:

@@ -123,7 +123,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(fields={"result": "\ud800", "lead_time": {"\udc00": ["\ud83d"]}}, data={"\ud800": "\ud800"})
 @given(fields=FIELDS, data=st.none() | VALUES | st.dictionaries(st.sampled_from(["candidates", "more"]), VALUES))
 def test_whatever_one_annotation_or_task_holds_the_answers_of_others_count(

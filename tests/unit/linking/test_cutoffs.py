@@ -20,7 +20,7 @@ from abcdlink.linking.cutoffs import FittedCutoff, FittedOn, chosen, cross_fitte
 from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.retrieval import rank_corpus
-from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, document, scripted_corpora
 
 NOTHING = FittedOn(corpus="other", sources=1, pairs=())
 PARAMETERS = {
@@ -71,7 +71,6 @@ def matrices(draw):
     return (np.array(draw(numbers)).reshape(rows, columns) / 200).tolist()
 
 
-@PROPERTY
 @given(st.lists(matrices(), min_size=1, max_size=3), st.sampled_from(list(CutoffRule)))
 def test_rules_choose_what_their_formulas_say(scores, rule):
     documents = {}
@@ -93,7 +92,6 @@ def test_rules_choose_what_their_formulas_say(scores, rule):
     assert found == {(f"p{n}", *link) for n, matrix in enumerate(scores) for link in by_hand(rule, matrix)}
 
 
-@PROPERTY
 @given(scripted_corpora(), st.sampled_from(list(CutoffRule)))
 def test_every_rule_but_the_threshold_decides_a_link_for_every_source(example, rule):
     corpus, scores = example
@@ -293,7 +291,6 @@ def test_a_rule_fitted_for_all_sources_leaves_those_without_links_alone(rule):
         assert scores[Aim.ALL_SOURCES].f1 > scores[Aim.PAPER].f1
 
 
-@PROPERTY
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_expected_f1_over_all_sources_is_the_best_by_the_formula(p):
     documents = {"a": document("a", ["x"]), "b": document("b", [f"y{j}" for j in range(len(p))])}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import document_fingerprint, make_folds, pair_fingerprints
-from tests.helpers.scripted import PROPERTY, document
+from tests.helpers.scripted import document
 
 
 def corpus_of(ends, texts=None):
@@ -22,7 +22,6 @@ def corpus_of(ends, texts=None):
     return Corpus(name="little", documents=documents, pairs=pairs)
 
 
-@PROPERTY
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(16, 31)), min_size=1, max_size=20), st.integers(2, 4))
 def test_no_document_is_in_two_folds(numbers, count):
     corpus = corpus_of([(f"d{a}", f"d{b}") for a, b in numbers])

@@ -133,7 +133,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(choice=JSON, message=JSON, content=JSON, logprobs=JSON, usage=JSON)
 def test_no_reply_raises_anything_but_that_it_holds_no_message(choice, message, content, logprobs, usage):
     said = {"role": "assistant", "content": content}
@@ -152,7 +152,7 @@ def test_no_reply_raises_anything_but_that_it_holds_no_message(choice, message, 
 
 
 def test_any_json_from_a_server_ends_in_an_answer(isolated_home):
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
     @given(body=JSON, status=st.sampled_from([200, 200, 400, 404, 422, 500]))
     def check(body, status):
         response[:] = [Response(status, json.dumps(body).encode())]

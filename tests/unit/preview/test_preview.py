@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus import Corpus, Document, Note, Pair, Refusal
@@ -125,7 +125,6 @@ def test_of_a_very_large_corpus_some_documents_from_all_over_it_are_read(news, m
 hostile = st.text(st.sampled_from("<>&\"'`{}%# \u202e\u0627\u200b/ax=\n"), min_size=1, max_size=30)
 
 
-@settings(deadline=None)
 @given(hostile, hostile, hostile)
 def test_no_text_of_a_corpus_becomes_markup(text, name, reason):
     corpus = corpus_of(document(f"s{name}", text, "x"), document(f"t{name}", text, "y")).model_copy(

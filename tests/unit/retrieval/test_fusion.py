@@ -14,7 +14,7 @@ from abcdlink.errors import InputError
 from abcdlink.progress import silent
 from abcdlink.retrieval import Effort, get_retriever, ranked
 from abcdlink.retrieval.fusion import FUSIONS, HYBRID, Fusion, read_parts, reciprocal_ranks, z_scores
-from tests.helpers.scripted import PROPERTY, Scripted, document
+from tests.helpers.scripted import Scripted, document
 
 values = st.sampled_from([-3.0, 0.0, 0.25, 0.25 + 1e-9, 1.0, 7.5])
 weights = st.sampled_from([0.01, 0.5, 1.0, 100.0])
@@ -35,7 +35,6 @@ def fused(kind, parts, by):
     return fusion.score(source, target)
 
 
-@PROPERTY
 @given(matrices(), st.data())
 def test_hybrid_is_the_weighted_sum_of_z_scores_over_the_pair(parts, data):
     by = data.draw(st.lists(weights, min_size=len(parts), max_size=len(parts)))
@@ -49,7 +48,6 @@ def test_hybrid_is_the_weighted_sum_of_z_scores_over_the_pair(parts, data):
     np.testing.assert_allclose(fused("hybrid", parts, by), expected, rtol=1e-6, atol=1e-6)
 
 
-@PROPERTY
 @given(matrices(), st.data())
 def test_rrf_is_the_weighted_sum_of_one_over_60_plus_the_rank_for_its_source(parts, data):
     by = data.draw(st.lists(weights, min_size=len(parts), max_size=len(parts)))

@@ -12,7 +12,7 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.linking.decisions import decide_chosen, top_k
 from abcdlink.retrieval import rank_corpus, ranked
 from abcdlink.retrieval.base import rank_pairs
-from tests.helpers.scripted import PROPERTY, Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, document, scripted_corpora
 
 
 def by_hand(scores):
@@ -24,7 +24,6 @@ def test_ties_keep_document_order_also_when_they_differ_by_less_than_a_millionth
     assert ranked(np.array([0.2, 0.5, 0.5 + 4e-7, 0.2, 0.9])).tolist() == [4, 1, 2, 0, 3]
 
 
-@PROPERTY
 @given(scripted_corpora())
 def test_rankings_are_the_sorted_scores_of_every_source(example):
     corpus, scores = example
@@ -38,7 +37,6 @@ def test_rankings_are_the_sorted_scores_of_every_source(example):
     assert list(table.itertuples(index=False, name=None)) == expected
 
 
-@PROPERTY
 @given(scripted_corpora())
 def test_parts_of_a_corpus_rank_as_the_whole(example):
     corpus, scores = example
@@ -58,7 +56,6 @@ def test_no_pairs_give_an_empty_table():
     assert top_k(table, 3) == {}
 
 
-@PROPERTY
 @given(scripted_corpora())
 def test_top_k_takes_the_best_of_every_source_whatever_the_order_of_rows(example):
     corpus, scores = example

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
@@ -43,7 +43,6 @@ texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 documents = st.lists(st.lists(texts, min_size=1, max_size=6), min_size=2, max_size=5)
 
 
-@settings(max_examples=25)
 @given(documents)
 def test_bm25_is_rank_bm25_with_one_index_per_target_document(contents):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
@@ -60,7 +59,6 @@ def test_bm25_is_rank_bm25_with_one_index_per_target_document(contents):
                 assert ranked(row).tolist() == ranked(expected).tolist()
 
 
-@settings(max_examples=25)
 @given(documents)
 def test_jaccard_is_common_stems_over_all_stems(contents):
     source, target = document("a", contents[0]), document("b", contents[1])
@@ -75,7 +73,6 @@ def test_normalised_tokens_are_stems_of_content_words():
     assert NORMALISING("The fires, and 3 FIRES burned -- don't!") == ["fire", "3", "fire", "burn"]
 
 
-@settings(max_examples=25)
 @given(st.lists(texts | st.text(max_size=12), max_size=6))
 def test_kept_tokens_are_those_of_the_tokenizer_when_made_and_when_found(contents):
     for kept, tokenize in ((paper_tokens(), PAPER), (normalised_tokens(), NORMALISING)):
@@ -115,7 +112,6 @@ def test_another_version_of_a_tokenizers_package_has_other_tokens(monkeypatch):
     assert len(list((get_settings().cache_root / "tokens").iterdir())) == 2
 
 
-@settings(max_examples=20)
 @given(documents, st.sampled_from(["bm25", "bm25-stemmed", "jaccard"]))
 def test_documents_too_long_for_one_step_are_scored_in_several(contents, name):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
@@ -129,7 +125,6 @@ def test_documents_too_long_for_one_step_are_scored_in_several(contents, name):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 
-@settings(max_examples=25)
 @given(documents)
 def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
@@ -159,7 +154,6 @@ def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
         np.testing.assert_allclose(retriever.score(source, target), expected, atol=1e-9)
 
 
-@settings(max_examples=25)
 @given(documents, st.sampled_from(LEXICAL), st.randoms())
 def test_the_order_of_documents_and_sentences_changes_no_score(contents, name, random):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
@@ -173,7 +167,6 @@ def test_the_order_of_documents_and_sentences_changes_no_score(contents, name, r
         np.testing.assert_allclose(other.score(mixed[a], mixed[b]), expected, atol=1e-9)
 
 
-@settings(max_examples=25)
 @given(documents, st.sampled_from([name for name in LEXICAL if "stemmed" not in name]))
 def test_without_statistics_over_documents_other_documents_change_no_score(contents, name):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
@@ -184,7 +177,6 @@ def test_without_statistics_over_documents_other_documents_change_no_score(conte
         np.testing.assert_allclose(two_there.score(source, target), all_there.score(source, target), atol=1e-9)
 
 
-@settings(max_examples=25)
 @given(documents, st.sampled_from(LEXICAL), st.integers(1, 30))
 @example([["The The Fire the fire"], ["", "", "The The don't", "The The the Fire", "The the fire fires"]], "bm25", 1)
 def test_identical_sentences_have_identical_scores_and_keep_document_order(contents, name, cutoff):

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
@@ -34,7 +34,6 @@ def never(texts):
     pytest.fail(f"made again: {texts}")
 
 
-@settings(max_examples=30)
 @given(st.lists(st.text(max_size=5), max_size=8), st.lists(st.text(max_size=5), max_size=8))
 def test_each_text_is_made_once_and_found_afterwards_whatever_is_in_it(tmp_path_factory, first, second):
     folder, maker = tmp_path_factory.mktemp("store"), Maker()

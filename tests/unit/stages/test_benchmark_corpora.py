@@ -32,7 +32,7 @@ from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.stages.sources import draw_sources, read_sample
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import hangs_up
-from tests.helpers.scripted import PROPERTY, scripted_corpora
+from tests.helpers.scripted import scripted_corpora
 from tests.unit.stages.test_several_models import (
     MODELS,
     SOURCES,
@@ -324,7 +324,6 @@ def test_a_model_that_gives_out_is_named_and_the_others_are_scored(servers, fold
     assert "exact-only-4" in {one.name for one in overview.across}
 
 
-@PROPERTY
 @given(scripted_corpora(), st.integers(1, 20), st.booleans(), st.integers(0, 9))
 def test_samples_are_even_over_the_pairs_and_the_same_for_the_same_seed(example, wanted, linked_only, seed):
     corpus, _ = example
