@@ -3,7 +3,8 @@
 What was taken by probability is judged whole; every other pair of sentences is judged with a known chance. A found
 link counts 1 / chance (Horvitz and Thompson, "A Generalization of Sampling Without Replacement From a Finite Universe",
 1952), whether or not the probabilities are right. How much the weights of links scatter is computed from the
-probabilities, as few links are found at random; intervals are those of a Poisson number with that scatter.
+probabilities, as few links are found at random, and from those that are found, where these scatter more; intervals are
+those of a Poisson number with that scatter.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 DRAWS = 20_000
 """Of the distribution of a ratio."""
+JEFFREYS = 0.5
+"""So many links more than were found at random give the upper end of an interval of their number."""
 
 
 class AuditResult(Record):
@@ -65,6 +68,9 @@ class Audited:
             done / wanted if wanted else 1.0 for done, wanted in zip(self.judged, shown or self.judged, strict=True)
         ]
         self._weight = 1 / np.where(self._random, chance * answered[1], answered[0] or 1.0)
+        found = self._weight[self._random & linked]
+        if len(found):
+            self._dispersion = max(dispersion, float((found * (found - 1)).sum() / found.sum()))
 
     def result(self) -> AuditResult:
         """Return the estimates of all links, and of the share that was found."""
@@ -72,10 +78,10 @@ class Audited:
 
         found = int(self.linked.sum())
         taken, missed = self._links(self.linked)
-        # Links found at random, as if of one weight: a Poisson number, with Jeffreys' half for the upper end.
+        # Links found at random, as if of one weight: a Poisson number.
         count, scale = missed / self._dispersion, self._dispersion
         low = float(gamma.ppf(0.025, count, scale=scale)) if count else 0.0
-        high = float(gamma.ppf(0.975, count + 0.5, scale=scale))
+        high = float(gamma.ppf(0.975, count + JEFFREYS, scale=scale))
         value = max(taken + missed, float(found))
         links = Estimate(value=value, low=max(taken + low, float(found)), high=max(taken + high, value))
         recall = Estimate(
@@ -95,9 +101,17 @@ class Audited:
         """
         draw, scale = np.random.default_rng(0), self._dispersion
         parts = [self._links(part) for part in (self.linked & decided, self.linked & ~decided)]
-        # Of Jeffreys' half a link, each part gets half.
-        hits, misses = (taken + draw.gamma(missed / scale + 0.25, scale, DRAWS) for taken, missed in parts)
-        low, high = np.quantile(hits / (hits + misses), (0.025, 0.975)).tolist()
+
+        def drawn(*more: float) -> Values:
+            hits, misses = (
+                taken + draw.gamma(missed / scale + one, scale, DRAWS)
+                for (taken, missed), one in zip(parts, more, strict=True)
+            )
+            shares: Values = hits / np.maximum(hits + misses, 1e-9)
+            return shares
+
+        low = float(np.quantile(drawn(0, JEFFREYS), 0.025))
+        high = float(np.quantile(drawn(JEFFREYS, 0), 0.975))
         total = sum(map(sum, parts))
         value = sum(parts[0]) / total if total else 1.0
         return Estimate(value=value, low=min(low, value), high=max(high, value))

@@ -2,8 +2,10 @@
 
 Most source sentences of real documents link to nothing. The first k targets of every source ask people about all of
 them; taken by probability, the same links cost fewer judgments. What a linker does not believe in is then never seen,
-so a part of the budget goes to an audit: every other pair of sentences has a known chance to be judged. It grows
-with sqrt(p (1 - p)), the standard deviation of the answer if the probability p is right (Neyman allocation).
+so a part of the budget goes to an audit: every other pair of sentences has a known chance to be judged. Half of it
+grows with sqrt(p (1 - p)), the standard deviation of the answer if the probability p is right (Neyman allocation). The
+other half is the same for all, so that no link which the linker thinks impossible counts for thousands (a defensive
+mixture; Hesterberg, "Weighted Average Importance Sampling and Defensive Mixture Distributions", 1995).
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 SUREST = 0.001
 """Linkers are not believed to be surer than this: else one link among hopeless candidates would count for thousands."""
+EVEN = 0.5
+"""Share of the audit that does not look at probabilities."""
 POINTS = 40
 """Of a curve of links against judgments."""
 
@@ -41,7 +45,9 @@ class BudgetRules(Record):
     hours: float | None = Field(None, gt=0, description="Instead: hours of one person.")
     links: int | None = Field(None, ge=1, description="Instead: links that are to be found, by the probabilities.")
     seconds: float = Field(
-        SECONDS_A_CANDIDATE, gt=0, description="Seconds that one candidate takes, as measured; for hours."
+        SECONDS_A_CANDIDATE,
+        gt=0,
+        description="For hours: seconds one candidate takes, until the run's own judged batches have measured it.",
     )
     least: int = Field(1, ge=1, le=20, description="Fewest candidates of a source sentence that is shown.")
     most: int = Field(8, ge=1, le=100, description="Most candidates of a source sentence, the audit's aside.")
@@ -231,4 +237,4 @@ def chances(probability: Values, wanted: int) -> Values:
         if not over.any():
             break
         chance[over], free = 1.0, free & ~over
-    return chance
+    return (1 - EVEN) * chance + EVEN * min(1.0, wanted / max(len(p), 1))

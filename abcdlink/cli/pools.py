@@ -50,7 +50,10 @@ JudgmentsOption = Annotated[
     int | None, typer.Option("--judgments", min=1, help="For --mode budget: candidates that are judged in all batches.")
 ]
 HoursOption = Annotated[
-    float | None, typer.Option("--hours", min=0.1, help="Instead: hours of one annotator, at 11 seconds a candidate.")
+    float | None,
+    typer.Option(
+        "--hours", min=0.1, help="Instead: hours of one annotator, at 11 seconds a candidate until batch 1 is timed."
+    ),
 ]
 WantedLinksOption = Annotated[int | None, typer.Option("--links", min=1, help="Instead: links that are to be found.")]
 AuditOption = Annotated[

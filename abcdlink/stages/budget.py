@@ -6,7 +6,7 @@ its pairs is what the rest of the budget would buy over all pairs that are left,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
+from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Place, Pool, by_candidate, verdict
 from abcdlink.labels.parts import Histogram
 from abcdlink.labels.records import Drift
@@ -84,6 +85,7 @@ class Choice(Record):
         expected: links among them, by the probabilities.
         dispersion: of the audit, see ``Selection``.
         drift: how its probabilities differ from those on the synthetic pairs, before anybody judged.
+        seconds: that a candidate took one annotator in the batches before; ``None``: nobody has judged with a clock.
         forecast: what the rest of the budget is expected to give over all pairs that were left, with a curve.
     """
 
@@ -97,6 +99,7 @@ class Choice(Record):
     expected: float
     dispersion: float
     drift: Drift | None
+    seconds: float | None = None
     forecast: Yield
 
     @property
@@ -140,6 +143,8 @@ def choose_batch(
     done = {pair for choice in earlier for pair in choice.pairs}
     left = [pair for pair in run.corpus.pairs if pair.id not in done]
     said = [one for choice in earlier for one in said_of(store, choice.batch)]
+    seconds = measured_seconds(store, range(1, batch))
+    rules = rules.model_copy(update={"seconds": seconds}) if seconds else rules
     rest = rules.after(sum(choice.judgments for choice in earlier), sum(one.link for one in said))
     if rest is None or not left:
         return None
@@ -166,6 +171,7 @@ def choose_batch(
         expected=float(chosen["score"].sum()),
         dispersion=selection.dispersion,
         drift=drift_of(store, linker, Histogram.of(table)) if batch == 1 else None,
+        seconds=seconds,
         forecast=order.forecast(),
     )
     _write_pools(run, chosen, choice)
@@ -188,6 +194,18 @@ def choices_of(store: Store) -> list[Choice]:
         found.append(choice)
         batch += 1
     return found
+
+
+def measured_seconds(store: Store, batches: Iterable[int]) -> float | None:
+    """Return the seconds that a candidate took one annotator in some judged batches, breaks left out.
+
+    ``None`` where no time is known.
+    """
+    found = [batch_file(batch, JUDGMENTS) for batch in batches]
+    judgments = [one for name in found for one in store.find_records(name, Judgment)]
+    known = {who: times.seconds for who, times in cleaned_times(judgments).items()}
+    timed = sum((one.batch, one.pair, one.source) in known[one.annotator] for one in judgments)
+    return sum(sum(times.values()) for times in known.values()) / timed if timed else None
 
 
 def said_of(store: Store, batch: int) -> list[Said]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +11,22 @@ from abcdlink.candidates.audit import Audited, AuditResult
 from abcdlink.corpus.records import Record
 from abcdlink.evaluation.calibration import Calibration, calibration
 from abcdlink.judgments import Judgment
-from abcdlink.layout import JUDGMENTS, batch_file
-from abcdlink.stages.budget import CHOSEN, Choice, choices_of, labels_of
+from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
+from abcdlink.linking.learned import base_retrievers
+from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.stages.budget import CHOSEN, Choice, choices_of, labels_of, measured_seconds
+from abcdlink.stages.candidates import read_shortlist
+from abcdlink.stages.links import decided_links
+from abcdlink.stages.rank import holds_rankings
+from abcdlink.statistics import Estimate
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
 GAINS = "gains.json"
+FIRST = (1, 3)
+"""So many targets of every source sentence, as in a fixed pool, are compared with candidates by probability."""
 
 
 class Gain(Record):
@@ -50,17 +58,27 @@ class Gain(Record):
         return self.links / self.hours if self.hours else None
 
 
+class ApproachRecall(Record):
+    """Estimated share of all links in the judged pairs that an approach proposes, as one of ``candidates`` there."""
+
+    approach: str
+    candidates: int
+    recall: Estimate
+
+
 class Gains(Record):
     """What all batches so far gave, and what is to be expected of the rest.
 
     ``audit``: over the pairs of all of them. ``another_hour``: links that an hour of one annotator is expected to find
-    next, by the newest choice; ``None`` where nothing is left or times are unknown.
+    next, by the newest choice; ``None`` where nothing is left or times are unknown. ``approaches``: what others would
+    have found.
     """
 
     batches: tuple[Gain, ...]
     choices: tuple[Choice, ...]
     audit: AuditResult | None
     another_hour: float | None = None
+    approaches: tuple[ApproachRecall, ...] = ()
 
     @property
     def rows(self) -> list[dict[str, str | int]]:
@@ -109,35 +127,65 @@ def measure_gains(store: Store) -> Gains | None:
         table = table[table["link"].notna()].astype({"link": bool})
         tables.append(table)
         linked, weight = table["link"].to_numpy(), 1 / table["chance"].to_numpy()
+        audited = _audited(table, choice.dispersion, shown)
+        seconds = measured_seconds(store, [choice.batch])
+        judgments = store.read_records(batch_file(choice.batch, JUDGMENTS), Judgment)
         gains.append(
             Gain(
                 batch=choice.batch,
                 judged=len(table),
                 links=int(linked.sum()),
                 acceptance=float(linked.mean()) if len(linked) else 0.0,
-                hours=_hours(store.read_records(batch_file(choice.batch, JUDGMENTS), Judgment)),
+                # Judgments without a time count as the mean of the others.
+                hours=None if seconds is None else seconds * len(judgments) / 3600,
                 calibration=calibration(table["score"].to_numpy(), linked, weight),
                 without_learning=calibration(table["first"].to_numpy(), linked, weight),
-                audit=_audit(table, choice.dispersion, shown),
+                audit=audited.result() if audited else None,
             )
         )
     shown = sum(choice.judgments - choice.audited for choice in judged), sum(choice.audited for choice in judged)
     dispersion = float(np.average([c.dispersion for c in judged], weights=[c.audited + 1 for c in judged]))
+    everything = pd.concat(tables)
+    audited = _audited(everything, dispersion, shown)
     result = Gains(
         batches=tuple(gains),
         choices=tuple(choices),
-        audit=_audit(pd.concat(tables), dispersion, shown),
+        audit=audited.result() if audited else None,
+        approaches=tuple(_approaches(store, audited, everything, judged)) if audited else (),
         another_hour=_another_hour(gains, choices),
     )
     store.write_record(GAINS, result)
     return result
 
 
-def _audit(table: pd.DataFrame, dispersion: float, shown: tuple[int, int]) -> AuditResult | None:
+def _audited(table: pd.DataFrame, dispersion: float, shown: tuple[int, int]) -> Audited | None:
     if not table["audit"].any():
         return None
     chance = np.where(table["audit"], np.minimum(table["chance"], 1 - 1e-9), 1.0)
-    return Audited(table["link"].to_numpy(), chance, dispersion, shown).result()
+    return Audited(table["link"].to_numpy(), chance, dispersion, shown)
+
+
+def _approaches(
+    store: Store, audited: Audited, table: pd.DataFrame, judged: Sequence[Choice]
+) -> Iterator[ApproachRecall]:
+    """Yield the recall of the shortlist, and of the first targets of each retriever under the linker."""
+    shortlist = read_shortlist(store)
+    retrievers = base_retrievers(judged[0].linker)
+    fixed = [Approach(kind=ApproachKind.RETRIEVER, retriever=name, cutoff=k) for name in retrievers for k in FIRST]
+    pairs = {pair for choice in judged for pair in choice.pairs}
+    places = list(zip(table["pair"], table["source"], table["target"], strict=True))
+    for approach in {one.name: one for one in (*shortlist.approaches, *fixed)}.values():
+        # In this mode an LLM proposes nothing, and has decided nothing.
+        if approach.kind is ApproachKind.LLM or not holds_rankings(store, NATURAL, approach.retriever):
+            continue
+        links = {
+            (one.pair, one.source, target)
+            for one in decided_links(store, shortlist, approach, 0)
+            if one.pair in pairs
+            for target in one.targets
+        }
+        recall = audited.recall_of(np.array([place in links for place in places]))
+        yield ApproachRecall(approach=approach.name, candidates=len(links), recall=recall)
 
 
 def _another_hour(gains: Sequence[Gain], choices: Sequence[Choice]) -> float | None:
@@ -148,11 +196,3 @@ def _another_hour(gains: Sequence[Gain], choices: Sequence[Choice]) -> float | N
     curve = choices[-1].forecast.curve
     candidates = sum(gain.judged for gain in gains) / hours
     return float(np.interp(candidates, [0, *(p.judgments for p in curve)], [0, *(p.links.value for p in curve)]))
-
-
-def _hours(judgments: Sequence[Judgment]) -> float | None:
-    """Return the hours that annotators spent on tasks; each judgment has the time of its whole task."""
-    tasks = {(one.annotator, one.pair, one.source): one.seconds for one in judgments}
-    known = [seconds for seconds in tasks.values() if seconds is not None]
-    # Tasks without a time count as the mean of the others.
-    return sum(known) / len(known) * len(tasks) / 3600 if known else None

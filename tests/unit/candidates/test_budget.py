@@ -119,8 +119,12 @@ def test_the_same_seed_gives_the_same_audit_and_another_one_another():
 
 
 @pytest.mark.parametrize("bias", [1.0, 0.4])
-def test_intervals_of_the_audit_cover_the_truth_also_where_probabilities_are_wrong(bias):
+@pytest.mark.parametrize("impossible", [0.0, 0.01, 0.03])
+def test_intervals_of_the_audit_cover_the_truth_also_where_probabilities_are_wrong(bias, impossible):
+    """``impossible``: share of the candidates that look hopeless to the linker and are links nevertheless."""
     rankings, linked = made(pairs=60)
+    hopeless = (rankings["score"] < 0.02).to_numpy()
+    linked = linked | (hopeless & (np.random.default_rng(5).random(len(linked)) < impossible))
     believed = rankings.assign(score=rankings["score"] ** bias)
     order = Order(believed, everything(rankings), BudgetRules(judgments=900, audit=0.3))
     decided = (believed["score"] >= 0.4).to_numpy()

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
 from abcdlink.candidates import Next, PoolMode
+from abcdlink.corpus.records import Sentence
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, gold_of
 from abcdlink.interannotator import agreement
-from abcdlink.judgments import Annotator, Judgment, Label, Pool
-from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, POOLS, batch_file, model_file
+from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, Pool
+from abcdlink.layout import (
+    AGREEMENT,
+    ANNOTATORS,
+    EXHAUSTIVE_JUDGMENTS,
+    JUDGMENTS,
+    NATURAL,
+    POOLS,
+    batch_file,
+    model_file,
+)
+from abcdlink.linking.decisions import top_k
 from abcdlink.report.content import gather
 from abcdlink.report.page import render
 from abcdlink.stages.budget import BudgetPlan, choices_of
@@ -21,12 +36,16 @@ from abcdlink.stages.candidates import (
     plan_by_budget,
     run_candidates,
 )
+from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.gains import measure_gains
+from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store, open_run
 from tests.helpers.labels import PROBABLE as LINKER
 from tests.helpers.labels import fill_for_budget, strict
 
 PLAN = PoolPlan(mode=PoolMode.BUDGET, batches=3, budget=BudgetPlan(judgments=300, audit=0.2))
+AUDITED = PoolPlan(mode=PoolMode.BUDGET, batches=1, budget=BudgetPlan(judgments=700, audit=0.75))
+Gold = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 @pytest.fixture
@@ -38,8 +57,9 @@ def store(news: Domain) -> Store:
     return store
 
 
-def judge(store: Store, batch: int) -> None:
-    gold = {pair.id: pair.links or {} for pair in strict().pairs}
+def judge(store: Store, batch: int, seconds: float = 30.0, gold: Gold = MappingProxyType({})) -> None:
+    said: dict[str, Mapping[str, Sequence[str]]] = {pair.id: pair.links or {} for pair in strict().pairs}
+    said |= gold
     judgments = [
         Judgment(
             batch=batch,
@@ -48,8 +68,8 @@ def judge(store: Store, batch: int) -> None:
             target=one.target,
             method=one.method,
             annotator=f"annotator-{who}",
-            label=Label.LINK if one.target in gold[pool.pair].get(pool.source, ()) else Label.NO_LINK,
-            seconds=30.0,
+            label=Label.LINK if one.target in said[pool.pair].get(pool.source, ()) else Label.NO_LINK,
+            seconds=seconds,
         )
         for pool in store.read_records(POOLS, Pool)
         if pool.batch == batch
@@ -96,6 +116,75 @@ def test_batches_share_the_pairs_and_the_budget_and_the_linker_learns_between(st
     assert gains.batches[0].hours == pytest.approx(2 * tasks * 30 / 3600)
 
 
+def test_the_audit_agrees_with_exhaustive_pages(store: Store, news: Domain) -> None:
+    """People link sentences that have no word in common too, which nothing proposes and only chance shows."""
+    unseen = {pair.id: {**(pair.links or {}), "s3": ("t4",)} for pair in strict().pairs[::3]}
+    run_candidates(store, news, AUDITED)
+    judge(store, 1, gold=unseen)
+    gains = measure_gains(store)
+    assert gains is not None
+    assert gains.audit is not None
+
+    sample = make_sample(store, news, overlap=2, seed=1, share=1.0)
+    everything = [
+        Judgment(
+            batch=NO_BATCH,
+            pair=one.pair,
+            source=one.source,
+            target=target.id,
+            method=EXHAUSTIVE,
+            annotator=f"annotator-{who}",
+            label=Label.LINK if target.id in links_of(one.pair, unseen).get(one.source, ()) else Label.NO_LINK,
+        )
+        for one in sample.sources
+        for target in made_of(one.pair)
+        for who in (1, 2)
+    ]
+    store.write_records(EXHAUSTIVE_JUDGMENTS, everything)
+    truth = measure_recall(store, news)
+    assert gains.audit.links.low <= truth.links <= gains.audit.links.high
+    assert gains.audit.recall.low <= gains.audit.found / truth.links <= gains.audit.recall.high
+    assert gains.audit.found < 0.95 * truth.links
+
+    links = gold_of([one.at for one in sample.sources], everything, LabelRule.BOTH, 2).links
+    rankings = read_rankings(store, NATURAL, "bm25-stemmed").table
+    estimated = {one.approach: one for one in gains.approaches}
+    assert f"{LINKER}@1" in estimated
+    for k in (1, 3):
+        found = top_k(rankings, k)
+        hits = sum(len(set(found[pair][source]) & targets) for (pair, source), targets in links.items())
+        one = estimated[f"bm25-stemmed@{k}"]
+        assert one.candidates == sum(len(targets) for of in found.values() for targets in of.values())
+        assert one.recall.low <= hits / truth.links <= one.recall.high
+        assert one.recall.high < 1
+
+
+def links_of(pair: str, more: Gold) -> Mapping[str, Sequence[str]]:
+    return more.get(pair) or next(one.links or {} for one in strict().pairs if one.id == pair)
+
+
+def made_of(pair: str) -> Sequence[Sentence]:
+    return strict().target_of(next(one for one in strict().pairs if one.id == pair)).sentences
+
+
+def test_hours_are_those_that_the_first_batch_measured(store: Store, news: Domain) -> None:
+    budget = BudgetPlan(hours=1.0, seconds=12.0, audit=0.2)  # 300 candidates before anybody has judged
+    plan = PLAN.model_copy(update={"budget": budget})
+    run_candidates(store, news, plan)
+    judge(store, 1, seconds=24.0)
+    choose_candidates(store, news, plan, 2)
+    first, second = choices_of(store)
+    assert first.seconds is None
+    assert first.forecast.chosen.judgments == pytest.approx(300, abs=3)
+    tasks = {pool.key: len(pool.candidates) for pool in store.read_records(POOLS, Pool) if pool.batch == 1}
+    measured = 24.0 * len(tasks) / sum(tasks.values())
+    assert second.seconds == pytest.approx(measured)
+    left = 3600 - sum(tasks.values()) * measured
+    assert second.forecast.chosen.judgments == pytest.approx(left / measured, abs=3)
+    measure_gains(store)
+    assert f"at {measured:.1f} measured seconds each" in render(gather(store))
+
+
 def test_the_report_shows_what_to_expect_and_what_came(store: Store, news: Domain) -> None:
     run_candidates(store, news, PLAN)
     before = render(gather(store))
@@ -113,6 +202,8 @@ def test_the_report_shows_what_to_expect_and_what_came(store: Store, news: Domai
     assert f"Another hour of one annotator is expected to find {gains.another_hour:.0f} links." in page
     assert str(gains.audit.recall) in page if gains.audit else False
     assert "has learned from" in page
+    assert "What other approaches would have found" in page
+    assert "<td>bm25-stemmed@3</td>" in page
 
 
 def test_a_stage_that_ends_early_chooses_the_same_again(store: Store, news: Domain) -> None:
