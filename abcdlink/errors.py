@@ -37,3 +37,8 @@ class BudgetError(AbcdlinkError):
     """What a run may spend is used up; what was paid for is kept."""
 
     exit_code = 4
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun: ``1 pair``, ``2,000 pairs``."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from abcdlink.corpus.records import Record
 from abcdlink.domain import PoolSizes, SourceFilter
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 from abcdlink.judgments import BOTH, RANDOM
 from abcdlink.linking.records import Decision
 
@@ -73,10 +73,11 @@ class PoolRules(Record):
         """Raise ``InputError`` when there are not as many approaches as the mode wants, or labels are not distinct."""
         labels = [one.label for one in proposals]
         if len(labels) != self.mode.approaches:
-            msg = f"the mode {self.mode.value!r} needs {self.mode.approaches} approach(es), not {len(labels)}"
+            wanted = counted(self.mode.approaches, "approach", "approaches")
+            msg = f"the mode {self.mode.value!r} needs {wanted}, not {len(labels)}"
             raise InputError(msg, "shortlist as many, or choose another mode")
         if len({*labels, BOTH, RANDOM}) != len(labels) + 2:
-            msg = f"the labels {labels} are no distinct names of methods"
+            msg = f"the labels {labels} are not all different, or are names that abcdlink uses itself"
             raise InputError(msg, f"give each approach a label of its own, other than {BOTH} and {RANDOM}")
 
     def methods(self, labels: Sequence[str], decided: Sequence[Sequence[str]]) -> dict[str, str]:

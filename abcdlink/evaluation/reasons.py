@@ -29,7 +29,7 @@ def said_of_alike(
         return f"It is clearly better than the others ({how}); the next is {_difference(comparisons[0])}."
     named = "; ".join(_difference(comparison) for comparison in alike[:NAMED])
     more = f"; and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
-    return f"{len(alike)} other(s) cannot be told from {best.approach.name} ({how}): {named}{more}."
+    return f"Not clearly worse than {best.approach.name} ({how}): {named}{more}."
 
 
 def _difference(comparison: Comparison) -> str:

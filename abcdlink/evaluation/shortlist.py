@@ -240,11 +240,9 @@ def _best_of_kind(
 
     reasons = said_of_choice(best, taken, cheapest, comparisons, rule.by, len(order))
     if uncut and taken_before:
-        reasons.append(
-            f"{uncut} approach(es) that only cut the ranking or answers of {taken_before.name} elsewhere were left out."
-        )
+        reasons.append(f"Left out: {uncut} that only cut the ranking or answers of {taken_before.name} elsewhere.")
     if left_out:
-        reasons.append(f"{left_out} approach(es) with a fitted cutoff were left out: such cutoffs transfer badly.")
+        reasons.append(f"Left out: {left_out} with a fitted cutoff, as such cutoffs transfer badly.")
     if taken.fitted:
         reasons.append(f"{taken.approach.name} was {taken.fitted}.")
     return taken, reasons

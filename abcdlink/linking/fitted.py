@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Record
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 from abcdlink.linking.records import Aim, CutoffRule
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ def make_folds(corpus: Corpus, count: int = FOLDS, group: Callable[[Pair], str] 
         InputError: when there are fewer groups with links than folds.
     """
     if count < 2:  # noqa: PLR2004 - one part leaves nothing to fit on
-        msg = f"{count} fold(s) cannot be used"
+        msg = f"the number of folds cannot be {count}"
         raise InputError(msg, "use 2 folds or more")
     groups = _groups(corpus, group)
     weights = np.bincount(groups, [len(pair.sources_with_links) for pair in corpus.pairs])
     if np.count_nonzero(weights) < count:
-        found = f"{np.count_nonzero(weights)} group(s) of annotated pairs that share no document"
+        found = counted(int(np.count_nonzero(weights)), "group") + " of annotated pairs that share no document"
         msg = f"the corpus {corpus.name!r} has {found}, too few for {count} folds"
         raise InputError(msg, "use fewer folds or annotate more documents, or fit on another corpus")
     fold_of, filled = np.zeros(len(weights), np.int64), np.zeros(count)

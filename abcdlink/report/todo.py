@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from abcdlink.errors import counted
 from abcdlink.interannotator.details import KAPPA
 from abcdlink.report.content import Content
 
@@ -76,8 +77,3 @@ def _to_look_at(content: Content) -> Iterator[Step]:
     refused = sum(map(len, content.refusals.values()))
     if refused:
         yield Step(f"{counted(refused, 'pair or document', 'pairs or documents')} left out", "refusals")
-
-
-def counted(number: int, one: str, several: str = "") -> str:
-    """Return a number with its noun: ``1 pair``, ``2,000 pairs``."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -143,7 +143,7 @@ def out_of_fold(
     fold_of = fold_numbers(folds, [pair.id for pair in corpus.pairs])
     count = len(np.unique(fold_of))
     if count < CALIBRATION_FOLDS:
-        msg = f"{count} fold(s) are too few to learn and calibrate {name!r}"
+        msg = f"too few folds ({count}) to learn and calibrate {name!r}"
         raise InputError(msg, f"use {CALIBRATION_FOLDS} folds or more")
     scores: Scores = {}
     own = own_linker(name)

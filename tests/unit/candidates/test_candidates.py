@@ -232,7 +232,7 @@ def test_two_retrievers_are_told_apart_by_their_own_labels():
 
 @pytest.mark.parametrize("labels", [("llm", "llm"), ("both", "llm"), ("llm", "random")])
 def test_labels_that_would_mix_methods_are_refused(labels: tuple[str, str]):
-    with pytest.raises(InputError, match="no distinct names of methods"):
+    with pytest.raises(InputError, match="are not all different"):
         build([decision(("t1",))], [decision(("t2",))], labels=labels)
 
 
