@@ -20,9 +20,8 @@ from abcdlink.store import Store
 from flows.llm_batch import answers_are_there, tell_cost
 from tasks import rankers
 from tasks.approaches import decide_part, rank_part, warm_part
-from tasks.progress import prefect_progress
-from tasks.retrying import SERVICE_RETRIES
 from tasks.runner import Runner, run_parts, task_runner
+from tasks.running import SERVICE_RETRIES, prefect_progress
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from flows.parameters import LabelParameters, RunKey
 from flows.ui.artifacts import key, table
 from tasks import rankers
 from tasks.approaches import label_part
-from tasks.progress import prefect_progress
 from tasks.runner import run_parts, task_runner
+from tasks.running import prefect_progress
 
 
 @flow(name="label", flow_run_name="label {corpus} by {run}")

@@ -17,7 +17,7 @@ from flows.ui.live_artifacts import show_rows
 from labelstudio_config.attendance import SCHEDULE, Attendance, attendance, reminder_due, schedule_of, send_reminder
 from labelstudio_config.batches import batches_pushed, check
 from labelstudio_config.run import known_so_far, read_pushed
-from tasks.notifying import notify_by
+from tasks.blocks import notify_by
 
 Loggers = Logger | LoggerAdapter[Logger]
 

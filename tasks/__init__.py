@@ -1,5 +1,5 @@
 """Prefect tasks: the units of retry, caching and progress."""
 
-from tasks.quiet import say_errors_in_one_line
+from tasks.running import say_errors_in_one_line
 
 say_errors_in_one_line()

@@ -12,8 +12,7 @@ from abcdlink.stages.decide import decide_part as decide_one_part
 from abcdlink.stages.estimate import CostEstimate, estimate_approaches
 from abcdlink.store import open_run
 from tasks import rankers
-from tasks.progress import prefect_progress
-from tasks.retrying import SERVICE_RETRIES
+from tasks.running import SERVICE_RETRIES, prefect_progress
 
 
 @task(task_run_name="prepare {retriever} on {corpus}, part {part}")

@@ -28,7 +28,7 @@ from labelstudio_config.run import (
 )
 from labelstudio_config.snapshot import Progress, progress_in
 from labelstudio_config.standing import note_standing
-from tasks.retrying import SERVICE_RETRIES
+from tasks.running import SERVICE_RETRIES
 
 
 @task(task_run_name="push {page.slug}", **SERVICE_RETRIES)

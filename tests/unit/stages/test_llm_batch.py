@@ -18,8 +18,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.batch import ask_by_batch, look_at_batch
 from abcdlink.stages.decide import decide_part, part_count, read_decisions
 from abcdlink.store import open_run
-from tasks.quiet import worth_saying
-from tasks.retrying import service_failed
+from tasks.running import service_failed, worth_saying
 from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import MODEL, fits
 from tests.helpers.linking import DOMAIN, approach, document

@@ -26,7 +26,7 @@ from labelstudio_config.attendance import (
 )
 from labelstudio_config.batches import reassign, status
 from labelstudio_config.run import look_now, read_pushed
-from tasks.notifying import notify_by
+from tasks.blocks import notify_by
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
 
 RUN = "harbour"

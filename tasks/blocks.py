@@ -1,13 +1,31 @@
-"""Sends a text by a notification block of Prefect, such as a Slack webhook that the coordinator set up in the UI."""
+"""Blocks of Prefect: keys of LLM profiles that are kept in one, and notifications that one sends."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
 from inspect import isawaitable
-from typing import Any
+from typing import Any, cast
+
+import httpx
+from prefect.blocks.system import Secret
+from prefect.exceptions import PrefectException
 
 from abcdlink.errors import InputError, ServiceError
+
+
+def secret_block(name: str) -> str:
+    """Return the value of a Secret block.
+
+    Raises:
+        ServiceError: Prefect does not answer, or has no such block.
+    """
+    try:
+        block = cast("Secret[str]", Secret.load(name))
+    except (ValueError, OSError, RuntimeError, PrefectException, httpx.HTTPError) as error:
+        msg = f"Prefect gives no Secret block {name!r} ({(str(error).splitlines() or [type(error).__name__])[0]})"
+        raise ServiceError(msg, "make the block in Prefect's UI, under Blocks, and run `abcdlink up`") from None
+    return str(block.get())
 
 
 def notify_by(name: str, subject: str, body: str) -> None:
