@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def pay(
     run: RunArgument,
-    rate: Annotated[float, typer.Option(min=0, help="Pay for an hour.")],
+    rate: Annotated[float, typer.Option(min=0, max=1_000_000, help="Pay for an hour.")],
     currency: Annotated[str, typer.Option(help="Its currency.")] = "EUR",
     file: Annotated[Path | None, typer.Option("--csv", help="Write the table to this file as well.")] = None,
     json: JsonOption = False,

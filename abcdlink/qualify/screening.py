@@ -142,17 +142,25 @@ def read_screening(path: Path, known: Mapping[str, str] | None = None) -> Screen
     """
     try:
         text = decode(path.read_bytes(), str(path))
-    except FileNotFoundError:
-        msg = f"there is no file {path}"
-        raise InputError(msg, f"write a CSV file with the columns {', '.join(OWN)}") from None
+    except OSError as error:
+        msg = f"cannot read {path}: {error.strerror or error}"
+        raise InputError(msg, f"name a CSV file with the columns {', '.join(OWN)}") from None
     rows = csv.DictReader(io.StringIO(text, newline=""), restkey="", restval=None)
-    names = [(name or "").strip() for name in rows.fieldnames or ()]
+    try:
+        return _read_rows(rows, path, known or {})
+    except csv.Error as error:
+        msg = f"{path}, line {rows.line_num + 1}: {error}"
+        raise InputError(msg, "save the table as CSV again; nothing was taken from the file") from None
+
+
+def _read_rows(rows: csv.DictReader[str], path: Path, known: Mapping[str, str]) -> ScreeningFile:
+    names = [name.strip() for name in rows.fieldnames or ()]
     columns = [PROLIFIC.get(name, name) for name in names]
     if not {"account", "participant_id"} & {*columns} or len(set(columns)) != len(columns) or "" in columns:
         msg = f"{path}, line 1: one column must be account or participant_id, and no two alike: {', '.join(names)!r}"
         raise InputError(msg, f"name the columns {', '.join(OWN)}; others are kept as well")
     rows.fieldnames = columns
-    found, problems = _records(rows, known or {})
+    found, problems = _records(rows, known)
     if problems:
         rest = len(problems) - MOST_PROBLEMS
         told = "; ".join(problems[:MOST_PROBLEMS]) + (f"; and {rest} more" if rest > 0 else "")

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from abcdlink.corpus.io import write_corpus_to
+from abcdlink.errors import ServiceError
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import ANOMALIES, JUDGMENTS, NATURAL, POOLS, batch_file
 from abcdlink.settings import get_settings
@@ -95,6 +96,12 @@ def batch(
         people = [stack.enter_context(annotator(client, name)) for name in ("ada", "bo", "eve")]
         yield Batch(store, client, project, tasks, *people)
     get_settings.cache_clear()
+
+
+def test_a_server_of_others_knows_no_participants_and_shows_no_code(client: Client) -> None:
+    assert client.participants() == []
+    with pytest.raises(ServiceError, match="cannot show completion codes"):
+        client.set_code("a batch", "C1A2B3")
 
 
 def test_an_answer_that_someone_else_changed_counts_as_its_author_gave_it(batch: Batch) -> None:

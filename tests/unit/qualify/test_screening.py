@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from abcdlink.annotators import forget
@@ -91,8 +94,28 @@ def test_lines_that_do_not_fit_are_named(tmp_path: Path, text: str, problem: str
         read_screening(screening_file(tmp_path, text))
 
 
+@given(
+    st.text(alphabet=st.one_of(st.sampled_from(',"\n\r\0@ 5%'), st.characters(codec="utf-8")), max_size=60),
+    st.sampled_from(["account", "participant_id", "account,studies", "Participant id,Total approvals", ""]),
+)
+def test_any_file_is_read_or_refused_in_words(text: str, head: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = screening_file(Path(folder), f"{head}\n{text}")
+        told = ""
+        try:
+            read = read_screening(path, {text: ACCOUNTS[0]})
+        except InputError as error:
+            told = str(error)
+    assert str(path) in told if told else all("@" in one.account for one in read.rows)
+
+
+def test_a_cell_that_csv_refuses_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 2: field larger than field limit"):
+        read_screening(screening_file(tmp_path, f"{HEAD}{'x' * 200_000},,,,,\n"))
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match=r"cannot read .*nothing\.csv: No such file"):
         read_screening(tmp_path / "nothing.csv")
 
 
