@@ -20,6 +20,7 @@ from abcdlink.layout import (
     JUDGMENTS,
     NATURAL,
     POOL_COUNTS,
+    QUALIFY_SLUG,
     REPORT,
     SHORTLIST,
     SYNTHETIC,
@@ -190,6 +191,13 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
             lines.append(Line(text=invite, link=around.invitation))
         else:
             lines.append(Line(text=f"{invite}; the link is shown by", command=f"abcdlink status {store.key}"))
+    if slug == QUALIFY_SLUG:
+        lines.append(
+            Line(
+                text="For Prolific, the study's link",
+                command=f"abcdlink annotators prolific {store.key}",
+            )
+        )
     lines.append(
         Line(text="The run goes on by itself when they are done; to look again", command=f"abcdlink status {store.key}")
     )

@@ -70,12 +70,12 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
 
 
 def take_expert_links(store: Store, domain: str, asked: QualificationParameters) -> None:
-    """Suspend until one account has linked the named pairs, or the coordinator resumes, then pull."""
+    """Suspend until one account has linked the named pairs, or the coordinator closes this, then pull."""
     page = GoldPage()
     choose_gold_pairs(store.key, domain, asked.corpus, asked.pairs)
     push(store.key, domain, page)
     if not page.is_pulled(store):
-        wait_for_annotators(store, NAME, GOLD_SLUG, or_resumed="what the expert did not judge is left out")
+        wait_for_annotators(store, NAME, GOLD_SLUG)
         pull(store.key, page)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from abcdlink.domain import Domain
+from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.qualify.applicants import ANOMALIES, has_judgments, keep_judgments, people_of
@@ -109,7 +110,13 @@ class GoldPage(Page):
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         people = with_pseudonyms(store.find_records(EXPERTS, Annotator), snapshot, EXPERT)
-        result = exhaustive.judgments_in(snapshot, expert_sample(store).sources, expert_corpus(store), people)
+        corpus = expert_corpus(store)
+        result = exhaustive.judgments_in(snapshot, expert_sample(store).sources, corpus, people)
+        linked = {one.pair for one in result.judgments if one.label is Label.LINK}
+        lost = next((pair.id for pair in corpus.pairs if pair.id not in linked), None)
+        if lost is not None:  # nothing is kept, so that the run can go on when there are links
+            msg = f"no sentence of the pair {lost!r} is linked in the project {title_of(store.key, 'gold pair')!r}"
+            raise InputError(msg, f"link some in Label Studio, then `abcdlink continue {store.key}`")
         store.write_records(EXPERTS, result.annotators)
         store.write_json(EXPERT_ANOMALIES, result.anomalies)
         store.write_records(EXPERT_JUDGMENTS, result.judgments)

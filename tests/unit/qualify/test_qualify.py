@@ -13,11 +13,12 @@ from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 from abcdlink.candidates import task_key
 from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Source
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Candidate, Judgment, Label
+from abcdlink.layout import GOLD_SLUG
 from abcdlink.qualify import (
     Applicant,
     applicants_of,
@@ -42,9 +43,14 @@ from abcdlink.qualify.gold import (
     prepare,
     prepare_expert,
 )
-from abcdlink.store import Store
-from labelstudio_config.pages.qualify import MOST_APPLICANTS, qualification_project, qualification_tasks
+from abcdlink.store import Store, open_run
+from labelstudio_config.pages.annotate import candidate_id
+from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK
+from labelstudio_config.pages.qualify import MOST_APPLICANTS, GoldPage, qualification_project, qualification_tasks
+from labelstudio_config.run import look_now
+from tasks.projects import pull, push
 from tests.helpers.applicants import ACCOUNTS, LINKS, applied, corpus_of, document, made, person, said
+from tests.helpers.fake_label_studio import ADA, FakeLabelStudio, serve
 
 
 @pytest.fixture
@@ -273,6 +279,35 @@ def test_an_expert_s_links_are_the_gold_and_those_of_the_corpus_count_no_more(st
     # What the expert did not come to may hold links: it is not shown as a source without any.
     assert shown - set(linked) <= set(missing[-2:])
     assert gold_set_of(store) == gold == prepare(store, news, "sample", [name], expert=True)
+
+
+def test_a_run_goes_on_when_the_expert_who_found_no_link_finds_one(
+    monkeypatch: pytest.MonkeyPatch, isolated_home: object
+) -> None:
+    server, store = serve(monkeypatch), open_run("gold")
+    name = read_corpus(find_domain("news").sample_folder).pairs[0].id
+    (first, *_) = keys = [one.key for one in prepare_expert(store, find_domain("news"), "sample", [name]).sources]
+    push.fn("gold", "news", GoldPage())
+    for key in keys:
+        tick(server, key, [])
+    look_now(store, GOLD_SLUG)
+    with pytest.raises(InputError, match=f"no sentence of the pair '{name}' is linked"):
+        pull.fn("gold", GoldPage())
+    assert not GoldPage().is_pulled(store)
+    target = expert_corpus(store).target_of(expert_corpus(store).pairs[0]).sentences[0].id
+    tick(server, first, [candidate_id(first, target)])
+    look_now(store, GOLD_SLUG)
+    assert pull.fn("gold", GoldPage())["links"] == 1
+    assert prepare(store, find_domain("news"), "sample", [name], expert=True).links == 1
+
+
+def tick(server: FakeLabelStudio, key: str, targets: list[str]) -> None:
+    """Tick target sentences of one task, and confirm."""
+    number = server.answer(key, ADA, skipped=True)
+    (answer,) = [one for one in server.task(key)["annotations"] if one["id"] == number]
+    chosen = {"links": targets, "done": [ALL_TICKED if targets else NO_LINK]}
+    answer["was_cancelled"] = False
+    answer["result"] = [{"from_name": name, "value": {"choices": values}} for name, values in chosen.items() if values]
 
 
 def test_an_expert_who_finds_no_link_makes_no_gold_pair(store: Store, news: Domain) -> None:
