@@ -9,6 +9,9 @@
    No key decides on a candidate that was not in sight since the task was opened. */
 "use strict";
 (() => {
+  // Nobody signs up for news of Label Studio by not looking.
+  const news = document.querySelector("input[type=checkbox][name^=allow_newsletters]");
+  if (news?.checked) news.click();
   // Who comes from a platform signs up with the address that the platform gives them.
   const address = document.currentScript?.dataset.email, field = document.querySelector("input[name=email]");
   if (address && field && !field.value) field.value = address;
@@ -58,7 +61,8 @@
     return `${store?.task?.id}|${store?.annotationStore?.selected?.id}`;
   };
 
-  /* After the last task: what comes next, on the annotator's own page. */
+  /* After the last task: what comes next, on the annotator's own page. Label Studio would fetch the page of a plain link
+     itself, and show an error, as it is none of its own. */
   function lookForTheEnd() {
     const over = document.body.innerText.includes("No More Tasks Left in Queue");
     const shown = document.getElementById("xd-next");
@@ -66,7 +70,7 @@
       const place = document.createElement("div");
       place.id = "xd-next";
       place.innerHTML = "<b>You have done all tasks here. Thank you!</b> " +
-        "<a href='/abcdlink/'>See what comes next</a>: it appears there, on the one page that you need to bookmark.";
+        "<a href='/abcdlink/' target='_self' data-external>See what comes next</a>: it appears there, on the one page that you need to bookmark.";
       place.style.cssText = "position:fixed;z-index:50;left:50%;top:60%;transform:translateX(-50%);padding:14px 20px;" +
         "border:1px solid #2f6fde;border-radius:8px;max-width:90vw;font-size:16px;background:var(--color-neutral-background,#fff)";
       document.body.append(place);
