@@ -117,8 +117,8 @@ bench: setup  ## speed and scale as ratios to named baselines (DATA=folder, BENC
 at-rest: setup  ## what an idle installation costs: CPU, database, runs (35 minutes)
 	@$(BIN)/python -m benchmarks.at_rest
 
-chaos: setup  ## kill matrix, 20 annotators at once, a month of looks (hours; ROWS="flow,LLM": these rows); tables in build/
-	@ABCDLINK_CHAOS=1 ABCDLINK_CHAOS_ROWS="$(ROWS)" $(BIN)/python -m pytest -s tests/integration/test_kills.py \
+chaos: setup  ## kill matrix, 20 annotators at once, a month of looks (hours; JOBS=1: a part; ROWS="flow;LLM": these rows); tables in build/
+	@ABCDLINK_CHAOS=1 ABCDLINK_CHAOS_ROWS="$(ROWS)" ABCDLINK_CHAOS_JOBS="$(JOBS)" $(BIN)/python -m pytest -s tests/integration/test_kills.py \
 		tests/integration/test_long_waits.py tests/integration/test_chaos.py -k 'matrix or month or many'
 
 check: setup  ## ruff, mypy and the check of the documentation
