@@ -1,4 +1,4 @@
-"""What our own Label Studio server runs with: keys on pages, a page for each annotator, own work only, Prolific.
+"""What our own Label Studio server runs with: keys on pages, a page and a queue for annotators, own work only, Prolific.
 
 It runs in Label Studio's environment, not in ours.
 """
@@ -7,5 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parent), "DJANGO_SETTINGS_MODULE": "abcdlink_settings"}
+ENVIRONMENT = {
+    "PYTHONPATH": str(Path(__file__).parent),
+    "DJANGO_SETTINGS_MODULE": "abcdlink_settings",
+    # Seconds after which a task that somebody left open is offered to others; Label Studio's default is a day.
+    "TASK_LOCK_TTL": "900",
+}
 """Variables of the server's process."""

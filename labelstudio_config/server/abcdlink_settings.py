@@ -5,4 +5,4 @@ from label_studio.core.settings.base import *  # noqa: F403
 from label_studio.core.settings.label_studio import *  # noqa: F403
 from label_studio.core.settings.label_studio import MIDDLEWARE as THEIRS
 
-MIDDLEWARE = [*THEIRS, "abcdlink_guard.OwnWorkOnly", "abcdlink_pages.Pages"]
+MIDDLEWARE = [*THEIRS, "abcdlink_guard.OwnWorkOnly", "abcdlink_pages.Pages", "abcdlink_queue.heed_locks"]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 from filelock import FileLock
 
@@ -99,14 +98,6 @@ class PrefectServer:
     def kill_worker(self) -> None:
         """Kill the worker alone; the flow runs that it started are left without it."""
         self.worker.kill()
-        self.worker.wait()
-
-    def kill_all(self) -> None:
-        """Kill the worker and all flow runs that it started, as when the power fails."""
-        started = psutil.Process(self.worker.pid).children(recursive=True)
-        for process in [self.worker, *started]:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
         self.worker.wait()
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:

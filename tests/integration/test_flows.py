@@ -8,8 +8,6 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
@@ -18,7 +16,6 @@ from labelstudio_config.client import connect
 from labelstudio_config.run import is_pushed, read_pushed
 from labelstudio_config.simulate import batch_projects
 from tests.helpers.stack import SMALL, Stack
-from tests.helpers.waiting import until
 
 
 def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) -> None:
@@ -89,24 +86,6 @@ def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str, asked
             assert in_label_studio == sorted(pool.key for pool in pools if pool.batch == batch)
     pulls = Counter(run["name"] for run in stack.prefect.task_runs(annotate) if run["name"].startswith("pull batch"))
     assert pulls == {"pull batch-1": 1, "pull batch-2": 1}
-
-
-@pytest.mark.parametrize("killed", ["worker", "all"])
-def test_a_bootstrap_whose_process_died_is_started_again_and_pays_nothing_twice(stack: Stack, killed: str) -> None:
-    key, prefect = f"died-{killed}", stack.prefect
-    before = len(stack.llm.questions)
-    seed = {"worker": 5, "all": 6}[killed]  # other questions than those that are in the cache
-    bootstrap = prefect.start(
-        "bootstrap/bootstrap", {"run": key, **SMALL, "generation": {"documents": 6, "seed": seed}}
-    )
-    until(lambda: len(stack.llm.questions) >= before + 5, "five questions", poll=0.05)
-    prefect.kill_worker() if killed == "worker" else prefect.kill_all()
-    prefect.start_worker()
-    stack.bring_to_its_end(bootstrap)
-    questions = Counter(json.dumps(request.body, sort_keys=True) for request in stack.llm.questions[before:])
-    # A question that was under way when the process was killed may be asked again: its answer never arrived.
-    assert sum(count - 1 for count in questions.values()) <= 4
-    assert stack.run(key).exists("candidates.jsonl")
 
 
 def test_a_second_bootstrap_of_the_same_run_does_nothing_again(stack: Stack) -> None:

@@ -243,6 +243,7 @@ def test_a_job_ends_right_though_every_part_of_it_was_killed(machine: Machine) -
     plan = [
         Strike("flow", Moment("begun", 0.5)),
         Strike("Prefect server", Moment("benchmarked")),
+        Strike("worker", Moment("candidates", 0.5)),
         Strike("Label Studio", Moment("waiting", 0.5)),
         Strike("everything, started again", Moment("annotated", 0.5)),
     ]
