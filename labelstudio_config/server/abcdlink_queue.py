@@ -22,10 +22,9 @@ CHOOSING = threading.Lock()
 
 
 def heed_locks(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Be a middleware that changes how the next task is chosen, and no request."""
+    """Be a middleware that changes how the next task is chosen, and no request; it may be loaded several times."""
     from data_manager.actions import next_task as action
-
-    choose = action.get_next_task
+    from projects.functions.next_task import get_next_task as choose
 
     def choose_unlocked(user: Row, tasks: Row, project: Row, *more: object) -> tuple[Row, str]:
         with CHOOSING:

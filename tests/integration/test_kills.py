@@ -90,6 +90,7 @@ ROWS: dict[str, Callable[[Machine], float]] = {
     "flow asleep": Machine.let_flow_sleep,
     "machine asleep": Machine.sleep,
 }
+ASKED_ROWS = [row for row in os.environ.get("ABCDLINK_CHAOS_ROWS", "").split(";") if row] or list(ROWS)
 ANNOTATED: set[str] = set()
 """Runs whose annotators are done."""
 
@@ -261,7 +262,7 @@ def test_the_whole_matrix(machine: Machine) -> None:
     assert_right(usual)
     assert usual.again == 0
     jobs, faults = [("nothing", usual)], []
-    for row in rows():
+    for row in ASKED_ROWS:
         chance = random.Random(f"{SEED} {row}")
         moments = moments_of_a_job(chance)
         parts = -(-len(moments) // STRIKES)
@@ -282,11 +283,6 @@ def test_the_whole_matrix(machine: Machine) -> None:
             TABLE.parent.mkdir(exist_ok=True)
             TABLE.write_text("\n".join([table(jobs), *faults]) + "\n", encoding="utf-8")
     assert not faults, "\n".join(faults)
-
-
-def rows() -> list[str]:
-    """Return the rows that are asked for."""
-    return [name for name in os.environ.get("ABCDLINK_CHAOS_ROWS", "").split(";") if name] or list(ROWS)
 
 
 def moments_of_a_job(chance: random.Random) -> list[Moment]:
