@@ -1,4 +1,4 @@
-"""What our own Label Studio server runs with: keys on pages, a page and a queue for annotators, own work only, Prolific.
+"""What our own Label Studio server runs with: keys, pages and a queue for annotators, own work only, Prolific.
 
 It runs in Label Studio's environment, not in ours.
 """
