@@ -65,12 +65,10 @@ class PairingRule(Record):
     def _something_is_asked_for(self) -> PairingRule:
         if not self.by and self.days is None and not self.floor:
             msg = "nothing says which documents make a pair"
-            raise InputError(
-                msg, "give a field (--by), a window of days (--date, --days) or a least similarity (--floor)"
-            )
+            raise InputError(msg, "give a field (by), a window of days (date, days) or a least similarity (floor)")
         if (self.days is None) != (not self.date):
             msg = "a window of days needs the field of the date, and the other way round"
-            raise InputError(msg, "give both --date and --days")
+            raise InputError(msg, "give both date and days")
         if self.floor > self.ceiling:
             msg = f"the least similarity {self.floor:g} is above the most, {self.ceiling:g}"
             raise InputError(msg, "exchange them")

@@ -64,7 +64,7 @@ def take_all(run: str, source: str, domain: str, annotation: AnnotationParameter
     begun: list[str] = []
     more = True
     while more:
-        result = take_new(source, existing_run(run).language)
+        result = take_new(source, existing_run(run).language, domain)
         if result.corpus.pairs:
             key_of_drop = annotate_drop(run, domain, annotation, result)
             if key_of_drop is None:
@@ -81,9 +81,10 @@ def ledger_root(source: str) -> str:
     return f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}/{key(source)}"
 
 
-def take_new(source: str, language: str) -> DropResult:
+def take_new(source: str, language: str, domain: str) -> DropResult:
     """Read what is new and whole."""
-    return take(open_source(source), open_folder(ledger_root(source)), get_segmenter(language))
+    remove = find_domain(domain).settings.cleaning.line_patterns
+    return take(open_source(source), open_folder(ledger_root(source)), get_segmenter(language), remove=remove)
 
 
 def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, result: DropResult) -> str | None:

@@ -1,4 +1,4 @@
-"""Cleans a corpus: rules first, then an LLM where something suspicious is left."""
+"""Cleans a corpus: rules first, then an LLM where something suspicious is left, which can only choose sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from abcdlink.cleaning.guard import kept_by_article, kept_by_numbers
 from abcdlink.cleaning.records import BY_LLM, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Form, Removed
 from abcdlink.corpus.counts import key_of, repeated_sentences
 from abcdlink.corpus.records import Corpus, Document, Refusal
@@ -24,6 +23,7 @@ REPEATED_IN = 3
 """A sentence that so many documents have word for word is suspicious."""
 MOST_NUMBERED = 80
 """Sentences of one question; a longer document is asked about piece by piece."""
+STAYS = "the document stays as it was"
 TOKENS_PER_WORD = 3
 ROOM = 200
 """Tokens of an answer beside what it repeats."""
@@ -198,3 +198,67 @@ def _without(document: Document, removed: Sequence[Removed]) -> Document:
     gone = {one.position for one in removed}
     left = tuple(sentence for position, sentence in enumerate(document.sentences) if position not in gone)
     return Document(id=document.id, sentences=left, meta=document.meta)
+
+
+def kept_by_numbers(texts: Sequence[str], answer: Any, most_removed: float) -> list[int]:  # noqa: ANN401 - any JSON value
+    """Return the positions of the sentences that stay, from the numbers of those that go.
+
+    Raises:
+        InputError: when a number is no position, or more than the share ``most_removed`` of the sentences would go.
+    """
+    if not isinstance(answer, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in answer):
+        msg = "the answer is not a list of numbers"
+        raise InputError(msg, STAYS)
+    if any(not 0 <= one < len(texts) for one in answer):
+        msg = "the answer names a sentence that is not there"
+        raise InputError(msg, STAYS)
+    return _kept_enough(
+        [position for position in range(len(texts)) if position not in set(answer)], texts, most_removed
+    )
+
+
+def kept_by_article(texts: Sequence[str], answer: Any, most_removed: float) -> list[int]:  # noqa: ANN401 - any JSON value
+    """Return the positions of the sentences that stay, from the article that came back.
+
+    White space is ignored. All else of the article must be sentences of the document, each whole, in their order.
+
+    Raises:
+        InputError: when a word is changed, added or moved, or more than ``most_removed`` of the sentences would go.
+    """
+    if not isinstance(answer, str):
+        msg = "the answer is not a text"
+        raise InputError(msg, STAYS)
+    article, sentences = _bare(answer), [_bare(text) for text in texts]
+    # How far into the article the first n sentences can lead: a sentence may begin like the next one.
+    reached = [{0}]
+    for sentence in sentences:
+        before = reached[-1]
+        with_it = {at + len(sentence) for at in before if sentence and article.startswith(sentence, at)}
+        reached.append(before | with_it)
+    if len(article) not in reached[-1]:
+        msg = "the article that came back has words that the document does not have at that place"
+        raise InputError(msg, STAYS)
+    at, kept = len(article), []
+    for position in range(len(texts) - 1, -1, -1):
+        start = at - len(sentences[position])
+        if sentences[position] and start in reached[position] and article.startswith(sentences[position], start):
+            kept.append(position)
+            at = start
+        elif not sentences[position]:
+            kept.append(position)  # a blank sentence leaves no trace in the article
+    return _kept_enough(kept[::-1], texts, most_removed)
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def _kept_enough(kept: list[int], texts: Sequence[str], most_removed: float) -> list[int]:
+    removed = len(texts) - len(kept)
+    if not any(texts[position].strip() for position in kept):
+        msg = "nothing of the document would be left"
+        raise InputError(msg, STAYS)
+    if removed > max(1, most_removed * len(texts)):
+        msg = f"more than {most_removed:.0%} of the sentences would go"
+        raise InputError(msg, STAYS)
+    return kept

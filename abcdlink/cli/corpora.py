@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
+import time
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from abcdlink.corpus.records import Corpus, Refusal
     from abcdlink.preview import Preview
 
+MEGABYTE = 1_000_000
+LARGE = 50
+"""Megabytes from which the summary says how long an import took and how much memory."""
 SHOWN = 5
 """Items of each kind that the summary names."""
 
@@ -127,11 +133,11 @@ def import_documents(
     Example: `abcdlink import text my-documents --out corpus`
     """
     from abcdlink.boundaries import apply_segmentations, read_segmentation_file
+    from abcdlink.corpus.counts import suspicious_sentences
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.formats.files import ImportChoices
     from abcdlink.corpus.io import write_corpus
     from abcdlink.corpus.segmentation import get_segmenter
-    from abcdlink.corpus.suspicious import suspicious_sentences
     from abcdlink.domain import find_domain
     from abcdlink.languages import guess_language
     from abcdlink.preview import preview, write_preview
@@ -158,6 +164,7 @@ def import_documents(
         )
         return apply_segmentations(read, corrections) if corrections else read
 
+    began, size = time.monotonic(), _size_of(source)
     usual = of_domain.settings.language
     corpus = read(language or usual)
     if guessed := not language:
@@ -180,10 +187,28 @@ def import_documents(
     if out:
         write_preview(view, out)
         write_corpus(view.corpus, out, origin)  # last, and its pairs last of all: a folder with pairs is complete
+    megabytes, seconds = size / MEGABYTE, time.monotonic() - began
+    cost = {"megabytes": round(megabytes, 1), "seconds": round(seconds, 1), "peak_memory_megabytes": _peak_memory()}
     if as_json:
-        print_json({"corpus": out or None, **_counts(view), "language": language, "segmentation": segmenter.name})
+        print_json(
+            {"corpus": out or None, **_counts(view), "language": language, "segmentation": segmenter.name, **cost}
+        )
     else:
         _say_what_is_imported(view, out, guessed=guessed)
+        if megabytes >= LARGE:
+            rate = megabytes / max(seconds, 0.001)
+            say(f"Read {megabytes:,.0f} MB in {seconds:,.0f} s ({rate:.1f} MB/s), peak memory {_peak_memory():,} MB.")
+
+
+def _size_of(source: Path) -> int:
+    """Return the bytes of a file or of all files in a folder; 0 for a name."""
+    files = source.rglob("*") if source.is_dir() else [source]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _peak_memory() -> int:
+    """Return the most memory that this process had, in MB."""
+    return round(getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / MEGABYTE)
 
 
 def _counts(view: Preview) -> dict[str, Any]:
@@ -211,9 +236,9 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
     sizes = ", ".join(f"{name}: {counts[name]}" for name in ("documents", "sentences", "pairs", "links"))
     say(f"{f'Wrote {out}' if out else 'Would import'}: {sizes}. Segmentation: {view.segmentation}.")
     say(f"Language: {view.language_name} ({view.language})" + (", guessed; --language sets it." if guessed else "."))
-    time = f", about {view.time} for each of {view.domain.settings.overlap} annotators" if view.tasks else ""
+    needed = f", about {view.time} for each of {view.domain.settings.overlap} annotators" if view.tasks else ""
     say(
-        f"Tasks: at most {view.tasks}{time}. Source sentences left out in the domain {view.domain.name!r}: "
+        f"Tasks: at most {view.tasks}{needed}. Source sentences left out in the domain {view.domain.name!r}: "
         f"{view.left_out.total()}" + "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
     )
     if view.doubtful:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,10 +21,6 @@ from abcdlink.cli.output import (
     say,
 )
 from abcdlink.errors import InputError
-
-if TYPE_CHECKING:
-    from abcdlink.corpus.records import Corpus
-    from abcdlink.domain import Domain
 
 CorpusArgument = Annotated[
     str, typer.Argument(help="Corpus folder as `abcdlink import` writes it, or an s3:// prefix.")
@@ -64,6 +59,7 @@ def sample(
     from abcdlink.corpus.io import read_corpus, read_origin, with_step
     from abcdlink.corpus.sampling import PairSampling, sample_pairs, sample_targets
     from abcdlink.domain import find_domain
+    from abcdlink.preview import write_derived
 
     how = PairSampling(only=conditions(only), one_source=one_source, shortest=shortest, size=size, by=by, seed=seed)
     whole = read_corpus(corpus)
@@ -106,11 +102,9 @@ def pair(
 
     Example: `abcdlink pair articles --check --by topic --date published --days 3 --floor 0.2 --reprint 0.3`
     """
-    from abcdlink.corpus.io import read_corpus, read_origin, with_step
     from abcdlink.domain import find_domain
-    from abcdlink.folders import open_folder
-    from abcdlink.pairing import PairingRule, paired, propose
-    from abcdlink.store import Store
+    from abcdlink.pairing import PairingRule
+    from abcdlink.stages.pair import run_pairing, shown_examples
 
     if bool(out) == check:
         msg = "a pairing needs either --out or --check"
@@ -126,15 +120,8 @@ def pair(
         reprint=reprint,
         most=most,
     )
-    whole, origin, of_domain = read_corpus(corpus), read_origin(corpus), find_domain(domain)
-    pairing = propose(whole, rule, str(origin.get("language", "")) or of_domain.settings.language)
+    whole, pairing = run_pairing(corpus, out, rule, find_domain(domain))
     pairs = pairing.pairs()
-    if out:
-        step = f"Paired: {len(pairs)} pairs of {len(whole.documents)} documents ({rule})"
-        write_derived(
-            paired(whole, pairing), out, with_step(origin, step, pairing=rule.model_dump(mode="json")), of_domain
-        )
-        Store(open_folder(out), out).write_records("pairing.jsonl", pairing.proposed)
     if json:
         print_json(
             {
@@ -146,31 +133,12 @@ def pair(
             }
         )
         return
-    rows = [
-        (
-            one.verdict.value,
-            textwrap.shorten(f"{one.source}: {whole.documents[one.source].texts[0]}", 60),
-            textwrap.shorten(f"{one.target}: {whole.documents[one.target].texts[0]}", 60),
-            f"{one.similarity:.2f}",
-            f"{one.shared:.0%}",
-        )
-        for one in pairing.examples()
-    ]
+    rows = [tuple(row.values()) for row in shown_examples(whole, pairing)]
     print_table("Examples", ("what", "source", "target", "similarity", "shared"), rows, texts=3)
     say("; ".join(f"{count} {verdict}" for verdict, count in pairing.counts.items()) or "no two documents fit the rule")
     for refusal in pairing.refused[:5]:
         say(f"  left out: {refusal.where}: {refusal.reason}")
     say(f"{f'Wrote {out}' if out else 'Would write'}: {len(pairs)} pairs. Left out: {len(pairing.refused)} documents.")
-
-
-def write_derived(corpus: Corpus, out: str, origin: dict[str, object], domain: Domain) -> None:
-    """Write a corpus that was made of another one, with what it was made of and a preview."""
-    from abcdlink.corpus.io import write_corpus
-    from abcdlink.preview import preview, write_preview
-
-    language, segmentation = (str(origin.get(name, "")) for name in ("language", "segmentation"))
-    write_preview(preview(corpus, domain, language or domain.settings.language, segmentation), out)
-    write_corpus(corpus, out, origin)
 
 
 def clean(

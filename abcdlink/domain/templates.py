@@ -35,6 +35,11 @@ def as_data(value: object) -> str:
     return CONTROL.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
+def lines_as_data(text: str) -> str:
+    """Return each line of a text as data."""
+    return "\n".join(map(as_data, text.split("\n")))
+
+
 class PromptLoader(FileSystemLoader):
     """Finds templates in some folders, the first one first; a link that leads out of its folder is not followed."""
 

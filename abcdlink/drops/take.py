@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import IO
 
 from abcdlink.corpus.builder import CorpusBuilder
+from abcdlink.corpus.counts import suspicious_sentences
+from abcdlink.corpus.leftovers import LinePattern
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.segmentation import Segmenter
 from abcdlink.drops.ledger import DropResult, Entry, Quarantined, State, Taken, Waiting, read_known, read_ledger
@@ -23,23 +26,25 @@ LIMIT = 1000
 """Lines read in one take, which bounds the memory it needs."""
 
 
-def take(source: Source, ledger: Folder, segmenter: Segmenter, limit: int = LIMIT) -> DropResult:
+def take(
+    source: Source, ledger: Folder, segmenter: Segmenter, limit: int = LIMIT, remove: Sequence[LinePattern] = ()
+) -> DropResult:
     """Read new, whole files, at most ``limit`` lines of them; nothing is changed anywhere.
 
     The same bytes under two names are taken once. New content under a known name is a new version: pairs that have
     not changed are skipped, and a document or pair whose id had other content before gets ``@<version>`` behind its id.
-    A file that cannot be read waits, and the others go on.
+    A file that cannot be read waits, and the others go on. From plain text, ``remove`` and the usual leftovers go.
 
     Raises:
         InputError: when the source folder is missing.
         ServiceError: when S3 does not answer.
     """
-    return _Take(source, ledger, segmenter, limit).run()
+    return _Take(source, ledger, PlainText(segmenter, remove=remove), limit).run()
 
 
 class _Take:
-    def __init__(self, source: Source, ledger: Folder, segmenter: Segmenter, limit: int) -> None:
-        self.source, self.ledger, self.texts, self.left = source, ledger, PlainText(segmenter), limit
+    def __init__(self, source: Source, ledger: Folder, texts: PlainText, limit: int) -> None:
+        self.source, self.ledger, self.texts, self.left = source, ledger, texts, limit
         self.entries = read_ledger(ledger)
         self.finished = {entry.digest for entry in self.entries.values() if entry.state is not State.TAKING}
         self.builder = CorpusBuilder("drops")
@@ -58,7 +63,9 @@ class _Take:
             except OSError as error:
                 self._wait(file, f"it cannot be read: {error.strerror or error}")
         self.builder.note(*self.texts.notes())
-        self.result.corpus = self.builder.build()
+        self.result.corpus = corpus = self.builder.build()
+        if note := suspicious_sentences(corpus.documents.values()):
+            corpus.notes.append(note)
         return self.result
 
     def _is_done(self, file: DropFile) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Document, Refusal
 from abcdlink.domain import Domain
+from abcdlink.domain.templates import lines_as_data
 from abcdlink.generation.checks import Checks, in_target_order, require_answer, same, tidy
 from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
 from abcdlink.generation.shape import Size, usable
@@ -136,13 +137,16 @@ def _question(slot: _Slot, domain: Domain, seed: int, instruction: str) -> Quest
 
 
 def _turns(shots: Sequence[tuple[str, str]], subject: str) -> list[Message]:
-    """Return the examples as turns of a chat, which small models follow best, and the last question."""
+    """Return the examples as turns of a chat, which small models follow best, and the last question.
+
+    All texts are JSON strings, so that none can look like anything but the text that it is.
+    """
     turns = []
     for asked, sentence in shots:
-        turns.append(Message(role="user", content=asked))
+        turns.append(Message(role="user", content=lines_as_data(asked)))
         answer = json.dumps({"sentence": sentence}, ensure_ascii=False)
         turns.append(Message(role="assistant", content=answer))
-    return [*turns, Message(role="user", content=subject)]
+    return [*turns, Message(role="user", content=lines_as_data(subject))]
 
 
 def _schema(letters: int) -> dict[str, Any]:

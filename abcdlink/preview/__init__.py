@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from abcdlink.corpus.counts import key_of, repeated_sentences
+from abcdlink.corpus.io import write_corpus
 from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.corpus.shelf import Shelf
 from abcdlink.domain import Domain
@@ -197,6 +198,13 @@ def _show(view: Preview, repeated: Counter[int]) -> None:
 def write_preview(view: Preview, folder: str) -> None:
     """Write the preview beside its corpus, in a local folder or below an ``s3://`` prefix."""
     open_folder(folder).write(PREVIEW, render(view).encode())
+
+
+def write_derived(corpus: Corpus, out: str, origin: dict[str, object], domain: Domain) -> None:
+    """Write a corpus that was made of another one, with what it was made of and a preview."""
+    language, segmentation = (str(origin.get(name, "")) for name in ("language", "segmentation"))
+    write_preview(preview(corpus, domain, language or domain.settings.language, segmentation), out)
+    write_corpus(corpus, out, origin)
 
 
 def render(view: Preview) -> str:

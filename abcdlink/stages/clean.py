@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.cleaning.clean import clean
 from abcdlink.cleaning.records import Cleaned, CleaningCounts, CleaningPlan, Removed, restore
-from abcdlink.corpus.io import read_corpus, read_origin, with_step, write_corpus
+from abcdlink.corpus.io import read_corpus, read_origin, with_step
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
@@ -15,7 +15,7 @@ from abcdlink.folders import open_folder
 from abcdlink.html_templates import html_environment
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
-from abcdlink.preview import preview, write_preview
+from abcdlink.preview import write_derived
 from abcdlink.progress import Progress, silent
 from abcdlink.store import Store
 
@@ -80,12 +80,10 @@ def run_restore(folder: str, domain: Domain, documents: tuple[str, ...] = ()) ->
 def _write(cleaned: Cleaned, out: str, domain: Domain, origin: dict[str, object]) -> None:
     store, corpus = _store(out), cleaned.corpus
     corpus = corpus.model_copy(update={"refused": [*corpus.refused, *cleaned.refused]})
-    language, segmentation = (str(origin.get(name, "")) for name in ("language", "segmentation"))
-    write_preview(preview(corpus, domain, language or domain.settings.language, segmentation), out)
     store.write_text(PAGE, page(cleaned, out))
     store.write_record(COUNTS, cleaned.counts)
     store.write_records(REMOVED, cleaned.removed)
-    write_corpus(corpus, out, origin)
+    write_derived(corpus, out, origin, domain)
 
 
 def page(cleaned: Cleaned, folder: str) -> str:

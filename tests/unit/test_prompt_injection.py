@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from abcdlink.cleaning.clean import Piece, question_about
 from abcdlink.cleaning.records import Form
+from abcdlink.corpus.counts import is_suspicious, suspicious_sentences
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
-from abcdlink.corpus.suspicious import is_suspicious, suspicious_sentences
 from abcdlink.domain import find_domain
 from abcdlink.domain.templates import CONTROL, as_data
 from abcdlink.generation import Size
 from abcdlink.generation.by_document import question as document_question
+from abcdlink.generation.by_sentence import first_questions
 from abcdlink.linking.prompts import setups_of
 from abcdlink.linking.records import Approach, ApproachKind, Setup
 from abcdlink.linking.setups import linker_for
@@ -65,6 +66,18 @@ def llm(tmp_path_factory: pytest.TempPathFactory) -> LLM:
     from abcdlink.settings import Settings
 
     return LLM(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
+
+
+@settings(max_examples=50)
+@given(st.lists(TEXTS, min_size=1, max_size=3))
+def test_the_sentence_strategy_shows_every_target_sentence_as_data(texts: list[str]) -> None:
+    size = Size(sentences=4, targets=(2, 1), distinct=2)
+    texts = [*texts, "A bridge over the river was shut."]
+    known = {tidy(text) for text in texts}
+    for question in first_questions(document("b", texts), DOMAINS["news@paper"], 1, size, linked=True):
+        shown = question.messages[-1].content
+        assert not CONTROL.search(shown)
+        assert {json.loads(line) for line in shown.split("\n")} <= known
 
 
 @settings(max_examples=150)

@@ -60,7 +60,7 @@ def test_by_sentence_knows_its_links_by_construction(isolated_home):
 
     def write(request):
         text = GOOD[len(asked_for)]
-        asked_for[text] = request.body["messages"][-1]["content"]
+        asked_for[text] = json.loads(request.body["messages"][-1]["content"])
         return sentence(text)
 
     result, questions = generate(isolated_home, Strategy.SENTENCE, write)
@@ -109,10 +109,12 @@ def test_a_sentence_that_is_never_usable_is_asked_three_times_and_dropped(isolat
     good = iter(GOOD)
 
     def write(request):
-        return sentence(bad if "police" in request.body["messages"][-1]["content"] else next(good))
+        return sentence(bad if "police" in json.loads(request.body["messages"][-1]["content"]) else next(good))
 
     result, questions = generate(isolated_home, Strategy.SENTENCE, write)
-    repeated = [request.body["seed"] for request in questions if "police" in request.body["messages"][-1]["content"]]
+    repeated = [
+        request.body["seed"] for request in questions if "police" in json.loads(request.body["messages"][-1]["content"])
+    ]
     assert len(repeated) == len(set(repeated)) == 3
     assert len(result.source.sentences) == 4
     assert [refusal.where for refusal in result.dropped] == ["town: fire, link to t2"]
@@ -130,7 +132,7 @@ def test_no_sentence_comes_twice(isolated_home):
 
 def test_an_unlinked_sentence_does_not_tell_of_the_target(isolated_home):
     def write(request):
-        asked = request.body["messages"][-1]["content"]
+        asked = json.loads(request.body["messages"][-1]["content"])
         return sentence(
             GOOD[TARGET.texts.index(asked) - (asked != TARGET.texts[0])]
             if asked in TARGET.texts
@@ -281,7 +283,7 @@ def test_a_question_that_breaks_the_server_costs_one_sentence_and_not_the_run(is
     good = iter(GOOD)
 
     def write(request):
-        if "police" in request.body["messages"][-1]["content"]:
+        if "police" in json.loads(request.body["messages"][-1]["content"]):
             return error(500, "Failed to parse input at pos 31")
         return sentence(next(good))
 

@@ -1,4 +1,4 @@
-"""Flow clean: a cleaned copy of a corpus, before anything is generated or annotated."""
+"""Flows clean and pair: a corpus that is made of another one, before anything is generated or annotated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from prefect import flow
 
 from abcdlink.cleaning.records import CleaningCounts, CleaningPlan
 from abcdlink.domain import find_domain
+from abcdlink.pairing import PairingRule
 from abcdlink.stages.clean import run_cleaning
+from abcdlink.stages.pair import run_pairing, shown_examples
 from flows.execution import AS_TASKS
 from flows.ui.artifacts import key, table
 
@@ -29,3 +31,19 @@ def clean(corpus: str, out: str, domain: str = "news", cleaning: CleaningPlan = 
     rows += [{"what": "kept for their links", "count": counts.linked}]
     table(key("clean", out), rows, f"{counts}. Look at {out}/removed.html.")
     return counts
+
+
+@flow(name="pair", flow_run_name="pair {corpus}")
+def pair(corpus: str, rule: PairingRule, out: str = "", domain: str = "news") -> dict[str, int]:
+    """Make pairs of documents that have none; without `out`, only show examples of what would be paired.
+
+    Args:
+        corpus: folder of a corpus as `abcdlink import` writes it; it stays as it is.
+        rule: which two documents make a pair.
+        out: folder of the paired copy; empty: nothing is written.
+        domain: name or path of a domain, whose language counts where the corpus does not say its own.
+    """
+    whole, pairing = AS_TASKS.step(f"pair {corpus}", run_pairing, corpus, out, rule, find_domain(domain))
+    written = f"Wrote {out}" if out else "Nothing is written without `out`"
+    table(key("pair", corpus), shown_examples(whole, pairing), f"{written}: {len(pairing.pairs())} pairs.")
+    return pairing.counts
