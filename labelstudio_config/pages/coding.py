@@ -69,7 +69,12 @@ def _choice(number: int, pattern: CodingPattern) -> dict[str, str]:
     key = KEYS[number] if number < len(KEYS) else ""
     meaning = f": {text_html(pattern.meaning)}" if pattern.meaning else ""
     html = f"<b>{key}</b> <b>{text_html(pattern.name)}</b>{meaning}"
-    return {"value": pattern.name, "html": html, "hotkey": key or NO_KEY}
+    return {"value": pattern_id(number), "html": html, "hotkey": key or NO_KEY}
+
+
+def pattern_id(number: int) -> str:
+    """Return what an answer calls a pattern, counted from 0: a name may hold what Label Studio takes for a variable."""
+    return f"pattern-{number + 1}"
 
 
 HOW_TO = """# On this page you say why a program was wrong
@@ -122,13 +127,13 @@ def codes_in(
     at_work = {person.account for person in annotators}
     known = [*annotators, *(person for person in coders if person.account not in at_work)]
     answers = read_answers(snapshot, [one.key for one in errors], with_pseudonyms(known, snapshot, CODER))
-    names = {one.name for one in patterns}
+    names = {pattern_id(number): one.name for number, one in enumerate(patterns)}
     codes, anomalies = [], [*answers.anomalies]
     for who, answer in answers.newest:
         chosen = answer.given.choices.get(PATTERN, [])
         if len(chosen) == 1 and chosen[0] in names:
             comment = answer.given.texts.get(COMMENT, "")
-            codes.append(Code(key=answer.key, coder=who, pattern=chosen[0], comment=comment))
+            codes.append(Code(key=answer.key, coder=who, pattern=names[chosen[0]], comment=comment))
         else:
             anomalies.append(f"{who} gave {chosen} for the task {answer.key}, which is not one of the patterns")
     return CodingPull(

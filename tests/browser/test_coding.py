@@ -52,6 +52,9 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     for one in (".xd-patterns .lsf-choice >> nth=-1", ".xd-foot"):
         expect(page.locator(one)).to_be_in_viewport(ratio=1)
     picture(page, "coding")
+    # A comment alone is no answer.
+    page.fill(".xd-foot textarea, .xd-foot input[name=comment]", "Hm.")
+    page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Choose the pattern that explains the mistake best", exact=False)).to_be_visible()
     page.keyboard.press("Escape")
@@ -76,7 +79,7 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     names = [one.name for one in coding.patterns]
     result = pulled(client, run, coding)
     assert [(one.key, one.pattern, one.comment) for one in result.codes] == [
-        (coding.errors[0].key, names[2], ""),
+        (coding.errors[0].key, names[2], "Hm."),
         (coding.errors[1].key, names[4], "The same words."),
         (coding.errors[2].key, names[0], ""),
     ]
@@ -97,4 +100,6 @@ def test_the_page_shows_whatever_texts_and_patterns_hold_in_dark_and_on_a_phone(
     picture(page, "coding-phone")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".xd-why")).to_contain_text("Missed link")
-    assert [one.pattern for one in pulled(client, run, coding).codes] == [ATTACK[:40].strip()]
+    result = pulled(client, run, coding)
+    assert result.anomalies == []
+    assert [one.pattern for one in result.codes] == [ATTACK[:40].strip()]

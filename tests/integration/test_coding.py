@@ -47,7 +47,8 @@ def begin(stack: Stack, run: Run) -> Store:
 def code(session: httpx.Client, client: Client, project: int, patterns: dict[str, str]) -> None:
     """Submit a pattern for each task of a project."""
     for task in client.tasks(project):
-        chosen = patterns[task["data"]["wrong"].split()[0]]
+        said = patterns[task["data"]["wrong"].split()[0]]
+        (chosen,) = (one["value"] for one in task["data"]["patterns"] if said in one["html"])
         result = [
             {"id": "p", "from_name": "pattern", "to_name": "cand", "type": "choices", "value": {"choices": [chosen]}}
         ]

@@ -11,13 +11,14 @@ from abcdlink.domain import find_domain
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.judgments import RANDOM, Annotator, Candidate, Pool
 from labelstudio_config.history import remember
-from labelstudio_config.pages.coding import CodingPull, codes_in, coding_project, coding_tasks
+from labelstudio_config.pages.coding import CodingPull, codes_in, coding_project, coding_tasks, pattern_id
 from labelstudio_config.snapshot import snapshot_of
 from tests.helpers.disputes import CORPUS, RUN
 from tests.helpers.hostile_run import hostile_corpus
 
 SECRETS = ("sid-", "doc-", "pair-", "numbat", "quokka", "random", "annotator-")
 LINES = ["near: <i>much alike</i>", "far", *(f"pattern {n}" for n in range(9))]
+NEAR, FAR = pattern_id(0), pattern_id(1)
 POOLS = [
     Pool(
         key="k",
@@ -60,7 +61,8 @@ def test_a_task_tells_what_is_wrong_but_not_of_which_method() -> None:
 
 def test_patterns_are_text_and_the_first_nine_have_digits() -> None:
     patterns = next(iter(tasks().values()))["patterns"]
-    assert [one["value"] for one in patterns][:2] == ["near", "far"]
+    assert [one["value"] for one in patterns][:2] == [NEAR, FAR]
+    assert len({one["value"] for one in patterns}) == len(LINES)
     assert "&lt;i&gt;much alike&lt;/i&gt;" in patterns[0]["html"]
     assert [one["hotkey"] for one in patterns] == [*"123456789", "f19", "f19"]
 
@@ -108,7 +110,7 @@ def pulled(answers: list[list[dict[str, Any]]], coders: tuple[Annotator, ...] = 
 
 
 def test_annotators_keep_their_pseudonyms_and_others_are_coders() -> None:
-    result = pulled([[answer(1, 1, "near", comment="A & B")], [answer(2, 2, "far")], []])
+    result = pulled([[answer(1, 1, NEAR, comment="A & B")], [answer(2, 2, FAR)], []])
     first, second, _ = coding().errors
     assert [(one.key, one.coder, one.pattern, one.comment) for one in result.codes] == [
         (first.key, "annotator-1", "near", "A & B"),
@@ -117,11 +119,11 @@ def test_annotators_keep_their_pseudonyms_and_others_are_coders() -> None:
     assert [(one.annotator, one.account) for one in result.annotators] == [("coder-1", ACCOUNTS[2])]
     assert result.anomalies == []
     known = Annotator(annotator="coder-5", account=ACCOUNTS[2], simulated=False)
-    assert pulled([[answer(1, 2, "near")], [], []], (known,)).codes[0].coder == "coder-5"
+    assert pulled([[answer(1, 2, NEAR)], [], []], (known,)).codes[0].coder == "coder-5"
 
 
 def test_what_is_no_pattern_is_told_and_the_newest_answer_counts() -> None:
-    result = pulled([[answer(1, 2, "far"), answer(3, 2, "near")], [answer(2, 2, "unheard of")], [answer(4, 2)]])
+    result = pulled([[answer(1, 2, FAR), answer(3, 2, NEAR)], [answer(2, 2, "unheard of")], [answer(4, 2)]])
     assert [one.pattern for one in result.codes] == ["near"]
     assert sum("not one of the patterns" in line for line in result.anomalies) == 2
 
