@@ -48,9 +48,9 @@ class SampledSource(Record):
 
 
 class Sample(Record):
-    """The sampled source sentences, pair by pair in the order of the corpus.
+    """The sampled source sentences, pair by pair in the order of the corpus; in random order where ``links`` is given.
 
-    ``population``: source sentences that could be sampled. ``filtered``: reason -> number of source
+    ``links``: judging stops when people have found so many. ``population``: source sentences that could be sampled. ``filtered``: reason -> number of source
     sentences that the domain does not show to annotators.
     """
 
@@ -58,6 +58,7 @@ class Sample(Record):
     population: int
     filtered: dict[str, int]
     seed: int
+    links: int | None = None
 
 
 class View(StrEnum):
@@ -125,7 +126,13 @@ class Recall(Record):
 
 
 def sample_sources(
-    corpus: Corpus, rules: SourceFilter, run_key: str, seed: int, share: float | None = None, number: int | None = None
+    corpus: Corpus,
+    rules: SourceFilter,
+    run_key: str,
+    seed: int,
+    share: float | None = None,
+    number: int | None = None,
+    links: int | None = None,
 ) -> Sample:
     """Sample source sentences, stratified by pair.
 
@@ -141,12 +148,14 @@ def sample_sources(
         seed: the same one gives the same sample in every process.
         share: of the source sentences, above 0 and up to 1; the sample has one at least.
         number: of source sentences; give it or a share. All, where there are fewer.
+        links: judging stops when so many links are found; the sources are in random order then, so that those that
+            were judged are a random sample, wherever it stops.
 
     Raises:
         InputError: when neither or both of share and number are given, one is out of range, or there
             is no source sentence.
     """
-    _check(share, number)
+    _check(share, number, links)
     filtered: Counter[str] = Counter()
     strata: list[list[Source]] = []
     for pair in corpus.pairs:
@@ -161,16 +170,15 @@ def sample_sources(
         raise InputError(msg, "loosen the filters in domain.toml or import more pairs")
     wanted = number if share is None else max(1, round(share * population))
     chosen = _systematic(strata, min(wanted or population, population), random.Random(seed))  # noqa: S311 - no secret
+    ordered = [at for stratum in strata for at in stratum if at in chosen]
+    if links:
+        random.Random(f"{seed}|order").shuffle(ordered)  # noqa: S311 - no secret
     return Sample(
-        sources=tuple(
-            SampledSource(key=exhaustive_key(run_key, *at), pair=at[0], source=at[1])
-            for stratum in strata
-            for at in stratum
-            if at in chosen
-        ),
+        sources=tuple(SampledSource(key=exhaustive_key(run_key, *at), pair=at[0], source=at[1]) for at in ordered),
         population=population,
         filtered=dict(filtered),
         seed=seed,
+        links=links,
     )
 
 
@@ -179,13 +187,16 @@ def exhaustive_key(run_key: str, pair: str, source: str) -> str:
     return opaque(run_key, "exhaustive", pair, source)
 
 
-def _check(share: float | None, number: int | None) -> None:
+def _check(share: float | None, number: int | None, links: int | None) -> None:
     if (share is None) == (number is None):
         msg = "a sample needs either a share or a number of source sentences"
         raise InputError(msg, "give one of the two")
     if share is not None and not 0 < share <= 1:
         msg = f"a share of {share} cannot be sampled"
         raise InputError(msg, "give a share above 0 and up to 1, such as 0.1 for every tenth source sentence")
+    if links is not None and links < 1:
+        msg = f"judging cannot stop at {links} links"
+        raise InputError(msg, "give a number of links from 1")
     if number is not None and number < 1:
         msg = f"{number} source sentences cannot be sampled"
         raise InputError(msg, "give a number from 1")

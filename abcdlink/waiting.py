@@ -74,7 +74,7 @@ class Standing(Record):
     """How far the people of a project are.
 
     ``needed``: answers that are waited for, ``answers``: those that are there. ``first``: when the first came.
-    ``own_urls``: a link for each annotator, where each has a project of their own; else all share ``url``.
+    ``note``: what else is to be known of it. ``own_urls``: a link for each annotator, where each has a project of their own; else all share ``url``.
     """
 
     title: str
@@ -88,6 +88,7 @@ class Standing(Record):
     first: datetime | None = None
     deadline: datetime | None = None
     own_urls: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def expected_end(self) -> datetime | None:

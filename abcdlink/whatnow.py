@@ -206,6 +206,8 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
 
 def _how_far(standing: Standing) -> str:
     text = f"{standing.done} of {standing.tasks} tasks done, {standing.answers} of {standing.needed} answers"
+    if standing.note:
+        text += f"; {standing.note}"
     if standing.deadline:
         text += f"; deadline {_day(standing.deadline)}"
     if end := standing.expected_end:

@@ -31,7 +31,8 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    sample_sources(run, domain, judging.overlap_in(domain), judging.seed, judging.share_or_none, judging.number)
+    overlap = judging.overlap_in(domain)
+    sample_sources(run, domain, overlap, judging.seed, judging.share_or_none, judging.number, judging.links)
     push(run, domain, ExhaustivePage())
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
         wait_for_annotators(store, NAME, EXHAUSTIVE_SLUG)
@@ -46,7 +47,8 @@ def show_recall(run: str, result: Recall) -> None:
         f"{result.incomplete} not judged by enough annotators"
     )
     if result.hours:
-        told += f"; {result.hours:.1f} hours of all annotators together"
+        an_hour = result.links / result.hours
+        told += f"; {result.hours:.1f} hours of all annotators together, {an_hour:.0f} links an hour"
     table(key(run, "recall"), map(recall_row, result.rows), "; ".join([told, *result.notes]))
 
 

@@ -264,11 +264,24 @@ class RatingParameters(Parameters):
     seed: int = Field(13, ge=0, description="Seed of the choice and of the order.")
 
 
+TENTH = 0.1
+"""Share of the source sentences that are judged exhaustively, unless something else is asked for."""
+
+
 class ExhaustiveParameters(Parameters):
     """Which source sentences are judged against every sentence of the target document, and by how many."""
 
-    share: float = Field(0.1, gt=0, le=1, description="Share of the source sentences, sampled at random.")
+    share: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Share of the source sentences, sampled at random; empty: a tenth, or all when it stops at a number "
+        "of links.",
+    )
     number: int | None = Field(None, ge=1, description="A number of source sentences instead of a share.")
+    links: int | None = Field(
+        None, ge=1, description="Stop when all who are asked have found so many links; empty: judge the whole sample."
+    )
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each source sentence; empty: as the domain says."
     )
@@ -280,7 +293,7 @@ class ExhaustiveParameters(Parameters):
     @property
     def share_or_none(self) -> float | None:
         """The share, where no number is asked for."""
-        return None if self.number else self.share
+        return None if self.number else self.share or (1.0 if self.links else TENTH)
 
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each source sentence."""

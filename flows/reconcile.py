@@ -28,6 +28,7 @@ from flows.ui.artifacts import key
 from flows.ui.live_artifacts import show_live, show_progress
 from flows.ui.what_now import show_what_now
 from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.pages.exhaustive import close_if_enough
 from labelstudio_config.run import look_now, not_said_yet, read_pushed
 from labelstudio_config.snapshot import progress_in
 from labelstudio_config.standing import note_standing
@@ -171,6 +172,7 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {summary}")
     look_after(store, waiting, summary, logger)
     note_standing(store, pushed, snapshot)
+    close_if_enough(store, pushed.slug, snapshot)
     show_what_now(store, waiting.flow_run)
     check_earlier(store, logger)
     choice.looked(f"{run} {waiting.slug}")

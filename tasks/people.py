@@ -61,10 +61,10 @@ def accept(run: str, domain: str, batch: int, clarifications: str, label_studio_
 
 @task(task_run_name="sample sources")
 def sample_sources(
-    run: str, domain: str, overlap: int, seed: int, share: float | None, number: int | None
+    run: str, domain: str, overlap: int, seed: int, share: float | None, number: int | None, links: int | None
 ) -> dict[str, int]:
     """Sample the source sentences that are judged exhaustively; returns how many of how many."""
-    kept = make_sample(open_run(run), find_domain(domain), overlap, seed, share, number)
+    kept = make_sample(open_run(run), find_domain(domain), overlap, seed, share, number, links)
     return {"sampled": len(kept.sources), "sources": kept.population}
 
 

@@ -14,6 +14,7 @@ from abcdlink.domain import find_domain
 from abcdlink.store import open_run
 from abcdlink.waiting import is_closed
 from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.pages.exhaustive import close_if_enough
 from labelstudio_config.pages.page import Page
 from labelstudio_config.run import (
     PushedProject,
@@ -51,6 +52,7 @@ def look(run: str, slug: str) -> Progress:
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
         get_run_logger().warning("Run %s, %s: %s.", run, slug, line)
     note_standing(store, pushed, snapshot)
+    close_if_enough(store, slug, snapshot)
     progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)
     return progress.model_copy(update={"complete": progress.complete or is_closed(store, slug, progress.tasks)})
 

@@ -63,6 +63,8 @@ def print_recall(result: Recall, title: str) -> None:
         f"{result.with_gold} sources with links ({result.links} links, rule {result.rule}), {result.without_gold} "
         f"without; {result.incomplete} not judged by enough annotators, {result.unlabelled} targets without a label."
     )
+    if result.hours:
+        say(f"{result.hours:.1f} hours of all annotators together, {result.links / result.hours:.0f} links an hour.")
     for note in result.notes:
         say(note)
 

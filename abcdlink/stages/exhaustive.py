@@ -32,7 +32,13 @@ STAGE = "exhaustive"
 
 
 def make_sample(
-    store: Store, domain: Domain, overlap: int, seed: int, share: float | None = None, number: int | None = None
+    store: Store,
+    domain: Domain,
+    overlap: int,
+    seed: int,
+    share: float | None = None,
+    number: int | None = None,
+    links: int | None = None,
 ) -> Sample:
     """Sample source sentences of the natural pairs, or return the kept sample.
 
@@ -45,13 +51,16 @@ def make_sample(
         seed: of the sample.
         share: of the source sentences; give it or a number.
         number: of source sentences.
+        links: judging stops when so many are found.
 
     Raises:
         InputError: when the run was sampled with other settings, or as ``sample_sources``.
     """
-    if not is_done(store, STAGE, SAMPLE, {"share": share, "number": number, "seed": seed, "overlap": overlap}):
+    asked = {"share": share, "number": number, "seed": seed, "overlap": overlap}
+    # Runs of earlier versions know no number of links.
+    if not is_done(store, STAGE, SAMPLE, {**asked, "links": links} if links else asked):
         rules = domain.settings.sources
-        sample = sample_sources(read_corpus_from(store, NATURAL), rules, store.key, seed, share, number)
+        sample = sample_sources(read_corpus_from(store, NATURAL), rules, store.key, seed, share, number, links)
         store.write_record(SAMPLE, sample)
     return read_sample(store)
 
@@ -65,6 +74,12 @@ def read_sample(store: Store) -> Sample:
 def overlap_of(store: Store) -> int:
     """Return how many annotators judge each sampled source."""
     return int(store.manifest["inputs"][STAGE]["overlap"])
+
+
+def links_found(store: Store, judgments: Sequence[Judgment]) -> int:
+    """Return how many links there are so far, of sources that all who were asked have judged, by the rule ``both``."""
+    gold = gold_of([one.at for one in read_sample(store).sources], judgments, LabelRule.BOTH, overlap_of(store))
+    return sum(map(len, gold.links.values()))
 
 
 def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOTH, also: Sequence[str] = ()) -> Recall:
@@ -83,11 +98,17 @@ def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOT
     """
     store.require(EXHAUSTIVE_JUDGMENTS, "exhaustive")
     judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
-    sources = [source.at for source in read_sample(store).sources]
+    sample = read_sample(store)
+    sources = [source.at for source in sample.sources]
     gold = gold_of(sources, judgments, rule, overlap_of(store))
     rows, notes = _rows(store, domain, gold)
     rows += _other_rows(store, gold, also)
     rows += _random_row(store, domain, gold) if rows else []
+    if sample.links:
+        notes.append(
+            f"judging was to stop at {sample.links} links: people judged {len(gold.links)} of {len(sources)} source "
+            "sentences, in random order"
+        )
     seconds = [one for known in cleaned_times(judgments).values() for one in known.seconds.values()]
     result = Recall(
         with_gold=len(gold.with_gold),

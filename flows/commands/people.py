@@ -201,8 +201,12 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
 def start_exhaustive(
     run: RunArgument,
     domain: RunDomainOption = "",
-    share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the source sentences.")] = 0.1,
+    share: Annotated[
+        float | None,
+        typer.Option(min=0.001, max=1, help="Share of the source sentences. Default: 0.1, or all with --links."),
+    ] = None,
     number: Annotated[int | None, typer.Option(min=1, help="A number of source sentences instead of a share.")] = None,
+    links: Annotated[int | None, typer.Option(min=1, help="Stop when all who are asked have found so many.")] = None,
     overlap: OverlapOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 13,
     wait: WaitOption = False,
@@ -216,7 +220,7 @@ def start_exhaustive(
     from abcdlink.store import existing_run
 
     domain_of(existing_run(run), domain)
-    judging = {"share": share, "number": number, "overlap": overlap, "seed": seed}
+    judging = {"share": share, "number": number, "links": links, "overlap": overlap, "seed": seed}
     start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json, wait)
 
 

@@ -17,8 +17,9 @@ from abcdlink.feedback import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import ANNOTATORS, ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
 from abcdlink.stages.annotate import annotators_of
-from abcdlink.stages.exhaustive import overlap_of, read_sample
+from abcdlink.stages.exhaustive import links_found, overlap_of, read_sample
 from abcdlink.store import Store
+from abcdlink.waiting import close_project, keep_standing, standing_of
 from labelstudio_config.answers import read_answers
 from labelstudio_config.html import document_html, guidelines_html, shown, text_html
 from labelstudio_config.pages.annotate import candidate_id
@@ -177,6 +178,21 @@ def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
         (bool(foreign), f"{who} ticked {len(foreign)} sentences that {task} does not have"),
     ]
     return [problem for is_so, problem in found if is_so]
+
+
+def close_if_enough(store: Store, slug: str, snapshot: Snapshot) -> None:
+    """Close the project of sampled sources when people have found as many links as were wanted; note how many so far.
+
+    Who is done with a source that another has not judged yet has found nothing so far: it takes all who are asked.
+    """
+    if slug != EXHAUSTIVE_SLUG or not (wanted := read_sample(store).links):
+        return
+    sources, corpus = read_sample(store).sources, read_corpus_from(store, NATURAL)
+    found = links_found(store, judgments_in(snapshot, sources, corpus, annotators_of(store)).judgments)
+    if standing := standing_of(store, slug):
+        keep_standing(store, slug, standing.model_copy(update={"note": f"{found} of {wanted} wanted links found"}))
+    if found >= wanted:
+        close_project(store, slug, len(sources))
 
 
 class ExhaustivePage(Page):

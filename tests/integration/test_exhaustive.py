@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +16,10 @@ from abcdlink.exhaustive import Over, Recall, SampledSource, View, sample_source
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.stages.exhaustive import read_sample
 from abcdlink.stages.rank import rank
+from abcdlink.store import Store
+from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import (
@@ -83,21 +86,23 @@ def test_pushed_twice_judged_by_two_and_pulled(client: Client) -> None:
     assert pulled.anomalies == []
 
 
-def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> None:
-    key, prefect = "exhaustive-run", stack.prefect
+def begin(stack: Stack, key: str, judging: dict[str, Any]) -> tuple[Store, str, Client, list[SampledSource]]:
+    """Start the flow on a run with rankings of one approach; returns when it waits for people."""
     store, domain = stack.run(key), find_domain("news")
-    corpus = make_run(tasks=8).corpus
-    write_corpus_to(store, NATURAL, corpus)
+    write_corpus_to(store, NATURAL, make_run(tasks=8).corpus)
     store.note("domain", {"name": domain.name, "folder": str(domain.folder)})
     approach = Approach(kind=ApproachKind.RETRIEVER, retriever="jaccard", cutoff=1)
     store.write_text(SHORTLIST, Shortlist(first=approach, reasons=()).model_dump_json())
     rank(store, NATURAL, approach.retriever)
-
-    started = prefect.start("exhaustive/exhaustive", {"run": key, "judging": {"share": 1}})
-    prefect.wait(started, "Suspended")
+    started = stack.prefect.start("exhaustive/exhaustive", {"run": key, "judging": judging})
+    stack.prefect.wait(started, "Suspended")
     client = connect(stack.label_studio.url, stack.label_studio.token)
-    sample = json.loads(store.read_text("exhaustive/sample.json"))["sources"]
-    sources = [SampledSource.model_validate(source) for source in sample]
+    return store, started, client, list(read_sample(store).sources)
+
+
+def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> None:
+    key, prefect = "exhaustive-run", stack.prefect
+    store, started, client, sources = begin(stack, key, {"share": 1})
     stack.look()
     assert prefect.state(started) == "Suspended"
     two_people_judge(client, require_project(client, exhaustive_title(key)), sources)
@@ -117,3 +122,27 @@ def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> No
     assert full.recall.mean == pytest.approx(sum(wanted) / len(wanted))
     assert "<h2>True recall</h2>" in store.read_text("report.html")
     assert any("recall" in (artifact["key"] or "") for artifact in prefect.artifacts(started))
+
+
+def test_the_flow_ends_by_itself_when_all_have_found_as_many_links_as_wanted(stack: Stack) -> None:
+    key, prefect = "exhaustive-links", stack.prefect
+    store, started, client, sources = begin(stack, key, {"links": 3})
+    project = require_project(client, exhaustive_title(key))
+    ids = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
+    # In random order: the sources up to that with which three links are found.
+    found, enough = 0, 0
+    while found < 3:
+        found += len(TICKS.get(sources[enough].source, []))
+        enough += 1
+    assert enough < len(sources)
+    with annotator(client) as ada, annotator(client, "bo") as bo:
+        work_through(ada, ids, sources)
+        stack.look()
+        assert prefect.state(started) == "Suspended", "what one has found alone is not enough"
+        assert "0 of 3 wanted links found" in " ".join(what_now(store).plain())
+        work_through(bo, ids, sources[:enough])
+        stack.bring_to_its_end(started)
+    recall = Recall.model_validate_json(store.read_text(RECALL))
+    assert (recall.links, recall.incomplete) == (found, len(sources) - enough)
+    assert recall.hours == pytest.approx((len(sources) + enough) / 60)
+    assert any(f"people judged {enough} of {len(sources)}" in note for note in recall.notes)

@@ -83,6 +83,7 @@ def test_task_keys_are_opaque_and_differ_between_runs():
         ({"share": 0}, "share of 0"),
         ({"share": 1.1}, "share of 1.1"),
         ({"number": 0}, "0 source sentences"),
+        ({"number": 1, "links": 0}, "stop at 0 links"),
     ],
 )
 def test_a_size_that_cannot_be_sampled(given: dict[str, float], problem: str):
@@ -173,3 +174,12 @@ def test_random_targets_of_a_source_do_not_depend_on_the_others():
     assert {len(set(found)) for found in drawn.values()} == {2}
     assert {target for found in drawn.values() for target in found} == set(targets["p", "0"])
     assert random_lists({("p", "0"): ["1"]}, 2, seed=13) == {("p", "0"): ("1",)}
+
+
+def test_where_judging_stops_at_a_number_of_links_the_sources_are_in_random_order():
+    plain, stopping = (sample_sources(corpus(30, 30), RULES, "run", 5, share=1, links=links) for links in (None, 4))
+    assert stopping.links == 4
+    assert {one.key for one in stopping.sources} == {one.key for one in plain.sources}
+    assert [one.pair for one in plain.sources] == sorted(one.pair for one in plain.sources)
+    assert len({one.pair for one in stopping.sources[:12]}) == 2
+    assert stopping == sample_sources(corpus(30, 30), RULES, "run", 5, share=1, links=4)

@@ -21,7 +21,7 @@ from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
-from abcdlink.stages.exhaustive import make_sample, measure_recall
+from abcdlink.stages.exhaustive import links_found, make_sample, measure_recall
 from abcdlink.stages.links import decided_links
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store
@@ -191,3 +191,39 @@ def test_the_form_refuses_what_cannot_be_sampled(wrong: dict[str, object]):
 def test_a_number_takes_the_place_of_the_share():
     assert ExhaustiveParameters().share_or_none == 0.1
     assert ExhaustiveParameters(number=7).share_or_none is None
+    assert ExhaustiveParameters(links=7).share_or_none == 1
+    assert ExhaustiveParameters(links=7, share=0.2).share_or_none == 0.2
+
+
+def test_links_are_counted_of_sources_that_all_have_judged_and_the_note_says_how_far_people_came(store: Store):
+    news = find_domain("news")
+    sample = make_sample(store, news, 2, 13, number=6, links=3)
+    with pytest.raises(InputError, match="links=3"):
+        make_sample(store, news, 2, 13, number=6)
+
+    def judged(number: int, *people: int) -> list[Judgment]:
+        at = sample.sources[number]
+        return [
+            Judgment(
+                batch=NO_BATCH,
+                pair=at.pair,
+                source=at.source,
+                target=str(target),
+                method=EXHAUSTIVE,
+                annotator=f"annotator-{who}",
+                label=Label.LINK if target <= who else Label.NO_LINK,
+                seconds=60.0,
+            )
+            for target in range(8)
+            for who in people
+        ]
+
+    # The first person ticks two targets, the second three: two links a source, by all.
+    assert links_found(store, judged(0, 1)) == 0
+    assert links_found(store, judged(0, 1, 2)) == 2
+    both = [*judged(0, 1, 2), *judged(1, 1, 2), *judged(2, 2)]
+    assert links_found(store, both) == 4
+    store.write_records(EXHAUSTIVE_JUDGMENTS, both)
+    result = measure_recall(store, news)
+    assert (result.with_gold, result.incomplete, result.links) == (2, 4, 4)
+    assert any("stop at 3 links: people judged 2 of 6" in note for note in result.notes)
