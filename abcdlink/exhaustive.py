@@ -50,8 +50,8 @@ class SampledSource(Record):
 class Sample(Record):
     """The sampled source sentences, pair by pair in the order of the corpus; in random order where ``links`` is given.
 
-    ``links``: judging stops when people have found so many. ``population``: source sentences that could be sampled. ``filtered``: reason -> number of source
-    sentences that the domain does not show to annotators.
+    ``links``: judging stops when people have found so many. ``population``: source sentences that could be sampled.
+    ``filtered``: reason -> number of source sentences that the domain does not show to annotators.
     """
 
     sources: tuple[SampledSource, ...]

@@ -74,7 +74,8 @@ class Standing(Record):
     """How far the people of a project are.
 
     ``needed``: answers that are waited for, ``answers``: those that are there. ``first``: when the first came.
-    ``note``: what else is to be known of it. ``own_urls``: a link for each annotator, where each has a project of their own; else all share ``url``.
+    ``own_urls``: a link for each annotator, where each has a project of their own; else all share ``url``.
+    ``note``: what else tells how far they are.
     """
 
     title: str

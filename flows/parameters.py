@@ -275,8 +275,8 @@ class ExhaustiveParameters(Parameters):
         None,
         gt=0,
         le=1,
-        description="Share of the source sentences, sampled at random; empty: a tenth, or all when it stops at a number "
-        "of links.",
+        description="Share of the source sentences, sampled at random; empty: a tenth, or all where judging stops at a "
+        "number of links.",
     )
     number: int | None = Field(None, ge=1, description="A number of source sentences instead of a share.")
     links: int | None = Field(

@@ -80,12 +80,16 @@ class Agreement(Measures):
 
     ``incomplete``: candidates with fewer judgments than asked for; they are in no other figure.
     ``annotator_pairs``: the two pseudonyms, joined by "and" -> agreement on the candidates that both judged.
-    ``multiple``: where there are more than two annotators.
+    ``multiple``: where there are more than two annotators. ``aggregates``: what an approach proposes alone or with the
+    other, and the union of both -> its acceptance; empty unless candidates come from two approaches. ``links``:
+    method -> annotator -> how many of the candidates they call a link.
     """
 
     annotators: tuple[str, ...]
     incomplete: int
     acceptance: dict[str, Acceptance]
+    aggregates: dict[str, Acceptance] = Field({})
+    links: dict[str, dict[str, int]] = Field({})
     methods: dict[str, Measures]
     batches: dict[int, Measures]
     annotator_pairs: dict[str, Measures] = Field({})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from abcdlink.interannotator.groups import Group, accepted, by_annotator_pair, by_key, first, grouped, tables_of
 from abcdlink.interannotator.measures import (
@@ -39,6 +39,8 @@ def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agre
         annotators=annotators,
         incomplete=incomplete,
         acceptance={method: _acceptance(methods[method]) for method in ordered},
+        aggregates=_aggregates(methods),
+        links={method: _links_by_annotator(methods[method], annotators) for method in ordered},
         methods={method: measures(methods[method]) for method in ordered},
         batches={batch: measures(batches[batch]) for batch in sorted(batches)},
         annotator_pairs={
@@ -75,6 +77,26 @@ def measures(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures:
             "note": f"mean over {len(usable)} pairs of annotators" if len(tables) > 1 else "",
         }
     )
+
+
+UNION = "union"
+"""All that either approach proposes."""
+
+
+def _aggregates(methods: Mapping[str, Sequence[Group]]) -> dict[str, Acceptance]:
+    """Return the acceptance of all that each of two approaches proposes, and of what either does."""
+    own = [method for method in methods if method not in (BOTH, RANDOM)]
+    if len(own) != 2:  # noqa: PLR2004 - two are compared
+        return {}
+    shared = list(methods.get(BOTH, ()))
+    found = {f"{method} with {BOTH}": [*methods[method], *shared] for method in own}
+    found[UNION] = [*methods[own[0]], *methods[own[1]], *shared]
+    return {name: _acceptance(groups) for name, groups in found.items()}
+
+
+def _links_by_annotator(groups: Sequence[Group], annotators: Sequence[str]) -> dict[str, int]:
+    said = [name for group in groups for name, judgment in group.items() if judgment.label is Label.LINK]
+    return {annotator: said.count(annotator) for annotator in annotators}
 
 
 def _acceptance(groups: Sequence[Group]) -> Acceptance:

@@ -14,8 +14,10 @@ from abcdlink.report.content import Content, gather
 from abcdlink.report.links import write_links
 from abcdlink.report.pictures import (
     acceptance_bars,
+    agreement_by_document,
     benchmark_pictures,
     kappa_intervals,
+    links_by_annotator,
     pictures_over_time,
     rating_histograms,
     validation_pictures,
@@ -83,10 +85,15 @@ def _pictures(content: Content) -> dict[str, Markup]:
         pictures["kappa"] = kappa_intervals({**rows, "all": result})
         if result.acceptance:
             pictures["acceptance"] = acceptance_bars(result.acceptance)
+            pictures["links by annotator"] = links_by_annotator(result.links)
+        if result.aggregates:
+            pictures["aggregates"] = acceptance_bars(result.aggregates, "Acceptance rate of methods together")
     if content.choices:
         pictures["yield"] = yield_curve(content.choices, content.gains)
     if content.details:
         pictures |= pictures_over_time(content.details)
+        if len(content.details.documents) > 1:
+            pictures["documents"] = agreement_by_document(content.details.documents)
     return pictures
 
 

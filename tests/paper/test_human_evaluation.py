@@ -26,6 +26,22 @@ def test_acceptance(released: Agreement):
     assert found == {"llm": (101, 179), "retriever": (76, 178), "both": (136, 175), "random": (21, 490)}
 
 
+def test_aggregates_hold_what_both_propose_and_no_distractors(released: Agreement):
+    found = {name: (part.accepted, part.candidates) for name, part in released.aggregates.items()}
+    both, llm, retriever = (136, 175), (101, 179), (76, 178)
+    assert found == {
+        "llm with both": (llm[0] + both[0], llm[1] + both[1]),
+        "retriever with both": (retriever[0] + both[0], retriever[1] + both[1]),
+        "union": (llm[0] + retriever[0] + both[0], llm[1] + retriever[1] + both[1]),
+    }
+    # Who calls more candidates a link cannot lower the share that all call one.
+    for method, part in released.acceptance.items():
+        assert min(released.links[method].values()) >= part.accepted
+    assert sum(count for said in released.links.values() for count in said.values()) == round(
+        2 * released.judged * (released.prevalence or 0)
+    )
+
+
 def test_skewed_labels_show_in_kappa_and_not_in_ac1(released: Agreement):
     both = released.methods["both"]
     assert (both.observed, both.kappa, both.ac1) == pytest.approx((0.817, 0.226, 0.763), abs=5e-4)

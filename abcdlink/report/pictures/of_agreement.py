@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import cycle
+from math import nan
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def acceptance_bars(acceptance: Mapping[str, Acceptance]) -> Markup:
-    """Draw the acceptance rate of each method with its 95 % interval."""
+def acceptance_bars(acceptance: Mapping[str, Acceptance], title: str = "Acceptance rate by method") -> Markup:
+    """Draw the acceptance rate of each method, or of several together, with its 95 % interval."""
     told = "; ".join(
         f"{method}: {one.accepted} of {one.candidates}, {one.rate:.0%} "
         f"(interval {one.interval[0]:.0%} to {one.interval[1]:.0%})"
         for method, one in acceptance.items()
     )
     parts: list[Markup] = []
-    with picture(0.5 + 0.42 * len(acceptance), f"Acceptance rate by method. {told}.", parts) as axes:
+    with picture(0.5 + 0.42 * len(acceptance), f"{title}. {told}.", parts) as axes:
         for row, ((method, one), colour) in enumerate(zip(acceptance.items(), cycle(SERIES), strict=False)):
             axes.barh(row, one.rate, height=0.56, color=SOFT if method == RANDOM else colour)
             axes.plot(one.interval, [row, row], color=INK, linewidth=1.6, marker="|", markersize=9)
@@ -32,6 +33,48 @@ def acceptance_bars(acceptance: Mapping[str, Acceptance]) -> Markup:
         name_rows(axes, list(acceptance))
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    return parts[0]
+
+
+def links_by_annotator(links: Mapping[str, Mapping[str, int]]) -> Markup:
+    """Draw how many candidates of each method each annotator calls a link."""
+    annotators = list(dict.fromkeys(name for said in links.values() for name in said))
+    told = "; ".join(f"{method}: " + ", ".join(f"{n} {c}" for n, c in said.items()) for method, said in links.items())
+    height = 0.8 / max(len(annotators), 1)
+    most = max((count for said in links.values() for count in said.values()), default=0) or 1
+    parts: list[Markup] = []
+    with picture(1 + 0.62 * len(links), f"Labelled links by method and annotator. {told}.", parts) as axes:
+        for number, (annotator, colour) in enumerate(zip(annotators, cycle(SERIES), strict=False)):
+            rows = [row + height * (number - (len(annotators) - 1) / 2) for row in range(len(links))]
+            counts = [said.get(annotator, 0) for said in links.values()]
+            axes.barh(rows, counts, height=0.9 * height, color=colour, label=annotator)
+            for row, count in zip(rows, counts, strict=True):
+                axes.text(count + 0.01 * most, row, str(count), va="center")
+        name_rows(axes, list(links))
+        axes.set_xlim(0, 1.1 * most)
+        axes.set_xlabel("candidates called a link")
+        axes.get_figure().legend(loc="outside lower center", ncol=3, frameon=False)  # type: ignore[union-attr]
+    return parts[0]
+
+
+def agreement_by_document(documents: Mapping[str, Measures]) -> Markup:
+    """Draw kappa and raw agreement of each document (pair), in the order in which they were judged."""
+    from matplotlib.ticker import MaxNLocator
+
+    kappas, observed = ([getattr(one, what) for one in documents.values()] for what in ("kappa", "observed"))
+    told = "; ".join(f"{number}: {_kappa_in_words(one)}" for number, one in enumerate(documents.values(), start=1))
+    places = range(1, len(documents) + 1)
+    parts: list[Markup] = []
+    with picture(3.0, f"Agreement over documents: kappa. {told}.", parts) as axes:
+        axes.axhline(0, color=LINE, linewidth=1.4)
+        for values, colour, line, name in ((kappas, SERIES[0], "-", "kappa"), (observed, SERIES[1], ":", "agreement")):
+            drawn = [nan if value is None else value for value in values]
+            axes.plot(places, drawn, color=colour, linestyle=line, linewidth=1.8, marker="o", markersize=5, label=name)
+        axes.set_xlabel("documents, as judged")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylim(min(0, *(value for value in kappas if value is not None), 0) - 0.02, 1.02)
+        axes.grid(axis="y")
+        axes.get_figure().legend(loc="outside lower center", ncol=3, frameon=False)  # type: ignore[union-attr]
     return parts[0]
 
 

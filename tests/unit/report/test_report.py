@@ -123,6 +123,8 @@ def test_pictures_are_well_formed_and_have_alt_text_and_no_fixed_colours(complet
     labels = [ET.fromstring(picture.replace("<svg ", '<svg xmlns="x" ', 1)).get("aria-label") for picture in pictures]  # noqa: S314
     starts = ["Acceptance rate by method", "Kappa by batch", "Learning curve", "Kappa within a batch"]
     starts += ["Seconds within a batch", "F1 by cutoff", "Recall by cutoff", "F1 by prompt mode"]
+    starts += ["Labelled links by method and annotator", "Agreement over documents: kappa"]
+    starts += ["Acceptance rate of methods together"]
     starts += ["Shares of sentences and links", "Flesch reading ease by corpus"]
     found = [(label or "").split(".")[0] for label in labels]
     assert all(found)
