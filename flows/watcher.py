@@ -28,6 +28,8 @@ BATCH_SECONDS = 60.0
 """Between looks at an LLM's batch, which takes minutes to hours."""
 WHOLE_SECONDS = 600.0
 """Between looks at a whole project where nothing seems new: changed answers, reminders."""
+QUIET_SECONDS = 60.0
+"""Between looks where nobody has answered for as long as until a whole look: nights and weekends."""
 SHARE = 10
 """After a look that took a second, so many seconds pass before the next one at the same project."""
 STALE = timedelta(seconds=150)
@@ -43,6 +45,7 @@ class WorthALook:
         self._counts: dict[str, tuple[int | None, ...]] = {}
         self._next: dict[str, float] = {}
         self._whole: dict[str, float] = {}
+        self._answered: dict[str, float] = {}
         self._began = 0.0
         self._asked: tuple[int | None, ...] = ()
 
@@ -56,6 +59,10 @@ class WorthALook:
             return True
         counts = self._ask(projects)
         new = counts is None or counts != self._counts.get(run)
+        if new:
+            self._answered[run] = self._began
+        elif self._began - self._answered[run] > WHOLE_SECONDS:
+            self._next[run] = self._began + QUIET_SECONDS
         if not new and self._began < self._whole.get(run, 0.0):
             return False
         self._asked = counts or ()

@@ -190,3 +190,20 @@ def test_an_llms_batch_is_looked_at_once_a_minute(scene):
     clock.now += 2
     assert choice.is_due("spring natural", None)
     assert counts.asked == 0
+
+
+def test_a_project_where_nobody_answers_for_long_is_asked_about_once_a_minute(scene):
+    choice, clock, counts = scene
+    assert choice.is_due("spring", [7])
+    choice.looked("spring")
+    clock.now += 601
+    assert choice.is_due("spring", [7])
+    choice.looked("spring")
+    asked = counts.asked
+    for _ in range(39):
+        clock.now += 15
+        assert not choice.is_due("spring", [7])
+    assert counts.asked - asked == 9
+    counts.value = (2, 1, 0)
+    clock.now += 60
+    assert choice.is_due("spring", [7])
