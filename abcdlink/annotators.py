@@ -52,7 +52,7 @@ def forget(store: Store, account: str) -> list[str]:
     pattern = _pattern(account)
     for name in sorted(names, key=lambda name: name.rpartition("/")[2] in PEOPLE):
         data = _unpacked(name, store)
-        if name == SCREENING:  # what is known of applicants beside their accounts goes whole
+        if name == SCREENING:  # the whole line goes, with all that is known of them
             data = b"".join(line for line in data.splitlines(keepends=True) if not pattern.search(line))
         store.replace(name, _packed(name, pattern.sub(stand_in.encode(), data)))
     store.note(FORGOTTEN, sorted({*store.manifest.get(FORGOTTEN, []), stand_in}))

@@ -46,7 +46,7 @@ class Decision(RunInput):
 def qualify(run: RunKey, domain: str = "", qualification: QualificationParameters = QualificationParameters()) -> None:
     """Have applicants judge pairs whose links are known, and let the coordinator take the best.
 
-    Applications close when as many as asked for have judged every task, or when this run is resumed before.
+    Applications close when the wanted number of applicants have judged every task, or earlier when this run is resumed.
 
     Args:
         run: run key, the name of this whole bootstrap; it may be new.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 APPLICANTS = f"{QUALIFY_SLUG}/applicants.jsonl"
-"""Who is behind each pseudonym; the pseudonyms of batches are others."""
+"""Who is behind each pseudonym; batches have other pseudonyms."""
 JUDGMENTS = f"{QUALIFY_SLUG}/judgments.jsonl"
 ANOMALIES = f"{QUALIFY_SLUG}/anomalies.json"
 ANNOTATIONS = f"{QUALIFY_SLUG}/annotations.json"
@@ -142,12 +142,12 @@ def proposal(
 
 
 def people_of(store: Store) -> list[Annotator]:
-    """Return who applied, as far as it is known."""
+    """Return the applicants known so far."""
     return store.find_records(APPLICANTS, Annotator)
 
 
 def keep_people(store: Store, people: Sequence[Annotator]) -> None:
-    """Keep who stands behind which pseudonym, so that they stay."""
+    """Keep who is behind which pseudonym, so that nobody gets another one later."""
     store.write_records(APPLICANTS, people)
 
 

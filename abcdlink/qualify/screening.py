@@ -1,4 +1,4 @@
-"""What a coordinator knows of applicants beside their judgments; personal data that never leaves the run."""
+"""What a coordinator knows of applicants apart from their judgments; personal data that never leaves the run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from abcdlink.store import Store, decode
 
 SCREENING = f"{QUALIFY_SLUG}/screening.jsonl"
 MOST_PROBLEMS = 5
-"""So many lines that do not fit are named at once."""
+"""Lines that do not fit, named in one message."""
 
 
 class Screening(Record):
@@ -67,13 +67,13 @@ def _folded(text: str) -> str:
 
 
 class Eligibility(Record):
-    """Who may be taken, by what is known of them beside their judgments; empty: no rule."""
+    """Who may be taken, by what is known of them apart from their judgments; empty: no rule."""
 
     native_languages: tuple[str, ...] = Field((), description="One of these; capital letters do not count.")
     residences: tuple[str, ...] = Field((), description="Lives in one of these countries.")
     degrees: tuple[str, ...] = Field((), description="Has one of these degrees.")
-    approval_rate: float = Field(0.0, ge=0, le=100, description="At least so many percent of their work was approved.")
-    studies: int = Field(0, ge=0, description="Has taken part in at least so many studies.")
+    approval_rate: float = Field(0.0, ge=0, le=100, description="At least this percentage of their work was approved.")
+    studies: int = Field(0, ge=0, description="Has taken part in at least this many studies.")
 
     def reasons(self, known: Screening | None) -> tuple[str, ...]:
         """Return why someone is not eligible; nothing: they are. What a rule asks for and nobody knows is a reason."""

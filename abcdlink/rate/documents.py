@@ -33,7 +33,7 @@ SAMPLE = f"{FOLDER}/sample.jsonl"
 CRITERIA = f"{FOLDER}/criteria.jsonl"
 """As the page was made with them: the domain's may be edited while people rate."""
 RATERS = f"{FOLDER}/raters.jsonl"
-"""Who stands behind each pseudonym; the pseudonyms of batches are others."""
+"""Who is behind each pseudonym; batches have other pseudonyms."""
 ANNOTATIONS = f"{FOLDER}/annotations.json"
 ANOMALIES = f"{FOLDER}/anomalies.json"
 RATINGS = f"{FOLDER}/ratings.jsonl"
@@ -64,7 +64,7 @@ class RatingSettings(Record):
 
 
 class RatedDocument(Record):
-    """The source document of one pair, to be rated beside its target document; one Label Studio task.
+    """The source document of one pair, to be rated next to its target document; one Label Studio task.
 
     ``key``: opaque and stable name of the task. ``kind``: which corpus of the run holds the pair; never shown.
     """
@@ -215,7 +215,7 @@ def kept_criteria(store: Store) -> list[Criterion]:
 
 
 def raters_of(store: Store) -> list[Annotator]:
-    """Return who rated, as far as it is known."""
+    """Return the raters known so far."""
     return store.find_records(RATERS, Annotator)
 
 

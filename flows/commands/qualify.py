@@ -51,7 +51,7 @@ def start(
     expert: Annotated[
         bool, typer.Option("--expert", help="First, one account links the pairs named by --pair in Label Studio.")
     ] = False,
-    applicants: Annotated[int, typer.Option(min=1, max=50, help="Close when so many have judged every task.")] = 4,
+    applicants: Annotated[int, typer.Option(min=1, max=50, help="Close when this many have judged every task.")] = 4,
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
     language: Annotated[list[str] | None, typer.Option(help="Eligible native language; may be given again.")] = None,
@@ -148,7 +148,7 @@ def show(
 
 
 def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
-    """Return the applicants as they were pulled, or, while applications are open, as they stand in Label Studio."""
+    """Return the applicants as they were pulled or, while applications are open, as Label Studio has them now."""
     from abcdlink.qualify import applicants_of, gold_set_of, score_applicants
     from abcdlink.qualify.applicants import has_judgments, keep_people, people_of
 

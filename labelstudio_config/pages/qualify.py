@@ -31,7 +31,7 @@ from labelstudio_config.projects import Asked, Project, own_title, title_of
 from labelstudio_config.snapshot import Snapshot
 
 MOST_APPLICANTS = 50
-"""So many people can judge each task; Label Studio wants a number."""
+"""People who can judge each task; Label Studio wants a number."""
 
 
 def qualification_title(run_key: str) -> str:
@@ -61,7 +61,7 @@ def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Seque
 
 
 class QualificationPage(Page):
-    """The gold pairs of a run. ``applicants``: so many are waited for, and more may apply."""
+    """The gold pairs of a run. ``applicants``: how many are waited for; more may apply."""
 
     applicants: int
 

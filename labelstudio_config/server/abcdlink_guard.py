@@ -33,7 +33,7 @@ WRITES = {
     r"current-user/.*": "POST PATCH PUT",
     r"token.*": "POST",
 }
-"""Paths below /api/ -> what annotators may do there; who may do it with what is looked at besides."""
+"""Paths below /api/ -> what annotators may do there, if it is their own."""
 
 NOT_READ = r"projects/\d+/(export|annotators).*|organizations/\d+/memberships.*|invite.*|webhooks.*|storages.*"
 """Paths below /api/ that annotators do not read."""

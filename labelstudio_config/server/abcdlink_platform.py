@@ -2,7 +2,7 @@
 
 The platform sends people to ``/abcdlink/join`` with three ids in the address. They stay in the browser's session until
 the participant has signed up or logged in, and are then noted with the account. Both files here are in the server's
-data folder, beside its database; only the coordinator reads them.
+data folder, next to its database; only the coordinator reads them.
 """
 
 from __future__ import annotations
@@ -190,5 +190,5 @@ def write(name: str, value: object) -> None:
 
 
 def place(name: str) -> Path:
-    """Return where a file is: beside Label Studio's database, not among the media that it serves."""
+    """Return where a file is: next to Label Studio's database, not among the media that it serves."""
     return Path(settings.BASE_DATA_DIR) / "abcdlink" / name

@@ -53,7 +53,7 @@ Judge = Callable[[httpx.Client, int, str], None]
 
 
 def work(client: Client, title: str, judges: dict[str, tuple[Judge, int]]) -> None:
-    """Let people with these names do their first so many tasks, all at the same time."""
+    """Let people with these names do their first tasks, as many as given, all at the same time."""
     project = require_project(client, title)
     tasks = sorted((task["id"], task["data"]["task_key"]) for task in client.tasks(project))
     with ExitStack() as stack, ThreadPoolExecutor(len(judges)) as people:
@@ -136,7 +136,7 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
     assert (rows[0]["applicant"], rows[0]["proposed"]) == (best.annotator, "yes")
     assert rows[0]["account"].startswith("sure-")
 
-    # A name that is none is asked for again, and so is an empty form.
+    # An unknown name and an empty form are asked for again.
     for names in (["applicant-9"], []):
         fill_in(stack, flow_run, names)
         stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
