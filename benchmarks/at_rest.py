@@ -24,8 +24,8 @@ from abcdlink.settings import Settings
 from benchmarks.claims import Claim
 from services import down, up
 from services.credentials import with_secrets
+from services.health import PrefectApi
 from services.ports import free_port
-from services.prefect_api import PrefectApi
 from services.programs import EVENT_HOURS, prefect_api
 from services.supervision import Supervisor
 

@@ -17,10 +17,9 @@ from abcdlink.llm.profiles import for_other_processes
 from abcdlink.settings import PROJECT_ROOT, Settings
 from labelstudio_config.server import ENVIRONMENT as LABEL_STUDIO_EXTENSION
 from services.credentials import LABEL_STUDIO_FOLDER, Credentials
-from services.health import answers, worker_is_online
-from services.heartbeat import SILENT_SECONDS, read_heartbeat
+from services.health import PrefectApi, answers, worker_is_online
 from services.ports import LOOPBACK, is_local
-from services.prefect_api import PrefectApi
+from services.records import SILENT_SECONDS, read_heartbeat
 
 LABEL_STUDIO, PREFECT, LLM, WORKER, WATCHER = "label-studio", "prefect", "llm", "worker", "watcher"
 WORK_POOL = "abcdlink"

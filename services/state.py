@@ -13,10 +13,9 @@ import psutil
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
 from services.health import answers, llm_models
-from services.heartbeat import SILENT_SECONDS, read_heartbeat
 from services.ports import holder, is_free, is_local
 from services.programs import LABEL_STUDIO, LLM, PREFECT, WATCHER, Program, local_programs
-from services.records import Service, ServiceState, Stack
+from services.records import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.supervision import ACTIVE, Supervisor
 
 MEGABYTE = 1024 * 1024

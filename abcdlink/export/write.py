@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.export import brat, uima
 from abcdlink.export.dataset import Dataset, Files, gather
 from abcdlink.export.layouts import (
     ExportFormat,
@@ -18,6 +17,7 @@ from abcdlink.export.layouts import (
     jsonl_files,
     parquet_files,
 )
+from abcdlink.export.standoff import brat_files, uima_files
 from abcdlink.judgments import LabelRule
 from abcdlink.store import Store
 
@@ -30,8 +30,8 @@ WRITERS: dict[ExportFormat, Callable[[Dataset], Files]] = {
     ExportFormat.CSV: csv_files,
     ExportFormat.ABCD_LINK: abcd_link_files,
     ExportFormat.HUGGINGFACE: huggingface_files,
-    ExportFormat.UIMA: uima.files,
-    ExportFormat.BRAT: brat.files,
+    ExportFormat.UIMA: uima_files,
+    ExportFormat.BRAT: brat_files,
 }
 
 

@@ -8,11 +8,9 @@ from abcdlink.report.pictures.of_agreement import (
     links_by_annotator,
 )
 from abcdlink.report.pictures.of_benchmark import benchmark_pictures
+from abcdlink.report.pictures.of_documents import rating_histograms, validation_pictures
 from abcdlink.report.pictures.of_llms import quality_against_cost
-from abcdlink.report.pictures.of_ratings import rating_histograms
-from abcdlink.report.pictures.of_validation import validation_pictures
-from abcdlink.report.pictures.of_yield import yield_curve
-from abcdlink.report.pictures.over_time import pictures_over_time
+from abcdlink.report.pictures.over_time import pictures_over_time, yield_curve
 
 __all__ = [
     "acceptance_bars",

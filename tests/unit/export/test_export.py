@@ -264,7 +264,7 @@ def test_a_failing_layout_writes_nothing(hostile: Store, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("abcdlink.export.brat.said", fail)
+    monkeypatch.setattr("abcdlink.export.standoff.said", fail)
     with pytest.raises(RuntimeError):
         export_dataset(hostile, "brat")
     assert hostile.folder.names("dataset/") == []

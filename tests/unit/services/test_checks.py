@@ -15,9 +15,8 @@ import pytest
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import doctor, status
 from services.credentials import ensure_credentials
-from services.health import worker_is_online
+from services.health import PrefectApi, worker_is_online
 from services.ports import free_port
-from services.prefect_api import PrefectApi
 from services.records import Result, ServiceState
 
 
@@ -68,7 +67,7 @@ def test_a_busy_prefect_server_is_asked_again(server, monkeypatch):
         asked.append("again")
         replies["GET /api/version"] = (200, "3.9")
 
-    monkeypatch.setattr("services.prefect_api.time.sleep", wait)
+    monkeypatch.setattr("services.health.time.sleep", wait)
     assert PrefectApi(int(url.rsplit(":", 1)[1]), "").read("GET", "/version") == "3.9"
     assert asked == ["again"]
 

@@ -20,7 +20,6 @@ from abcdlink.llm.profiles import profile
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import environment
 from services.credentials import ensure_credentials, ensure_prefect_auth, make_home, with_secrets
-from services.heartbeat import Heartbeat, read_heartbeat
 from services.ports import holder, is_free, next_free
 from services.prefect_server import OnlyOurPages
 from services.programs import (
@@ -29,6 +28,7 @@ from services.programs import (
     prefect_client_environment,
     prefect_server_environment,
 )
+from services.records import Heartbeat, read_heartbeat
 from services.supervision import Supervisor
 
 # --- what is started, and with what ----------------------------------------------------------

@@ -1,14 +1,15 @@
-"""Pictures of the validation: synthetic documents beside natural ones."""
+"""Pictures of documents: how generated ones compare with natural ones, and how people rated them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from statistics import median, quantiles
 
 from markupsafe import Markup
 
 from abcdlink.corpus.counts import CorpusCounts
+from abcdlink.rate import HIGHEST, LOWEST, RatingSummary
 from abcdlink.report.pictures.drawing import INK, SERIES, picture
 from abcdlink.report.pictures.of_agreement import name_rows
 from abcdlink.validation import MEASURES, Validation
@@ -77,4 +78,32 @@ def _shares(counts: Mapping[str, CorpusCounts]) -> Markup:
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
         axes.get_figure().legend(loc="outside lower center", ncol=len(counts), frameon=False)  # type: ignore[union-attr]
+    return parts[0]
+
+
+def rating_histograms(summaries: Sequence[RatingSummary]) -> dict[str, Markup]:
+    """Draw a histogram for each criterion, kinds of documents side by side, in shares of their own ratings."""
+    return {one.criterion: _histogram(one) for one in summaries}
+
+
+def _histogram(one: RatingSummary) -> Markup:
+    values = range(LOWEST, HIGHEST + 1)
+    told = "; ".join(
+        f"{kind}: " + ", ".join(f"{count} times {value}" for value, count in zip(values, counts, strict=True))
+        for kind, counts in one.histogram.items()
+    )
+    parts: list[Markup] = []
+    width = 0.8 / len(one.histogram)
+    with picture(2.2, f"Ratings by {one.criterion}. {told}.", parts) as axes:
+        for number, (kind, counts) in enumerate(one.histogram.items()):
+            places = [value - 0.4 + width * (number + 0.5) for value in values]
+            shares = [count / sum(counts) for count in counts]
+            axes.bar(places, shares, width=width * 0.92, color=SERIES[number], label=kind.value)
+            for place, share, count in zip(places, shares, counts, strict=True):
+                axes.text(place, share + 0.01, str(count), ha="center", fontsize=9)
+        axes.set_xticks(list(values))
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.set_ylim(0, 1.12 * max(count / sum(counts) for counts in one.histogram.values() for count in counts))
+        axes.get_figure().legend(loc="outside lower center", ncol=len(one.histogram), frameon=False)  # type: ignore[union-attr]
     return parts[0]

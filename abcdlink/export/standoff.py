@@ -1,24 +1,74 @@
-"""UIMA CAS XMI, which INCEpTION opens: one file per pair, and the type system that describes its layers.
-
-In INCEpTION: *Settings, Layers, Import* takes ``TypeSystem.xml``, *Documents, Import* the ``.xmi`` files as
-"UIMA CAS XMI (XML 1.0)". Its rules, which the types follow: a relation layer has the features ``Governor`` and
-``Dependent`` on one span layer, a relation stands where its dependent stands, and no annotation begins or ends
-with white space.
-"""
+"""Data sets for annotation tools, with marks beside the text: brat and UIMA."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from abcdlink.errors import InputError
 from abcdlink.export.dataset import Dataset, Files, JudgedPair
-from abcdlink.export.plain import PLACEHOLDER, Cleaner, Side, file_stem, judged_sentences, lay_out, said
+from abcdlink.export.plain import PLACEHOLDER, Cleaner, PairText, Side, file_stem, judged_sentences, lay_out, said
 
 if TYPE_CHECKING:
     from cassis import Cas, TypeSystem
 
-FOLDER = "uima"
+BRAT = "brat"
+TYPES = {Side.SOURCE: "Source", Side.TARGET: "Target"}
+CONFIGURATION = """\
+[entities]
+Source
+Target
+
+[relations]
+Link\tArg1:Source, Arg2:Target
+
+[events]
+
+[attributes]
+"""
+
+ENDS_LINE = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""What ends a field or a line of an annotation file, or a line of the text as brat shows it."""
+
+
+def brat_files(dataset: Dataset) -> Files:
+    """Return ``annotation.conf`` and a ``.txt`` and ``.ann`` per judged pair.
+
+    The sentences that were judged are entities, the links relations; notes name ids and provenance.
+    """
+    clean = Cleaner(ENDS_LINE, " ", "line breaks or tabs: replaced by spaces")
+    contents = {f"{BRAT}/annotation.conf": CONFIGURATION.encode()}
+    for judged in dataset.by_pair():
+        laid_out = lay_out(judged, dataset.corpus, clean.visible)
+        stem = f"{BRAT}/{file_stem(judged)}"
+        contents[f"{stem}.txt"] = laid_out.text.encode()
+        contents[f"{stem}.ann"] = "".join(f"{line}\n" for line in _lines(judged, laid_out, clean)).encode()
+    return Files(contents, +clean.changes)
+
+
+def _lines(judged: JudgedPair, laid_out: PairText, clean: Cleaner) -> Iterator[str]:
+    names = {}
+    notes = []
+    for number, (at, document) in enumerate(judged_sentences(judged.candidates).items(), start=1):
+        names[at] = f"T{number}"
+        begin, end = laid_out.places[at]
+        yield f"T{number}\t{TYPES[at[0]]} {begin} {end}\t{laid_out.text[begin:end]}"
+        notes.append((names[at], f"{document}, sentence {at[1]}"))
+    links = [candidate for candidate in judged.candidates if candidate.link]
+    for number, candidate in enumerate(links, start=1):
+        source, target = names[Side.SOURCE, candidate.source], names[Side.TARGET, candidate.target]
+        yield f"R{number}\tLink Arg1:{source} Arg2:{target}"
+        simulated = " (simulated)" if candidate.simulated else ""
+        about = (
+            f"{candidate.provenance}, rule {candidate.rule}; {said(candidate)}{simulated}; method {candidate.method}"
+        )
+        notes.append((f"R{number}", about))
+    for number, (name, note) in enumerate(notes, start=1):
+        yield f"#{number}\tAnnotatorNotes {name}\t{clean(note)}"
+
+
+UIMA = "uima"
 TYPE_SYSTEM = "TypeSystem.xml"
 
 SENTENCE = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Sentence"
@@ -40,7 +90,7 @@ SIMULATED = "simulated"
 PEOPLE = "people"
 
 
-def files(dataset: Dataset) -> Files:
+def uima_files(dataset: Dataset) -> Files:
     """Return ``TypeSystem.xml`` and one XMI per judged pair.
 
     Sentences are DKPro sentences; the sentences that were judged are spans, the links relations between them.
@@ -51,10 +101,10 @@ def files(dataset: Dataset) -> Files:
     types = _type_system()
     clean = Cleaner(NOT_IN_XML, PLACEHOLDER, "characters that XML 1.0 cannot contain: replaced by U+FFFD")
     language = dataset.store.language
-    contents = {f"{FOLDER}/{TYPE_SYSTEM}": str(types.to_xml()).encode()}
+    contents = {f"{UIMA}/{TYPE_SYSTEM}": str(types.to_xml()).encode()}
     for judged in dataset.by_pair():
         cas = _cas(judged, dataset, types, clean, language)
-        contents[f"{FOLDER}/{file_stem(judged)}.xmi"] = str(cas.to_xmi()).encode()
+        contents[f"{UIMA}/{file_stem(judged)}.xmi"] = str(cas.to_xmi()).encode()
     return Files(contents, +clean.changes)
 
 
