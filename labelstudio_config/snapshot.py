@@ -15,8 +15,8 @@ from math import isfinite
 from typing import Any
 
 from abcdlink.corpus.records import Record
-from labelstudio_config.answers import Given, MalformedError, read_given
 from labelstudio_config.history import Fate, History, Task, is_its_authors, key_of, user_of
+from labelstudio_config.results import Given, MalformedError, read_given
 
 
 @dataclass(frozen=True)
