@@ -58,6 +58,10 @@ OF_PEOPLE = {
 }
 
 
+SENTENCE = re.compile(r"^[a-z](?=[a-z]* )|(?<=[^.\s]{2}\. )[a-z](?=[a-z]* )")
+"""Where a sentence of an error begins, which says its problem and a hint in lower case."""
+
+
 class Line(Record):
     """One sentence without its full stop; ``link``: what to open or send; ``command``: what to type."""
 
@@ -149,17 +153,21 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
             lines = [Line(text="The run goes on by itself when the batch is over, within a day")]
         case WaitsFor.FIX:
             headline = f"The flow {flow} failed"
-            lines = [
-                Line(text=waiting.told.rstrip(".") or "its log says why"),
-                Line(
-                    text="When the cause is removed, go on where it stopped", command=f"abcdlink continue {store.key}"
-                ),
-            ]
+            lines = _how_to_fix(store, flow, waiting.told)
         case _:
             headline, lines = _at_work(store, flow)
     if around.pages and waiting.flow_run:
         lines = [*lines, Line(text="Run page", link=f"{around.pages}{waiting.flow_run}")]
     return Item(flow=flow, kind=waiting.kind, headline=headline, lines=tuple(lines))
+
+
+def _how_to_fix(store: Store, flow: str, told: str) -> list[Line]:
+    why = SENTENCE.sub(lambda found: found[0].upper(), told.rstrip(".")) or "Its log says why"
+    again = "When the cause is removed, go on where it stopped"
+    lines = [Line(text=why), Line(text=again, command=f"abcdlink continue {store.key}")]
+    if flow == "start" and not store.exists(STAGES["corpus"]):
+        lines.append(Line(text="Or with other settings", command=f"abcdlink start {store.key} --corpus FOLDER"))
+    return lines
 
 
 def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> tuple[str, list[Line]]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.input import RunInput
 from prefect.runtime import flow_run
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
 from abcdlink.domain import SourceFilter, find_domain
 from abcdlink.judgments import Annotator
 from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
 from abcdlink.stages.annotate import pulled_of
-from abcdlink.stages.batch_preview import filtered, filters_of, review_of, take_review
+from abcdlink.stages.batch_preview import BatchPreview, filtered, filters_of, review_of, take_review
 from abcdlink.stages.budget import CHOICE
 from abcdlink.stages.candidates import NothingToAnnotateError, choose_candidates, plan_by_budget
 from abcdlink.stages.gains import measure_gains
@@ -42,18 +44,31 @@ class GoForm(RunInput):
     # Required, so that an empty resume is refused: it was meant for the wait before this one, and decides nothing.
     model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["min_words"]})
 
-    min_words: int = Field(1, title="Shortest source sentence that is shown, in words")
-    exclude: list[str] = Field(
-        [],
-        title="Left out: source sentences in which one of these regular expressions is found",
-        description="A comment (?#...) at its start names an expression.",
+    go: bool = True
+    min_words: int = 1
+    unproposed: bool = False
+    exclude: list[str] = Field(default_factory=list)
+
+
+def go_form(preview: BatchPreview, problem: str) -> type[GoForm]:
+    """Return the form with the filters as they are; its fields say everything, as the UI may cut other text."""
+    filters = preview.filters
+    refused = f"The filters were not changed: {problem}. " if problem else ""
+    told = (
+        f"{refused}Batch {preview.batch} is ready: {preview.size}; {preview.time}. The preview is under Artifacts. On: "
+        "annotators see the batch now. Off: you see a new preview, with the filters below, which hold for this batch "
+        "and those after it."
     )
-    unproposed: bool = Field(
-        False, title="Also show source sentences for which nothing is proposed, with random candidates alone"
-    )
-    go: bool = Field(
-        True, title="Go", description="On: annotators see the batch now. Off: show the preview again, filtered so."
-    )
+    shortest = "Source sentences with fewer words are not shown."
+    unproposed = "Show source sentences for which nothing is proposed, too, with random candidates alone."
+    exclude = "Regular expressions: a source sentence in which one is found is not shown. (?#...) names one."
+    fields: dict[str, Any] = {
+        "go": (bool, Field(True, title="Go", description=told)),
+        "min_words": (int, Field(filters.min_words, title="Fewest words", description=shortest)),
+        "unproposed": (bool, Field(filters.unproposed, title="Without proposals too", description=unproposed)),
+        "exclude": (list[str], Field([*filters.exclude], title="Excluded", description=exclude)),
+    }
+    return create_model("GoForm", __base__=GoForm, **fields)
 
 
 @flow(name=NAME, flow_run_name="annotate {run}", **NOTED)
@@ -138,12 +153,7 @@ def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
         show_preview(store, preview)
         told = f"Batch {batch} is ready: {preview.size}; {preview.time}. Annotators see it when you say so."
         wait_for_coordinator(store, NAME, batch_slug(batch), told)
-        refused = f"The filters were not changed: {review.problem}. " if review.problem else ""
-        form = GoForm.with_initial_data(
-            description=f"{refused}{told} Under Artifacts is the preview. Leave the filters as they are, or change "
-            "them for this batch and those after it.",
-            **preview.filters.model_dump(mode="json"),
-        )
+        form = go_form(preview, review.problem)
         said = suspend_flow_run(wait_for_input=form, key=f"preview-{batch}-{review.looks}", timeout=None)
         filters = said.model_dump(include=set(SourceFilter.model_fields))
         AS_TASKS.step(f"filter batch {batch}", take_review, store, chosen, batch, filters, said.go)

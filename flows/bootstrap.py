@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from abcdlink.candidates import PoolMode
 from abcdlink.corpus.records import Record
@@ -53,25 +53,25 @@ def start(
     domain: str = "news",
     annotators: Annotated[int, Field(ge=1, le=10)] = 2,
     goal: Goal = Goal.COMPARE,
-    budget: Annotated[float | None, Field(gt=0)] = None,
+    budget: Annotated[float, BeforeValidator(lambda given: given or 0.0), Field(ge=0)] = 0.0,
 ) -> None:
     """Begin a job, or go on with it: from your documents to batches in front of annotators.
 
     The same as `bootstrap`, with fewer questions.
 
     Args:
-        run: name of this job: up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit.
-        corpus: folder of your documents as `abcdlink import` writes it; `sample`: the domain's invented documents.
-        domain: what a link means: news, reviews, or a domain that you made with `abcdlink init`.
-        annotators: how many people judge each candidate.
-        goal: compare methods: which of two approaches is better, with random candidates between them; find links:
-            all that either approach proposes; quick try: BM25 alone proposes, one batch, no LLM is asked.
-        budget: most that this run may spend on the LLM, in the currency of the prices that are set; empty: as set.
+        run: Name of this job: up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit.
+        corpus: Folder of your documents as `abcdlink import` writes it; `sample`: the domain's invented documents.
+        domain: What a link means: news, reviews, or a domain that you made with `abcdlink init`.
+        annotators: How many people judge each candidate.
+        goal: Compare methods: which of two approaches is better, with random candidates between them. Find links:
+            all that either approach proposes. Quick try: BM25 alone proposes, one batch, no LLM is asked.
+        budget: Most that this run may spend on the LLM, in the currency of the prices that are set; 0: as set.
     """
     batches = 1 if goal is Goal.TRY else 2
     mode = PoolMode.UNION if goal is Goal.FIND else PoolMode.COMPARISON
     annotation = AnnotationParameters(batches=batches, overlap=annotators, mode=mode)
-    if budget is not None:
+    if budget:
         limit_spending(budget)
     job = whole_job(corpus, None, annotation=annotation, quick=goal is Goal.TRY)
     do_whole_job(run, domain, job, annotation)

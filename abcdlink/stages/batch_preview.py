@@ -87,10 +87,10 @@ class BatchPreview(Record):
         return f"{each}, at {self.seconds:.0f} seconds a candidate ({how})"
 
     @property
-    def kinds(self) -> str:
+    def shares(self) -> str:
         """Share of the candidates by method, in words; for the coordinator alone."""
         counts = sorted(self.methods.items(), key=lambda one: -one[1])
-        return ", ".join(f"{method} {count / self.candidates:.0%}" for method, count in counts)
+        return ", ".join(f"{method} {count} ({count / self.candidates:.0%})" for method, count in counts)
 
 
 class Review(Record):

@@ -100,7 +100,7 @@ def start(
             "quick try: BM25 alone, one batch, no LLM."
         ),
     ] = Goal.COMPARE,
-    budget: Annotated[float | None, typer.Option(min=0, help="Most that this run may spend on the LLM.")] = None,
+    budget: Annotated[float, typer.Option(min=0, help="Most that this run may spend on the LLM; 0: as set.")] = 0.0,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:

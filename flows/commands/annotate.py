@@ -117,6 +117,7 @@ def preview(
 
     Example: `abcdlink annotate preview spring-news --min-words 6 --exclude "^Read more"`
     """
+    from abcdlink.domain.settings import name_of_pattern
     from abcdlink.layout import batch_file, batch_of
     from abcdlink.stages.batch_preview import PREVIEW_PAGE, checked_filters, preview_of
 
@@ -143,12 +144,18 @@ def preview(
     if json:
         print_json({**found.model_dump(mode="json"), "hours": found.hours, "page": page})
     else:
-        title = f"{run}: batch {batch}, {found.size}; {found.time}"
-        rows = [(f"candidates by {method}", count) for method, count in found.methods.items()]
-        rows += [(f"left out: {reason}", count) for reason, count in found.left_out.items()]
-        print_table(title, ("what", "count"), rows)
-        excluded = ", ".join(found.filters.exclude) or "nothing"
-        say(f"Filters: at least {found.filters.min_words} words; excluded: {excluded}.")
+        shown = found.filters
+        excluded = ", ".join(map(name_of_pattern, shown.exclude)) or "nothing"
+        rows = [
+            ("tasks", found.size),
+            ("time", found.time),
+            ("candidates by method", found.shares),
+            *((f"left out: {reason}", count) for reason, count in found.left_out.items()),
+            ("filter: fewest words", shown.min_words),
+            ("filter: excluded", excluded),
+            ("filter: without proposals too", "yes" if shown.unproposed else "no"),
+        ]
+        print_table(f"Batch {batch} of run {run}", ("what", "how much"), rows, texts=2)
         say(f"As annotators will see it: {page}")
         say(f"Let them see it with `abcdlink annotate go {run}`.")
     if show and not page.startswith("s3://"):

@@ -10,6 +10,7 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 
 from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
+from abcdlink.domain.settings import name_of_pattern
 from abcdlink.evaluation.comparisons import Comparison
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
@@ -204,11 +205,11 @@ def show_preview(store: Store, preview: BatchPreview) -> None:
         {"what": "tasks", "value": preview.tasks},
         {"what": "pairs", "value": preview.pairs},
         {"what": "candidates", "value": preview.candidates},
-        *({"what": f"candidates by {method}", "value": count} for method, count in preview.methods.items()),
+        {"what": "share by method", "value": preview.shares},
         {"what": "time", "value": preview.time},
         *({"what": f"left out: {reason}", "value": count} for reason, count in preview.left_out.items()),
         {"what": "filter: fewest words", "value": filters.min_words},
-        {"what": "filter: excluded", "value": "\n".join(filters.exclude)},
+        {"what": "filter: excluded", "value": ", ".join(map(name_of_pattern, filters.exclude))},
         {"what": "filter: show sources without proposals", "value": filters.unproposed},
         {"what": "tasks as annotators will see them", "value": store.where(batch_file(batch, PREVIEW_PAGE))},
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -9,13 +10,16 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
-from abcdlink.settings import Settings
+from abcdlink.settings import Settings, get_settings
+from abcdlink.stages.batch_preview import preview_of, review_of
 from services import down, up
 from services.credentials import with_secrets
 from services.ports import free_port
 from services.programs import prefect_api, prefect_url
+from tests.browser.window import picture
+from tests.helpers.example_run import proposed_run
 from tests.helpers.waiting import until
 
 FLOW = """
@@ -32,6 +36,12 @@ name: try
 deployments:
   - name: greet
     entrypoint: {folder}/greeting.py:greet
+    work_pool: {{name: abcdlink}}
+  - name: start
+    entrypoint: flows/bootstrap.py:start
+    work_pool: {{name: abcdlink}}
+  - name: annotate
+    entrypoint: flows/annotate.py:annotate
     work_pool: {{name: abcdlink}}
 """
 ATTACK = """
@@ -105,6 +115,26 @@ def visited(browser: Browser, tmp_path: Path) -> Iterator[Page]:
         site.shutdown()
 
 
+def coordinator(settings: Settings, browser: Browser, host: str = "127.0.0.1") -> Page:
+    """A window of the Prefect UI, logged in."""
+    context = browser.new_context(viewport={"width": 1366, "height": 900})
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto(f"http://{host}:{settings.prefect_port}/deployments")
+    page.fill("input[type=password]", settings.prefect_auth.get_secret_value())
+    page.press("input[type=password]", "Enter")
+    page.get_by_text("greet").first.wait_for()
+    return page
+
+
+def show_what_now(page: Page, settings: Settings, run: str) -> None:
+    """Open *What now* from a run's page, as the coordinator would."""
+    page.goto(f"{prefect_url(settings)}/runs/flow-run/{run}")
+    page.get_by_text("Artifacts", exact=True).first.click()
+    page.locator("a[href*='artifacts/artifact']", has_text="what-now").first.click()
+    page.get_by_role("heading", name="What now").wait_for()
+
+
 def basic(settings: Settings, page: Page) -> str:
     return "Basic " + str(page.evaluate("btoa", settings.prefect_auth.get_secret_value()))
 
@@ -156,16 +186,79 @@ def test_whoever_has_the_password_starts_flows_but_chooses_no_command(machine, f
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 def test_the_coordinator_logs_in_and_starts_a_flow_in_the_browser(machine, folder, browser, name):
     (folder / "greeted").unlink(missing_ok=True)
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.set_default_timeout(60_000)
-    page = context.new_page()
-    page.goto(f"http://{name}:{machine.prefect_port}/deployments")
-    page.fill("input[type=password]", machine.prefect_auth.get_secret_value())
-    page.press("input[type=password]", "Enter")
-    page.get_by_text("greet").first.wait_for()
+    page = coordinator(machine, browser, name)
     deployment = prefect_api(machine).read("GET", "/deployments/name/greet/greet")["id"]
     page.goto(f"http://{name}:{machine.prefect_port}/deployments/deployment/{deployment}")
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("Quick run").click()
     until((folder / "greeted").exists, "a flow that ran")
-    context.close()
+    page.context.close()
+
+
+def test_the_form_start_refuses_what_cannot_be_and_a_failed_run_says_how_to_go_on(machine, browser):
+    page, api = coordinator(machine, browser), prefect_api(machine)
+    deployment = api.read("GET", "/deployments/name/start/start")["id"]
+    page.goto(f"{prefect_url(machine)}/deployments/deployment/{deployment}/run")
+    submit = page.get_by_role("button", name="Submit")
+    submit.click()
+    for name in ("run", "corpus"):
+        expect(page.get_by_text(f"'{name}' is a required property")).to_be_visible()
+    picture(page, "form-start-empty")
+    key, corpus = page.locator("textarea").nth(0), page.locator("textarea").nth(1)
+    key.fill("spring 1")
+    corpus.fill("/nowhere/corpus")
+    submit.click()
+    expect(page.get_by_text("'spring 1' does not match", exact=False)).to_be_visible()
+    expect(page.get_by_text("up to 80 letters, digits", exact=False)).to_be_visible()
+    picture(page, "form-start-bad-key")
+    of_start = {"deployments": {"id": {"any_": [deployment]}}}
+    assert api.read("POST", "/flow_runs/filter", of_start) == []
+
+    key.fill("spring")
+    submit.click()
+    page.wait_for_url(re.compile(r"tab=Runs"))
+
+    def failed():
+        (run,) = api.read("POST", "/flow_runs/filter", of_start)
+        return run if run["state"]["name"] == "Failed" else None
+
+    run = until(failed, "a run that failed")
+    everything = api.read("POST", "/flow_runs/filter", {})
+    assert [one["id"] for one in everything if one["parent_task_run_id"]] == [], "it failed before any subflow"
+    show_what_now(page, machine, run["id"])
+    for part in ("The flow start failed", "No corpus at /nowhere/corpus", "abcdlink continue spring"):
+        expect(page.get_by_text(part, exact=False).first).to_be_visible()
+    picture(page, "what-now-failed")
+    page.context.close()
+
+
+def test_the_form_of_a_batch_that_waits_for_go_changes_its_filters(machine, browser, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
+    get_settings.cache_clear()
+    store, api = proposed_run("looked-at"), prefect_api(machine)
+    deployment = api.read("GET", "/deployments/name/annotate/annotate")["id"]
+    asked = {"state": {"type": "SCHEDULED"}, "parameters": {"run": store.key, "annotation": {"overlap": 2}}}
+    run = api.ask("POST", f"/deployments/{deployment}/create_flow_run", asked).json()["id"]
+
+    def suspended():
+        return api.read("GET", f"/flow_runs/{run}")["state"]["name"] == "Suspended"
+
+    until(lambda: preview_of(store, 1) and suspended(), "a batch that waits for Go")
+    page = coordinator(machine, browser)
+    show_what_now(page, machine, run)
+    expect(page.get_by_text("Batch 1 of 2 waits for your Go", exact=False).first).to_be_visible()
+    picture(page, "what-now-go")
+    page.goto(f"{prefect_url(machine)}/runs/flow-run/{run}")
+    page.get_by_role("button", name="Resume").click()
+    form = page.get_by_role("dialog")
+    before = preview_of(store, 1)
+    expect(form.get_by_text(before.size, exact=False)).to_be_visible()
+    picture(page, "form-go")
+    form.locator("input[type=number]").fill("13")
+    form.locator(".p-toggle").first.click()
+    form.get_by_role("button", name="Submit").click()
+    until(lambda: review_of(store, 1).looks == 1 and suspended(), "a second preview")
+    after = preview_of(store, 1)
+    assert (after.filters.min_words, after.filters.exclude) == (13, before.filters.exclude)
+    assert (review_of(store, 1).go, after.tasks < before.tasks) == (False, True)
+    page.context.close()

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from abcdlink.candidates import PoolRules, Proposals, build_pools, sampled, split_batches
+from abcdlink.candidates import PoolMode, PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
 from abcdlink.domain import find_domain
@@ -16,7 +16,10 @@ from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import decision_part
 from abcdlink.linking.records import Decision
-from abcdlink.store import Store
+from abcdlink.stages.candidates import PoolPlan, run_candidates
+from abcdlink.stages.intake import describe_run
+from abcdlink.stages.shortlist import quick_shortlist
+from abcdlink.store import Store, open_run
 from abcdlink.validation import validate
 from tests.helpers.example_benchmark import benchmark
 
@@ -117,6 +120,19 @@ def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:
                     )
                 )
     return judgments
+
+
+def proposed_run(key: str, batches: int = 2) -> Store:
+    """Make a run whose candidates BM25 proposes, by the stage itself; simulated annotators have gold links."""
+    store, domain = open_run(key), find_domain("news")
+    describe_run(store, domain)
+    corpus = take_in(store)
+    gold = {"0": ("1",), "4": ("2",)}
+    pairs = [pair.model_copy(update={"links": gold}) for pair in corpus.pairs]
+    write_corpus_to(store, "natural", corpus.model_copy(update={"pairs": pairs}))
+    quick_shortlist(store, domain)
+    run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE, batches=batches, distractors=2))
+    return store
 
 
 def annotate(store: Store, judgments: list[Judgment], batches: tuple[int, ...] = (1, 2)) -> None:

@@ -6,18 +6,16 @@ import json
 import subprocess
 from typing import Any
 
-from abcdlink.candidates import PoolMode
-from abcdlink.domain import find_domain
+import pytest
+
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS, batch_file, batch_slug
+from abcdlink.settings import get_settings
 from abcdlink.stages.batch_preview import PREVIEW_PAGE, preview_of, review_of
-from abcdlink.stages.candidates import PoolPlan, run_candidates
-from abcdlink.stages.intake import describe_run
-from abcdlink.stages.shortlist import quick_shortlist
 from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from labelstudio_config.run import is_pushed, read_pushed
-from tests.helpers.example_run import take_in
+from tests.helpers.example_run import proposed_run
 from tests.helpers.prefect_server import BIN
 from tests.helpers.stack import Stack
 from tests.helpers.waiting import until
@@ -25,14 +23,12 @@ from tests.helpers.waiting import until
 KEY = "looked-at"
 
 
-def begin(stack: Stack) -> Store:
-    """Make a run of two batches for which BM25 proposes."""
-    store, domain = stack.run(KEY), find_domain("news")
-    describe_run(store, domain)
-    take_in(store)
-    quick_shortlist(store, domain)
-    run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE, batches=2, distractors=1))
-    return store
+@pytest.fixture
+def store(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A run of two batches for which BM25 proposes."""
+    monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
+    get_settings.cache_clear()
+    return proposed_run(KEY)
 
 
 def give(stack: Stack, *arguments: str) -> dict[str, Any]:
@@ -56,8 +52,8 @@ def resume(stack: Stack, run: str, form: dict[str, Any]) -> None:
     assert stack.prefect.post(f"/flow_runs/{run}/resume", {"run_input": form})["status"] == "ACCEPT"
 
 
-def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack) -> None:
-    store, prefect = begin(stack), stack.prefect
+def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) -> None:
+    prefect = stack.prefect
     annotation = {"batches": 2, "overlap": 2, "preview": True, "auto_feedback": True, "shared_queue": True}
     run = prefect.start("annotate/annotate", {"run": KEY, "annotation": annotation})
 
@@ -72,7 +68,7 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack) -> None:
     assert first
     assert "as annotators will see it" in store.read_text(batch_file(1, PREVIEW_PAGE))
     shown = str([one["data"] for one in prefect.artifacts(run) if f"{KEY}-preview-1" == one["key"]])
-    assert "candidates by random" in shown
+    assert f"random {first.methods['random']} (" in shown
 
     # Neither a look by the watcher nor an empty resume is Go.
     stack.look()

@@ -162,7 +162,7 @@ def test_a_batch_is_previewed_filtered_and_given_go(isolated_home: Path, monkeyp
     told = called("preview", RUN)
     assert (told["tasks"], told["methods"]) == (preview.tasks, preview.methods)
     assert Path(told["page"]).exists()
-    assert "candidates by random" in call("preview", RUN).stdout
+    assert "random " in call("preview", RUN).stdout
     wrong = CliRunner().invoke(make_app(), ["annotate", "preview", RUN, "--exclude", "("])
     assert "not a valid regular expression" in str(wrong.exception)
     assert resumed == []

@@ -23,27 +23,19 @@ from abcdlink.stages.batch_preview import (
 )
 from abcdlink.stages.budget import BudgetPlan, read_choice
 from abcdlink.stages.candidates import PoolPlan, read_counts, run_candidates
-from abcdlink.stages.intake import describe_run
-from abcdlink.stages.shortlist import quick_shortlist
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import MOST_TASKS, write_preview
-from tests.helpers.example_run import HOSTILE, take_in
+from tests.helpers.example_run import HOSTILE, proposed_run, take_in
 from tests.helpers.labels import fill_for_budget, strict
 
-PLAN = PoolPlan(mode=PoolMode.SINGLE, batches=2, distractors=2)
 AS_IT_IS: dict[str, object] = {}
 
 
 @pytest.fixture
-def run(news: Domain) -> Store:
+def run() -> Store:
     """A run of six pairs in two batches, for which BM25 proposes."""
-    store = open_run("spring")
-    describe_run(store, news)
-    take_in(store)
-    quick_shortlist(store, news)
-    run_candidates(store, news, PLAN)
-    return store
+    return proposed_run("spring")
 
 
 def pools(store: Store, batch: int) -> list[Pool]:
