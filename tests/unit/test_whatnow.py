@@ -129,13 +129,15 @@ def test_the_coordinator_is_told_what_to_read_and_how_to_go_on(run: Store) -> No
 
 
 def test_a_failure_says_why_and_how_to_go_on(run: Store) -> None:
-    wait_for(run, "f1", "bootstrap", WaitsFor.FIX, told="the LLM does not answer. Start it.")
+    wait_for(run, "f1", "bootstrap", WaitsFor.FIX, told="no corpus at corpora/a.b: documents.jsonl is missing. make one, e.g. by import.")
     (item,) = what_now(run).items
     assert item.headline == "The flow bootstrap failed"
     assert [line.plain() for line in item.lines] == [
-        "the LLM does not answer. Start it.",
+        "No corpus at corpora/a.b: documents.jsonl is missing. Make one, e.g. by import.",
         "When the cause is removed, go on where it stopped: abcdlink continue spring",
     ]
+    wait_for(run, "f1", "start", WaitsFor.FIX, told="no corpus")
+    assert "abcdlink start spring --corpus FOLDER" in text(run)
 
 
 def test_a_stage_at_work_counts_documents(run: Store) -> None:
