@@ -208,7 +208,7 @@ def test_the_form_start_refuses_what_cannot_be_and_a_failed_run_says_how_to_go_o
     key.fill("spring 1")
     corpus.fill("/nowhere/corpus")
     submit.click()
-    expect(page.get_by_text("'spring 1' does not match", exact=False)).to_be_visible()
+    expect(page.get_by_text("'spring 1' does not match", exact=False).first).to_be_visible()
     expect(page.get_by_text("up to 80 letters, digits", exact=False)).to_be_visible()
     picture(page, "form-start-bad-key")
     of_start = {"deployments": {"id": {"any_": [deployment]}}}

@@ -129,7 +129,8 @@ def test_the_coordinator_is_told_what_to_read_and_how_to_go_on(run: Store) -> No
 
 
 def test_a_failure_says_why_and_how_to_go_on(run: Store) -> None:
-    wait_for(run, "f1", "bootstrap", WaitsFor.FIX, told="no corpus at corpora/a.b: documents.jsonl is missing. make one, e.g. by import.")
+    told = "no corpus at corpora/a.b: documents.jsonl is missing. make one, e.g. by import."
+    wait_for(run, "f1", "bootstrap", WaitsFor.FIX, told=told)
     (item,) = what_now(run).items
     assert item.headline == "The flow bootstrap failed"
     assert [line.plain() for line in item.lines] == [
