@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from abcdlink.cleaning.records import BY_LLM, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Form, Removed
@@ -55,19 +55,24 @@ class Piece(NamedTuple):
         return [self.document.sentences[position].text for position in self.positions]
 
 
-def removed_by_rules(document: Document, domain: Domain) -> list[Removed]:
-    """Return the sentences that rules of the domain take out; none where nothing would be left."""
-    removed = []
+def removed_by_rules(document: Document, domain: Domain, also: Sequence[Removed] = ()) -> list[Removed]:
+    """Return the sentences that rules of the domain take out, and ``also``; none where nothing would be left."""
+    removed, known = [*also], {one.position for one in also}
     for position, sentence in enumerate(document.sentences):
         rule = next((rule for rule in domain.settings.cleaning.rules if re.search(rule, sentence.text)), None)
-        if rule is not None:
+        if rule is not None and position not in known:
             name = name_of_pattern(rule)
             removed.append(Removed(document=document.id, position=position, sentence=sentence, by=name))
     return removed if len(removed) < len(document.sentences) else []
 
 
 def clean(
-    corpus: Corpus, domain: Domain, plan: CleaningPlan, llm: Callable[[], LLM], progress: Progress = silent
+    corpus: Corpus,
+    domain: Domain,
+    plan: CleaningPlan,
+    llm: Callable[[], LLM],
+    progress: Progress = silent,
+    lines: Mapping[str, Sequence[Removed]] | None = None,
 ) -> Cleaned:
     """Clean all documents; each keeps at least one sentence, and every sentence that a gold link names.
 
@@ -77,6 +82,7 @@ def clean(
         plan: whether and how an LLM is asked.
         llm: makes the client, when it is needed.
         progress: told of the questions.
+        lines: given when the sentences are lines of text files, with their numbers as ids: what goes by itself.
 
     Raises:
         BudgetError: when the questions could cost more than the budget leaves. What was answered is not asked again.
@@ -86,12 +92,12 @@ def clean(
     removed: dict[str, list[Removed]] = {}
     spared = 0
     for document in corpus.documents.values():
-        found = removed_by_rules(document, domain)
+        found = removed_by_rules(document, domain, (lines or {}).get(document.id, ()))
         free = [one for one in found if one.sentence.id not in linked.get(document.id, ())]
         spared += len(found) - len(free)
         if free:
             removed[document.id] = free
-    pieces = _pieces(corpus, domain, plan.ask, removed)
+    pieces = _pieces(corpus, domain, plan.ask, removed, are_lines=lines is not None)
     asked = len({piece.document.id for piece in pieces})
     usage, refused, model = Usage(), [], ""
     if pieces:
@@ -123,6 +129,7 @@ def clean(
         linked=spared,
         model=model,
         usage=usage,
+        unit="sentences" if lines is None else "lines",
     )
     return Cleaned(corpus.model_copy(update={"documents": documents}), all_removed, counts, refused)
 
@@ -154,7 +161,9 @@ def _gone(piece: Piece, answer: Answer, form: Form, most_removed: float) -> list
     ]
 
 
-def _pieces(corpus: Corpus, domain: Domain, ask: AskAbout, removed: dict[str, list[Removed]]) -> list[Piece]:
+def _pieces(
+    corpus: Corpus, domain: Domain, ask: AskAbout, removed: dict[str, list[Removed]], *, are_lines: bool
+) -> list[Piece]:
     """Return what the LLM is asked about: whole documents, without what rules took out of them."""
     if ask is AskAbout.NONE:
         return []
@@ -164,19 +173,31 @@ def _pieces(corpus: Corpus, domain: Domain, ask: AskAbout, removed: dict[str, li
         gone = {one.position for one in removed.get(name, ())}
         left = [position for position in range(len(document.sentences)) if position not in gone]
         if ask is AskAbout.ALL or any(
-            is_suspicious(document.sentences[at].text, domain, repeated, is_first=at == left[0]) for at in left
+            is_suspicious(
+                document.sentences[at].text,
+                domain,
+                repeated,
+                may_go_on=at == left[0] or (are_lines and _goes_on(document, at)),
+            )
+            for at in left
         ):
             pieces += [Piece(document, left[at : at + MOST_NUMBERED]) for at in range(0, len(left), MOST_NUMBERED)]
     return pieces
 
 
-def is_suspicious(text: str, domain: Domain, repeated: Counter[int], *, is_first: bool) -> bool:
+def _goes_on(document: Document, line: int) -> bool:
+    """Tell whether the paragraph of a line has another line behind it."""
+    numbers = [int(sentence.id) for sentence in document.sentences[line : line + 2]]
+    return len(numbers) > 1 and numbers[1] == numbers[0] + 1
+
+
+def is_suspicious(text: str, domain: Domain, repeated: Counter[int], *, may_go_on: bool) -> bool:
     """Tell whether a sentence may be a leftover of a page: no end, a pattern of the domain, or in several documents.
 
-    ``is_first``: it may be a headline, which has no end either.
+    ``may_go_on``: it may be a headline, which has no end either, or a line that is only wrapped.
     """
     return (
-        (not is_first and not ends_like_a_sentence(text))
+        (not may_go_on and not ends_like_a_sentence(text))
         or repeated[key_of(text)] >= REPEATED_IN
         or any(re.search(pattern, text) for pattern in domain.settings.cleaning.suspicious)
     )

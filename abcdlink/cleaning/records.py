@@ -70,12 +70,13 @@ class CleaningCounts(Record):
     linked: int
     model: str = ""
     usage: Usage = Usage()
+    unit: str = Field("sentences", description="what was removed: sentences of a corpus, or lines of text files")
 
     def __str__(self) -> str:
         by = ", ".join(f"{count} by {name}" for name, count in self.removed.items())
         model = f", {self.asked} of them shown to {self.model}" if self.asked else ""
         return (
-            f"{sum(self.removed.values())} of {self.sentences} sentences removed from {self.changed} of "
+            f"{sum(self.removed.values())} of {self.sentences} {self.unit} removed from {self.changed} of "
             f"{self.documents} documents{model}{f' ({by})' if by else ''}"
         )
 
@@ -90,18 +91,8 @@ class Cleaned:
     refused: list[Refusal]
 
 
-def restore(
-    corpus: Corpus, removed: Sequence[Removed], documents: Collection[str] = ()
-) -> tuple[Corpus, list[Removed]]:
-    """Put sentences back where they were.
-
-    Args:
-        corpus: as it was cleaned.
-        removed: what was taken out of it.
-        documents: ids of the documents to restore; empty: all.
-
-    Returns:
-        The corpus, and what is still removed.
+def to_restore(removed: Sequence[Removed], documents: Collection[str] = ()) -> tuple[list[Removed], list[Removed]]:
+    """Return what goes back into some documents (none: into all), and what is still removed.
 
     Raises:
         InputError: when nothing was taken out of one of the documents.
@@ -110,13 +101,18 @@ def restore(
         if not any(one.document == name for one in removed):
             msg = f"nothing was removed from the document {name!r}"
             raise InputError(msg, "take an id from the page of what was removed, or name none to restore all")
+    back = [one for one in removed if not documents or one.document in documents]
+    return back, [one for one in removed if one not in back]
+
+
+def restore(corpus: Corpus, removed: Sequence[Removed]) -> Corpus:
+    """Put sentences back where they were in a cleaned corpus."""
     back: dict[str, list[Removed]] = {}
     for one in removed:
-        if not documents or one.document in documents:
-            back.setdefault(one.document, []).append(one)
+        back.setdefault(one.document, []).append(one)
     restored = {name: _restored(corpus.documents[name], found) for name, found in back.items()}
     whole = {name: restored.get(name) or corpus.documents[name] for name in corpus.documents}
-    return corpus.model_copy(update={"documents": whole}), [one for one in removed if one.document not in back]
+    return corpus.model_copy(update={"documents": whole})
 
 
 def _restored(document: Document, removed: Sequence[Removed]) -> Document:

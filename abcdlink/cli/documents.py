@@ -142,8 +142,10 @@ def pair(
 
 
 def clean(
-    corpus: CorpusArgument,
-    out: OutOption,
+    corpus: Annotated[
+        str, typer.Argument(help="Corpus folder or s3:// prefix, or a folder of .txt files that are not imported yet.")
+    ],
+    out: Annotated[str, typer.Option("--out", help="Folder to write: a corpus, or text files.")],
     ask: Annotated[
         AskAbout, typer.Option(help="About which documents the LLM is asked after the rules.")
     ] = AskAbout.SUSPICIOUS,
@@ -153,10 +155,11 @@ def clean(
     domain: DomainOption = "news",
     json: JsonOption = False,
 ) -> None:
-    """Take captions, share lines and other leftovers of web pages out of a corpus; no sentence is ever changed.
+    """Take captions, share lines and other leftovers of web pages out of documents; nothing is ever changed.
 
     Rules of the domain come first; the LLM with the role cleaner is asked where something suspicious is left. Look at
-    removed.html in the new folder; `abcdlink restore` puts sentences back.
+    removed.html in the new folder; `abcdlink restore` puts back what was removed. Of a corpus, sentences go; of a
+    folder of .txt files, lines go, before sentences are cut: then import the new folder.
 
     Example: `abcdlink clean articles --out clean-articles --domain news`
     """
@@ -191,7 +194,7 @@ def restore(
     from abcdlink.domain import find_domain
     from abcdlink.stages.clean import run_restore
 
-    say(f"Put back {run_restore(corpus, find_domain(domain), tuple(document or ()))} sentences.")
+    say(f"Put back {run_restore(corpus, find_domain(domain), tuple(document or ()))} sentences or lines.")
 
 
 def stats(

@@ -1,12 +1,13 @@
-"""Stage clean: a cleaned copy of a corpus, with all that was removed beside it, to look at and to put back."""
+"""Stage clean: a cleaned copy of a corpus or of text files, with all that was removed beside it, to put back."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from abcdlink.cleaning import text_folder
 from abcdlink.cleaning.clean import clean
-from abcdlink.cleaning.records import Cleaned, CleaningCounts, CleaningPlan, Removed, restore
+from abcdlink.cleaning.records import Cleaned, CleaningCounts, CleaningPlan, Removed, restore, to_restore
 from abcdlink.corpus.io import read_corpus, read_origin, with_step
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
@@ -35,7 +36,8 @@ def run_cleaning(
     """Write a cleaned copy of a corpus; killed and run again, it asks the LLM nothing twice.
 
     Args:
-        corpus_folder: a corpus as ``abcdlink import`` writes it, local or on S3; it stays as it is.
+        corpus_folder: a corpus as ``abcdlink import`` writes it, local or on S3, or a local folder of text files,
+            which are cleaned line by line; it stays as it is.
         out: folder of the copy. Beside the corpus: ``removed.jsonl``, ``removed.html`` and the counts.
         domain: its rules, and how much may go.
         plan: whether and how an LLM is asked.
@@ -48,8 +50,15 @@ def run_cleaning(
     if open_folder(out).where() == open_folder(corpus_folder).where():
         msg = f"{out} is the corpus that is to be cleaned"
         raise InputError(msg, "give another folder, so that nothing is lost")
-    corpus = read_corpus(corpus_folder)
-    cleaned = clean(corpus, domain, plan, lambda: LLM(profile("cleaner"), account=ACCOUNT), progress)
+    are_lines = text_folder.is_text_folder(corpus_folder)
+    corpus = text_folder.read_lines(corpus_folder) if are_lines else read_corpus(corpus_folder)
+    patterns = domain.settings.cleaning.line_patterns
+    lines = text_folder.leftovers(corpus_folder, corpus, patterns) if are_lines else None
+    cleaned = clean(corpus, domain, plan, lambda: LLM(profile("cleaner"), account=ACCOUNT), progress, lines)
+    if are_lines:
+        text_folder.write_lines(corpus_folder, out, cleaned.removed)
+        _write_removed(cleaned, out)
+        return cleaned.counts
     origin = with_step(read_origin(corpus_folder), f"Cleaned: {cleaned.counts}", cleaning=plan.model_dump(mode="json"))
     _write(cleaned, out, domain, origin)
     return cleaned.counts
@@ -66,24 +75,38 @@ def run_restore(folder: str, domain: Domain, documents: tuple[str, ...] = ()) ->
         msg = f"{store.where()} is not a cleaned corpus: it has no {REMOVED}"
         raise InputError(msg, "give the folder that `abcdlink clean` wrote")
     removed = store.read_records(REMOVED, Removed)
-    corpus, still = restore(read_corpus(folder), removed, documents)
+    back, still = to_restore(removed, documents)
+    are_lines = text_folder.is_text_folder(folder)
+    if are_lines:
+        text_folder.put_back(open_folder(folder), back)
+        corpus = text_folder.read_lines(folder)
+    else:
+        corpus = restore(read_corpus(folder), back)
     counts = store.read_record(COUNTS, CleaningCounts)
-    back = len(removed) - len(still)
     by = {name: sum(one.by == name for one in still) for name in counts.removed}
     changed = len({one.document for one in still})
     counts = counts.model_copy(update={"changed": changed, "removed": {name: n for name, n in by.items() if n}})
-    origin = with_step(read_origin(folder), f"Restored: {back} of the removed sentences")
-    _write(Cleaned(corpus, still, counts, []), folder, domain, origin)
-    return back
+    restored = Cleaned(corpus, still, counts, [])
+    if are_lines:
+        _write_removed(restored, folder)
+    else:
+        origin = with_step(read_origin(folder), f"Restored: {len(back)} of the removed sentences")
+        _write(restored, folder, domain, origin)
+    return len(back)
 
 
 def _write(cleaned: Cleaned, out: str, domain: Domain, origin: dict[str, object]) -> None:
-    store, corpus = _store(out), cleaned.corpus
+    corpus = cleaned.corpus
     corpus = corpus.model_copy(update={"refused": [*corpus.refused, *cleaned.refused]})
+    _write_removed(cleaned, out)
+    write_derived(corpus, out, origin, domain)
+
+
+def _write_removed(cleaned: Cleaned, out: str) -> None:
+    store = _store(out)
     store.write_text(PAGE, page(cleaned, out))
     store.write_record(COUNTS, cleaned.counts)
     store.write_records(REMOVED, cleaned.removed)
-    write_derived(corpus, out, origin, domain)
 
 
 def page(cleaned: Cleaned, folder: str) -> str:

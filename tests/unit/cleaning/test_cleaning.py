@@ -276,4 +276,4 @@ def test_restoring_is_the_opposite_of_removing(gone):
     ]
     left = tuple(sentence for sentence, is_gone in zip(whole.sentences, gone, strict=True) if not is_gone)
     cleaned = Corpus(name="c", documents={"a": Document(id="a", sentences=left)}, pairs=[])
-    assert restore(cleaned, removed)[0].documents == {"a": whole}
+    assert restore(cleaned, removed).documents == {"a": whole}
