@@ -15,7 +15,7 @@ from flows.ui.artifacts import key, table
 from flows.ui.what_now import NOTED
 from flows.waiting import wait_for_annotators
 from labelstudio_config.pages.coding import CodingPage
-from tasks.people import report
+from tasks.people import draw_errors, report
 from tasks.projects import pull, push
 
 NAME = "coding"
@@ -33,7 +33,8 @@ def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParam
         coding: what is coded and how.
     """
     store = open_run(run)
-    page = CodingPage.model_validate(coding.model_dump())
+    draw_errors(run, coding.most, coding.overlap, coding.seed, coding.patterns)
+    page = CodingPage()
     if push(run, run_domain(store, domain), page) is not None and not store.exists(CODES):
         wait_for_annotators(store, NAME, CODING_SLUG)
     pull(run, page)

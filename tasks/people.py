@@ -17,6 +17,7 @@ from abcdlink.qualify.gold import prepare_expert
 from abcdlink.rate import prepare as prepare_ratings
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, keep_agreement
+from abcdlink.stages.coding import prepare_coding
 from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.feedback import Feedback, accept_feedback, prepare_feedback
 from abcdlink.stages.gains import measure_gains
@@ -66,6 +67,13 @@ def sample_sources(
     """Sample the source sentences that are judged exhaustively; returns how many of how many."""
     kept = make_sample(open_run(run), find_domain(domain), overlap, seed, share, number, links)
     return {"sampled": len(kept.sources), "sources": kept.population}
+
+
+@task(task_run_name="draw wrong predictions")
+def draw_errors(run: str, most: int, overlap: int, seed: int, patterns: tuple[str, ...]) -> dict[str, int]:
+    """Draw the wrong predictions that people code; returns how many of how many."""
+    kept = prepare_coding(open_run(run), most, overlap, seed, patterns)
+    return {"drawn": len(kept.errors), "wrong predictions": kept.found}
 
 
 @task(task_run_name="true recall")

@@ -15,24 +15,23 @@ from abcdlink.coding import (
     summarise,
     wrong_predictions,
 )
-from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.io import read_corpus_from
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.judgments import Annotator, Judgment, Place, Pool, by_candidate
-from abcdlink.layout import ADJUDICATIONS, CODERS, CODES, CODING, EXHAUSTIVE_JUDGMENTS, POOLS
+from abcdlink.layout import ADJUDICATIONS, CODERS, CODES, CODING, EXHAUSTIVE_JUDGMENTS, NATURAL, POOLS
 from abcdlink.stages.adjudicate import judged_so_far
-from abcdlink.stages.exhaustive import overlap_of
+from abcdlink.stages.exhaustive import overlap_of as judges_of_a_source
 from abcdlink.stages.once import is_done
 from abcdlink.store import Store
 
 STAGE = "coding"
 
 
-def prepare_coding(store: Store, corpus: Corpus, most: int, overlap: int, seed: int, patterns: Sequence[str]) -> Coding:
+def prepare_coding(store: Store, most: int, overlap: int, seed: int, patterns: Sequence[str]) -> Coding:
     """Draw the wrong predictions that are coded, or return those that were drawn.
 
     Args:
         store: the run.
-        corpus: its natural pairs.
         most: how many are drawn at random, at most.
         overlap: coders of each.
         seed: of the draw.
@@ -46,7 +45,7 @@ def prepare_coding(store: Store, corpus: Corpus, most: int, overlap: int, seed: 
     judged_so_far(store)  # refuses before the run is claimed for these settings
     if not is_done(store, STAGE, CODING, asked):
         errors = wrong_predictions(store.read_records(POOLS, Pool), links_so_far(store), store.key)
-        chosen = tuple(drawn(errors, most, corpus, seed))
+        chosen = tuple(drawn(errors, most, read_corpus_from(store, NATURAL), seed))
         store.write_record(CODING, Coding(patterns=known, found=len(errors), errors=chosen))
     return coding_of(store)
 
@@ -57,7 +56,7 @@ def links_so_far(store: Store) -> dict[Place, bool]:
     decided = {one.at: one.label for one in store.find_records(ADJUDICATIONS, Adjudication)}
     found: dict[Place, bool] = {}
     every = store.find_records(EXHAUSTIVE_JUDGMENTS, Judgment)
-    parts = [(every, overlap_of(store))] if every else []
+    parts = [(every, judges_of_a_source(store))] if every else []
     for part, needed in [*parts, (judgments, judgments_needed(store, judgments))]:
         groups = {at: [one.label for one in group.values()] for at, group in by_candidate(part).items()}
         found |= clear_links(groups, decided, needed)
@@ -68,6 +67,11 @@ def coding_of(store: Store) -> Coding:
     """Return what is coded; ``InputError`` when nothing was drawn yet."""
     store.require(CODING, STAGE)
     return store.read_record(CODING, Coding)
+
+
+def overlap_of(store: Store) -> int:
+    """Return how many code each wrong prediction."""
+    return int(store.manifest["inputs"][STAGE]["overlap"])
 
 
 def coders_in(store: Store) -> list[Annotator]:
@@ -84,5 +88,4 @@ def keep_codes(store: Store, codes: Sequence[Code], coders: Sequence[Annotator])
 def coding_summary(store: Store) -> CodingSummary:
     """Summarise what was coded; ``InputError`` when no codes were pulled yet."""
     store.require(CODES, STAGE)
-    needed = int(store.manifest["inputs"][STAGE]["overlap"])
-    return summarise(coding_of(store), store.read_records(CODES, Code), needed)
+    return summarise(coding_of(store), store.read_records(CODES, Code), overlap_of(store))

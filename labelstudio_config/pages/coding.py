@@ -17,7 +17,7 @@ from abcdlink.feedback import newest_guidelines
 from abcdlink.judgments import Annotator
 from abcdlink.layout import ANOMALIES, CODES, CODING_SLUG, NATURAL
 from abcdlink.stages.annotate import annotators_of
-from abcdlink.stages.coding import coders_in, coding_of, keep_codes, prepare_coding
+from abcdlink.stages.coding import coders_in, coding_of, keep_codes, overlap_of
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.html import document_html, guidelines_html, shown, text_html
@@ -145,25 +145,19 @@ def codes_in(
 
 
 class CodingPage(Page):
-    """Wrong predictions of a run, drawn at random.
-
-    ``most``: how many. ``overlap``: coders of each. ``patterns``: each as ``name: meaning``; none: the usual ones.
-    """
-
-    most: int = 100
-    overlap: int = 2
-    seed: int = 13
-    patterns: tuple[str, ...] = ()
+    """The wrong predictions of a run that were drawn; each coder has a project of their own."""
 
     @property
     def slug(self) -> str:
         return CODING_SLUG
 
     def ask(self, store: Store, domain: Domain) -> Asked:
-        corpus = read_corpus_from(store, NATURAL)
-        coding = prepare_coding(store, corpus, self.most, self.overlap, self.seed, self.patterns)
-        project = coding_project(store.key, domain, newest_guidelines(store, domain.guidelines))
-        return Asked(project, coding_tasks(coding, corpus, domain), needed=self.overlap, projects=self.overlap)
+        tasks = coding_tasks(coding_of(store), read_corpus_from(store, NATURAL), domain)
+        project, coders = (
+            coding_project(store.key, domain, newest_guidelines(store, domain.guidelines)),
+            overlap_of(store),
+        )
+        return Asked(project, tasks, needed=coders, projects=coders)
 
     def is_pulled(self, store: Store) -> bool:
         return store.exists(CODES)

@@ -71,8 +71,10 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     page.locator(".xd-patterns label").nth(4).click()
     picture(page, "coding-missed")
     page.keyboard.press("Control+Enter")
+    expect(page.locator(".xd-progress")).to_contain_text("3 of 3")
     expect(page.locator(".xd-patterns input:checked")).to_have_count(0)
     page.keyboard.press("1")
+    expect(page.locator(".xd-patterns input:checked")).to_have_count(1)
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
 

@@ -26,13 +26,12 @@ from abcdlink.coding import (
     summarise,
     wrong_predictions,
 )
-from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH
 from abcdlink.judgments import BOTH, RANDOM, Annotator, Candidate, Judgment, Label, Pool, by_candidate
-from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, NATURAL, POOLS
+from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, POOLS
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.stages.coding import coding_summary, keep_codes, links_so_far, prepare_coding
@@ -180,8 +179,7 @@ def store() -> Store:
 
 
 def test_a_run_is_coded_once_by_what_people_clearly_said(store: Store) -> None:
-    corpus = read_corpus_from(store, NATURAL)
-    made = prepare_coding(store, corpus, 1000, 2, 13, [])
+    made = prepare_coding(store, 1000, 2, 13, [])
     links = links_so_far(store)
     groups = by_candidate(store.read_records("judgments.jsonl", Judgment))
     decided = {one.at for one in store.find_records(ADJUDICATIONS, Adjudication)}
@@ -192,13 +190,12 @@ def test_a_run_is_coded_once_by_what_people_clearly_said(store: Store) -> None:
         assert said is None or len(said) == 1 or where in decided
         assert links[where] is (one.kind is MISSED)
     assert {method for one in made.errors for method in one.methods} == {"llm", "retriever"}
-    assert prepare_coding(store, corpus, 1000, 2, 13, []) == made
+    assert prepare_coding(store, 1000, 2, 13, []) == made
     with pytest.raises(InputError, match="most=1000"):
-        prepare_coding(store, corpus, 10, 2, 13, [])
+        prepare_coding(store, 10, 2, 13, [])
 
 
 def test_links_that_only_exhaustive_judging_found_are_missed_by_all(store: Store) -> None:
-    corpus = read_corpus_from(store, NATURAL)
     shown = {(one.pair, one.source, c.target) for one in store.read_records(POOLS, Pool) for c in one.candidates}
     sample = make_sample(store, find_domain("news"), 2, 13, number=2)
     first = sample.sources[0]
@@ -216,7 +213,7 @@ def test_links_that_only_exhaustive_judging_found_are_missed_by_all(store: Store
         for who in (1, 2)
     ]
     store.write_records(EXHAUSTIVE_JUDGMENTS, judgments)
-    made = prepare_coding(store, corpus, 1000, 2, 13, [])
+    made = prepare_coding(store, 1000, 2, 13, [])
     (missed,) = (one for one in made.errors if (one.pair, one.source, one.target) == (*first.at, target))
     assert (missed.kind, missed.methods) == (MISSED, ("llm", "retriever"))
 
@@ -225,12 +222,12 @@ def test_a_run_without_judgments_is_refused_before_anything_is_claimed(store: St
     for name in [name for name in store.folder.names() if name.endswith("judgments.jsonl")]:
         store.folder.remove(name)
     with pytest.raises(InputError, match="no judgments"):
-        prepare_coding(store, read_corpus_from(store, NATURAL), 10, 2, 13, [])
+        prepare_coding(store, 10, 2, 13, [])
     assert "coding" not in store.manifest.get("inputs", {})
 
 
 def test_the_command_and_the_report_show_it(store: Store) -> None:
-    made = prepare_coding(store, read_corpus_from(store, NATURAL), 20, 2, 13, ["<b>wrong</b>: x", "other"])
+    made = prepare_coding(store, 20, 2, 13, ["<b>wrong</b>: x", "other"])
     names = [one.name for one in made.patterns]
     codes = [
         Code(key=one.key, coder=f"coder-{who}", pattern=names[(number * who) % 2])
