@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from abcdlink.adjudicate import pools_to_decide
+from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Judgment, Label, Pool
 from labelstudio_config.client import HOME, Client
 from labelstudio_config.pages.adjudicate import adjudication_project, adjudication_tasks
@@ -19,6 +20,19 @@ from tests.helpers.pulls import pull_adjudications
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $source_text &amp; <b>bold</b>"
 COMMENTS = (f"The bridge is named in both, but B tells of the river only. {ATTACK}", "Same event, told a day later.")
 SIZE = 60
+AGAIN = [
+    SecondAnswer(
+        batch=1,
+        pair="pair-wombat-0",
+        source="sid-dugong-1",
+        target="sid-dugong-7",
+        annotator=f"annotator-{who}",
+        label=label,
+        comment=comment,
+    )
+    for who, label, comment in ((1, Label.LINK, "Now I see it."), (2, Label.NO_LINK, ""))
+]
+"""The feedback round changed the mind of each of the two, in opposite directions."""
 
 
 @pytest.fixture
@@ -51,7 +65,7 @@ def begin(page: Page, client: Client, run: Run) -> list[Pool]:
     """Push what is disputed, open the project, and close the guidelines."""
     judgments = judgments_of(run)
     pools = pools_to_decide(judgments, run.corpus, run.key, 2)
-    tasks = adjudication_tasks(pools, judgments, run.corpus, run.domain)
+    tasks = adjudication_tasks(pools, judgments, run.corpus, run.domain, AGAIN)
     url = push_tasks(client, adjudication_project(run.key, run.domain, run.domain.guidelines), tasks).url
     page.goto(urljoin(url, HOME))
     own = page.locator(f"h2:text('Only if the coordinator asked you') ~ a:has-text('{run.key} · adjudication')")
@@ -94,6 +108,11 @@ def test_disputes_are_decided_by_keyboard(page: Page, client: Client, run: Run) 
     # The second source: one candidate, without comments.
     expect(page.locator(".xd-row")).to_have_count(1)
     expect(page.locator(".xd-row .xd-said")).to_contain_text("Unsure")
+    # What they said after feedback is beside what they said before.
+    again = page.locator(".xd-row .xd-said p")
+    expect(again.filter(has_text="No Link, after feedback Link, “Now I see it.”")).to_have_count(1)
+    expect(again.filter(has_text="Link, Unsure, after feedback No Link")).to_have_count(1)
+    picture(page, "adjudication-after-feedback")
     page.fill(".xd-foot textarea, .xd-foot input[name=comment]", "Both name the day.")
     page.keyboard.press("Enter")
     page.locator(".xd-src").click()

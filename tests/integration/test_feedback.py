@@ -9,10 +9,12 @@ from typing import Any
 
 import httpx
 
+from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
-from abcdlink.feedback import Accepted, Outcome, SecondAnswer
-from abcdlink.judgments import Judgment, Pool
-from abcdlink.layout import batch_slug, feedback_slug
+from abcdlink.feedback import Accepted, Case, Outcome, SecondAnswer
+from abcdlink.feedback.texts import example_text
+from abcdlink.judgments import Judgment, Label, Pool
+from abcdlink.layout import NATURAL, batch_slug, feedback_slug
 from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from labelstudio_config.client import Client, connect
@@ -109,6 +111,8 @@ def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack:
             assert part in shown
         assert not any(word in shown for word in SECRETS[:3])
         form = {"clarifications": "> DRAFT x\n\n**Bridges.** Look twice.", "label_studio_round": True}
+        # A choice in the form makes a borderline case an example of the guidelines.
+        form["case_2"] = "No Link"
         assert prefect.post(f"/flow_runs/{run}/resume", {"run_input": form})["status"] == "ACCEPT"
 
         # One of two has answered: the run waits. Both have: it goes on.
@@ -124,6 +128,7 @@ def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack:
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(2))
         assert "Look twice" not in instruction(stack, read_pushed(store, batch_slug(1)).project_id)
         assert "Look twice" in instruction(stack, read_pushed(store, batch_slug(2)).project_id)
+        assert "Example: No Link" in instruction(stack, read_pushed(store, batch_slug(2)).project_id)
         judge(stack, client, (ada, ben), 2)
         stack.look()
         stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, feedback_slug(2))
@@ -144,7 +149,10 @@ def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack:
 
 def assert_what_is_kept(store: Store) -> None:
     accepted = kept(store, "batches/1/feedback/accepted.json", Accepted)
-    assert (accepted.by, accepted.clarifications) == ("coordinator", "**Bridges.** Look twice.")
+    case = store.read_records("batches/1/feedback/cases.jsonl", Case)[1]
+    ours = f"**Bridges.** Look twice.\n\n{example_text(case, read_corpus_from(store, NATURAL), Label.NO_LINK)}"
+    assert ours.count("> ") == 2
+    assert (accepted.by, accepted.clarifications) == ("coordinator", ours)
     first, second = (kept(store, f"batches/{batch}/feedback/outcome.json", Outcome) for batch in (1, 2))
     assert (first.cases, first.answered, first.resolved, first.missing) == (2, 2, 2, ())
     assert first.changed == {"annotator-1": 1, "annotator-2": 1}
@@ -152,8 +160,7 @@ def assert_what_is_kept(store: Store) -> None:
     assert len(store.read_records("batches/1/feedback/answers.jsonl", SecondAnswer)) == 4
     assert store.manifest["guidelines"] == {"1": 1, "2": 2, "3": 3}
     assert store.read_text("guidelines/v3.md").endswith(
-        "## Clarifications after batch 1\n\n**Bridges.** Look twice.\n\n"
-        "## Clarifications after batch 2\n\n**Ferries.** Look thrice.\n"
+        f"## Clarifications after batch 1\n\n{ours}\n\n## Clarifications after batch 2\n\n**Ferries.** Look thrice.\n"
     )
     judgments = store.read_records("judgments.jsonl", Judgment)
     assert len(judgments) == 12
