@@ -22,12 +22,12 @@ from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool
 from abcdlink.keys import opaque
 
 PATTERNS = (
-    "scattered targets: the source is linked to sentences that are far apart, each with a part of what it tells",
-    "ambiguous source: the source says too little, or too many things, to tell what it is about",
-    "near-identical candidates: other sentences of document B tell almost the same",
+    "scattered targets: the source is linked to sentences that are far apart, and each covers part of what it says",
+    "ambiguous source: the source says too little, or too many things, for anyone to know what it is about",
+    "near-identical candidates: other sentences of document B say almost the same",
     "context needed: only the sentences around show whether the two belong together",
-    "same words, another thing: the two share words or a topic, but tell of different things",
-    "other words, same thing: the two tell the same thing in words that have little in common",
+    "same words, another thing: the two share words or a topic, but are about different things",
+    "other words, same thing: the two say the same thing in words that have little in common",
     "annotators are wrong: the prediction is right",
     "other: say what in the comment",
 )
@@ -116,7 +116,7 @@ def wrong_predictions(pools: Sequence[Pool], links: Mapping[Place, bool], run_ke
 
 
 def drawn(errors: Sequence[WrongPrediction], most: int, corpus: Corpus, seed: int) -> list[WrongPrediction]:
-    """Draw so many wrong predictions at random, or take all; returns them in the order of the documents."""
+    """Draw up to ``most`` wrong predictions at random; returns them in the order of the documents."""
     chosen = random.Random(seed).sample(list(errors), min(most, len(errors)))  # noqa: S311 - no secret
     pairs = {pair.id: (number, pair) for number, pair in enumerate(corpus.pairs)}
 
@@ -207,7 +207,7 @@ def _row(method: str, kind: ErrorKind, said: Sequence[Mapping[str, str]], names:
 def _alpha(
     said: Sequence[Mapping[str, str]], labels: Sequence[Collection[str]], sources: Sequence[tuple[str, str]]
 ) -> Estimate:
-    """Return alpha of codes that are put together into labels."""
+    """Return alpha, with the patterns grouped into labels."""
     counts = [[sum(pattern in label for pattern in one.values()) for label in labels] for one in said]
     return alpha_estimate(counts, sources)
 

@@ -1,4 +1,4 @@
-"""Source sentences whose every target is judged: how they are sampled, and what approaches find of their links.
+"""Source sentences whose every target is judged: how they are sampled, and how many of their links approaches find.
 
 Per source with gold links G and an approach's list L: recall = |L & G| / |G|, precision = |L & G| / |L|
 (0 where L is empty), F1 = 2 |L & G| / (|L| + |G|); then the mean over sources, as in the paper's tables of true recall.
@@ -31,7 +31,7 @@ EXHAUSTIVE = "exhaustive"
 """Method of a judgment that no approach proposed: every target sentence was judged."""
 
 NO_BATCH = 0
-"""Batch of an exhaustive judgment: it is of none."""
+"""Batch of an exhaustive judgment, which belongs to none."""
 
 
 class SampledSource(Record):
@@ -43,14 +43,14 @@ class SampledSource(Record):
 
     @property
     def at(self) -> Source:
-        """Where it stands."""
+        """Its pair and source sentence."""
         return self.pair, self.source
 
 
 class Sample(Record):
     """The sampled source sentences, pair by pair in the order of the corpus; in random order where ``links`` is given.
 
-    ``links``: judging stops when people have found so many. ``population``: source sentences that could be sampled.
+    ``links``: people stop when they have found this many. ``population``: source sentences that could be sampled.
     ``filtered``: reason -> number of source sentences that the domain does not show to annotators.
     """
 
@@ -62,25 +62,25 @@ class Sample(Record):
 
 
 class View(StrEnum):
-    """Which targets of an approach are looked at."""
+    """Which of an approach's targets are measured."""
 
     FULL = "full lists"
     """All that it decides."""
     POOL = "pool limits"
-    """As many of its best as fit into a candidate pool."""
+    """Its best ones, as many as a candidate pool takes."""
 
 
 class Over(StrEnum):
-    """The sources that a mean is over."""
+    """The sources over which a mean is taken."""
 
     GOLD = "all sources with gold links"
-    """A source for which nothing is found has zeros."""
+    """A source for which nothing is found counts as zero."""
     SHARED = "sources with a shared target"
-    """Only those for which both approaches find a target in common: the paper's rows under pool limits."""
+    """Only those for which both approaches find the same target: the paper's rows under pool limits."""
 
 
 class RecallRow(Record):
-    """What one approach, or both in common, finds of the links of exhaustively judged sources.
+    """How many links of exhaustively judged sources one approach finds, or both agree on.
 
     ``recall``, ``precision``, ``f1``: macro means over ``sources`` of them, in fractions of 1; ``None``
     where there is none. ``unanswered``: sources with gold that the approach (an LLM) could not answer;
@@ -148,8 +148,8 @@ def sample_sources(
         seed: the same one gives the same sample in every process.
         share: of the source sentences, above 0 and up to 1; the sample has one at least.
         number: of source sentences; give it or a share. All, where there are fewer.
-        links: judging stops when so many links are found; the sources are in random order then, so that those that
-            were judged are a random sample, wherever it stops.
+        links: people stop when they have found this many links. The sources are then in random order, so that those
+            judged are a random sample wherever people stop.
 
     Raises:
         InputError: when neither or both of share and number are given, one is out of range, or there
@@ -276,7 +276,7 @@ def lists_of(decisions: Sequence[Decision], most: int | None = None) -> dict[Sou
 
 
 def random_lists(targets: Mapping[Source, Sequence[str]], size: int, seed: int) -> dict[Source, tuple[str, ...]]:
-    """Return so many targets of each source at random: what an approach that knows nothing finds.
+    """Return random targets of each source: what an approach that knows nothing finds.
 
     Args:
         targets: source -> the sentences of its target document.
@@ -296,7 +296,7 @@ def measure(
     shared_by: tuple[str, str] | None = None,
     resamples: int = RESAMPLES,
 ) -> list[RecallRow]:
-    """Measure approaches, and what two of them find in common, by both definitions of that mean.
+    """Measure approaches, and the targets that two of them share, by both definitions of that mean.
 
     Args:
         gold: the judged sources.

@@ -41,7 +41,7 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
 
 
 def show_recall(run: str, result: Recall) -> None:
-    """Show what each approach finds of the links of the sampled sources."""
+    """Show how many links of the sampled sources each approach finds."""
     told = (
         f"True recall on {result.with_gold} sources with links ({result.links} links); {result.without_gold} without, "
         f"{result.incomplete} not judged by enough annotators"

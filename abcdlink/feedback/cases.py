@@ -1,4 +1,4 @@
-"""Borderline cases: candidates on which annotators differ, chosen for variety, and what came of showing them.
+"""Borderline cases: candidates on which annotators differ, chosen for variety, and what came of discussing them.
 
 A case never names people or methods. Answers given again never change the judgments of the batch: agreement is that of
 the first, independent answers.
@@ -23,7 +23,7 @@ MOST_CASES = 12
 
 
 class Opinion(Record):
-    """What one annotator, who is not named, said of a candidate, and marked and wrote of its task."""
+    """What one annotator (unnamed) said of a candidate, and the flags and comment on its task."""
 
     label: Label
     flags: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ class Acknowledgement(Record):
 
 
 class Accepted(Record):
-    """How a feedback round went on.
+    """What the coordinator decided about a feedback round.
 
     ``by``: who said so (``coordinator`` or ``auto_feedback``). ``clarifications``: what was added to the
     guidelines; ``edited``: whether that is other than the draft. ``label_studio_round``: whether annotators answer
@@ -162,7 +162,7 @@ class Accepted(Record):
 
 
 class Outcome(Record):
-    """What came of a round.
+    """The outcome of a round.
 
     ``cases``: disagreements that were shown. ``answered``: those that at least two of their annotators judged
     again. ``resolved``: of these, all said the same. ``changed``: annotator -> cases on which the second answer is
@@ -201,7 +201,7 @@ def outcome_of(
     answers: Sequence[SecondAnswer],
     acknowledgements: Sequence[Acknowledgement],
 ) -> Outcome:
-    """Count what came of a round.
+    """Count the outcome of a round.
 
     Args:
         cases: that were shown.

@@ -1,4 +1,4 @@
-"""Versions of the annotators' guidelines in one run: the domain's, then one after each batch that made them clearer."""
+"""Versions of the guidelines in one run: the domain's, then a new one after each batch that led to clarifications."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def guidelines_for(store: Store, batch: int, domain_text: str) -> str:
 
 
 def version_of(store: Store, batch: int) -> int | None:
-    """Return the version that a batch was annotated under; ``None``: it was not begun."""
+    """Return the version that a batch was annotated under; ``None``: it has not begun."""
     version: int | None = store.manifest.get(SECTION, {}).get(str(batch))
     return version
 

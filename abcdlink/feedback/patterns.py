@@ -12,7 +12,7 @@ from abcdlink.judgments import Judgment, Label, Place, by_candidate
 from abcdlink.languages import stemmer, word_count
 
 SHORT_WORDS = 6
-"""A candidate of at most so many words is short."""
+"""A candidate with at most this many words is short."""
 FAR_APART = 0.5
 """Source and candidate are far apart when their relative positions (0 to 1) differ by more."""
 PARTIAL = (0.2, 0.6)
@@ -118,14 +118,14 @@ ALL = "all others"
 
 
 class Comparison(NamedTuple):
-    """What an annotator and another one said of one candidate."""
+    """What two annotators said of one candidate."""
 
     own: Judgment
     other: Judgment
 
     @property
     def differs(self) -> bool:
-        """Whether they said different things."""
+        """Whether they disagree."""
         return self.own.label is not self.other.label
 
     @property
@@ -150,7 +150,7 @@ class Strictness(Record):
 
 
 class Rejections(Record):
-    """How many of some candidates were rejected (No Link)."""
+    """How many candidates were rejected (No Link)."""
 
     candidates: int
     rejected: int
@@ -199,7 +199,7 @@ class Figures(Record):
 
 
 def comparisons_of(judgments: Sequence[Judgment]) -> dict[str, list[Comparison]]:
-    """Return for each annotator all comparisons with others."""
+    """Return all comparisons of each annotator with others."""
     found: dict[str, list[Comparison]] = {name: [] for name in sorted({one.annotator for one in judgments})}
     for group in by_candidate(judgments).values():
         for own, other in permutations(sorted(group), 2):
@@ -242,7 +242,7 @@ def _strictness(other: str, compared: Sequence[Comparison]) -> Strictness:
 
 
 def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, View]) -> ContextReliance:
-    """Count rejections apart for candidates whose evidence is outside the sentence and for all others."""
+    """Count rejections separately for candidates whose evidence is outside the sentence and for all others."""
     parts: dict[bool, list[Judgment]] = {True: [], False: []}
     for judgment in judgments:
         view = views[judgment.at]

@@ -1,4 +1,4 @@
-"""What a feedback round gives people to read: memos for annotators, and drafted clarifications for the coordinator.
+"""What people read in a feedback round: memos for annotators, and drafted clarifications for the coordinator.
 
 A memo never tells which approach proposed a candidate: annotators judge the next batch blind, too. The draft states
 a rule for each pattern that stands out, or, where none does, for the patterns with the most disagreements.
@@ -29,7 +29,7 @@ from abcdlink.judgments import Judgment, Label, Place, Pool, by_candidate
 
 
 def plain(text: str) -> str:
-    """Return a text on one line that Markdown shows as it stands: no mark-up, link or tag of it works."""
+    """Return a text on one line that Markdown shows literally: no mark-up, link or tag in it takes effect."""
     return re.sub(r"([\\`*_{}\[\]<>#|!&~$])", r"\\\1", " ".join(text.split()))
 
 
@@ -87,7 +87,7 @@ def memos(judgments: Sequence[Judgment], corpus: Corpus, pools: Sequence[Pool]) 
 
 
 def _standing(figures: Figures, judgments: Sequence[Judgment], shown: set[tuple[str, str]]) -> str:
-    """Say how much was judged, and how far all agree."""
+    """Say how much was judged, and how far annotators agree."""
     who = figures.annotator
     tasks = {(judgment.pair, judgment.source) for judgment in judgments if judgment.annotator == who}
     lines = [f"You judged {figures.judged} candidates in {len(tasks & shown)} of {len(shown)} tasks."]
@@ -175,7 +175,7 @@ def _worst(compared: Sequence[Comparison], views: Mapping[Place, View]) -> str:
     lines = [
         "## The cases to look at again",
         "",
-        "Nobody is right by default: read both texts, look into the guidelines,",
+        "Nobody is right by default: read both texts, check the guidelines,",
         "and decide how you will judge such cases.",
     ]
     for number, (_, part) in enumerate(worst, start=1):
@@ -193,7 +193,7 @@ NOTE = "> DRAFT"
 FEWEST = 3
 """A pattern with fewer disagreements does not stand out: one or two may be slips."""
 MORE_OFTEN = 1.25
-"""A pattern stands out when people differ on it so many times as often as on all candidates."""
+"""A pattern stands out when people disagree this many times more often on it than on all candidates."""
 MOST_FREQUENT = 2
 """Patterns that a draft names when none stands out."""
 STRICTNESS_GAP = 0.1
@@ -202,15 +202,15 @@ STRICTNESS_GAP = 0.1
 RULES = {
     Pattern.OUTSIDE: "**Evidence around the sentence.** Read the sentences before and after the candidate to learn who "
     "and what is meant. What only those sentences say does not count: they may be candidates themselves.",
-    Pattern.PARTIAL: "**Some words in common.** Words in common are no reason for a Link, and missing words none "
-    "against it. Name the one thing that both sentences tell; when you cannot, choose No Link.",
-    Pattern.SHORT: "**Short candidates.** A short sentence is a Link when it tells of the same thing in its document, "
-    "even though it says little alone. Look at the sentence before it.",
-    Pattern.FAR_APART: "**Far apart.** Where a sentence stands in its document says nothing: judge what it tells.",
+    Pattern.PARTIAL: "**Some words in common.** Shared words are no reason for a Link, and missing ones are no "
+    "reason against it. Name the one thing that both sentences say; if you cannot, choose No Link.",
+    Pattern.SHORT: "**Short candidates.** A short sentence is a Link when, in its document, it is about the same "
+    "thing, even if it says little on its own. Look at the sentence before it.",
+    Pattern.FAR_APART: "**Far apart.** Where a sentence is in its document does not matter: judge what it says.",
 }
 STRICTNESS_RULE = (
-    "**In doubt.** When both answers seem possible after reading around the two sentences, choose what you think more "
-    "likely and mark Unsure."
+    "**In doubt.** If both answers still seem possible after reading around the two sentences, choose the more likely "
+    "one and mark Unsure."
 )
 
 

@@ -141,7 +141,7 @@ def _extrapolated(known: PairsNeeded, value: float, now: Interval | None) -> Pai
 
 
 WIDTH = 0.1
-"""Width of an interval that is taken for enough, unless another is asked for: 0.05 to both sides."""
+"""Width of an interval that is considered enough unless another is given: 0.05 to either side."""
 
 RESAMPLES = 2_000
 """For each of many documents."""
@@ -151,7 +151,7 @@ FEW_PAIRS = 4
 
 
 class Details(Record):
-    """What stands beside an ``Agreement``.
+    """What supplements an ``Agreement``.
 
     ``documents``: pair -> its measures. ``differences``: each batch against the one before.
     ``needed``: more pairs for intervals of kappa and of each method's acceptance rate.

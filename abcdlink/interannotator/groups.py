@@ -1,4 +1,4 @@
-"""Judgments grouped by candidate, by what candidates have in common, and by task."""
+"""Judgments grouped by candidate, by shared traits of candidates, and by task."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ class Task(NamedTuple):
 
 
 class Ordered(NamedTuple):
-    """Tasks in an order; ``by_time``: that of submission, else of their appearance among the judgments."""
+    """Ordered tasks; ``by_time``: by submission, else by their first judgment."""
 
     tasks: list[Task]
     by_time: bool
 
 
 def tasks_of(groups: Sequence[Group]) -> list[Task]:
-    """Put candidates together by source sentence, in the order of appearance."""
+    """Group candidates by source sentence, in the order of appearance."""
     return [
         Task(first(part[0]).batch, *source_of(part[0]), part, _submissions(part))
         for part in by_key(groups, [source_of(group) for group in groups]).values()
@@ -175,7 +175,7 @@ def own_orders(tasks: Sequence[Task]) -> dict[str, list[Task]]:
 
 
 def cut(items: Sequence[T], parts: int) -> list[list[T]]:
-    """Cut a sequence into so many parts of nearly equal length; into fewer when it is shorter than that."""
+    """Cut a sequence into ``parts`` pieces of nearly equal length; into fewer when it is shorter than that."""
     parts = min(parts, len(items))
     pieces: list[list[T]] = [[] for _ in range(parts)]
     for place, item in enumerate(items):
@@ -184,7 +184,7 @@ def cut(items: Sequence[T], parts: int) -> list[list[T]]:
 
 
 def part_of(place: int, length: int, parts: int) -> int:
-    """Return in which of so many parts of a sequence a place lies; all count from 0."""
+    """Return which of ``parts`` pieces of a sequence a place is in; all count from 0."""
     return place * parts // length
 
 

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 SEEDS = (1, 2)
-"""The two sides are drawn apart from each other."""
+"""The two sides are drawn independently."""
 
 
 class Difference(Record):
-    """What ``after`` has more than ``before``, in fractions of 1.
+    """By how much ``after`` exceeds ``before``, in fractions of 1.
 
     An interval that does not hold 0 says that the two differ by more than chance would have it.
     ``before_judged`` and ``after_judged``: candidates on each side.
@@ -113,7 +113,7 @@ def _change(values: Sequence[float | None], drawn: Sequence[Floats], notes: str)
 
 
 MOST_POINTS = 40
-"""A curve of more pairs or tasks is thinned evenly to so many points."""
+"""A curve of more pairs or tasks is thinned evenly to this many points."""
 
 RESAMPLES = 1_000
 """Resamples for each point: ends of an interval are then off by about a hundredth."""
@@ -127,7 +127,7 @@ class Unit(StrEnum):
 
 
 class Point(Record):
-    """Agreement after so many pairs or tasks."""
+    """Agreement after ``done`` pairs or tasks."""
 
     done: int
     batch: int
@@ -187,7 +187,7 @@ class Part(Record):
 
 
 class BatchParts(Record):
-    """The quarters of one batch; ``change``: what the last has more than the first.
+    """The quarters of one batch; ``change``: by how much the last exceeds the first.
 
     ``by_time``: in the order of submission, else of appearance because a time is missing.
     """

@@ -14,7 +14,7 @@ from abcdlink.judgments import BOTH, Judgment, Label
 from abcdlink.store import parse_records
 
 METHOD_NAMES = {"mutual": BOTH, "overlap": BOTH, "both": BOTH, "r+llm": "llm"}
-"""Names in released files (lower case) for one and the same method."""
+"""Names in released files (lower case) for the same method."""
 
 ID_COLUMNS = ("document_id", "source_id", "target_id", "method")
 ANNOTATOR_COLUMN = re.compile(r"annotator_(\d+)")

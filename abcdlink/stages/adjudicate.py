@@ -1,4 +1,4 @@
-"""Stage adjudicate: what is to be decided, what was decided, and the data set with it."""
+"""Stage adjudicate: what is to be decided, what was decided, and the data set that results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STAGE = "adjudicate"
 
 
 def judged_so_far(store: Store, batches: Collection[int] = ()) -> list[Judgment]:
-    """Return the judgments of the batches that were pulled, put together or not; none named: of all.
+    """Return the judgments of the batches that were pulled, joined or not; none named: of all.
 
     Raises:
         InputError: when there are none, or a named batch was not pulled.
@@ -51,7 +51,7 @@ def batches_in(store: Store) -> list[int]:
 
 
 FEEDBACK = "feedback round"
-"""Stands for an adjudicator where all who had judged a candidate said the same of it in a feedback round."""
+"""Takes the place of an adjudicator where all who had judged a candidate agreed on it in a feedback round."""
 
 
 def settled_in_feedback(store: Store) -> list[Adjudication]:

@@ -51,7 +51,7 @@ def make_sample(
         seed: of the sample.
         share: of the source sentences; give it or a number.
         number: of source sentences.
-        links: judging stops when so many are found.
+        links: people stop when they have found this many.
 
     Raises:
         InputError: when the run was sampled with other settings, or as ``sample_sources``.
@@ -106,7 +106,7 @@ def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOT
     rows += _random_row(store, domain, gold) if rows else []
     if sample.links:
         notes.append(
-            f"judging was to stop at {sample.links} links: people judged {len(gold.links)} of {len(sources)} source "
+            f"people were to stop at {sample.links} links: people judged {len(gold.links)} of {len(sources)} source "
             "sentences, in random order"
         )
     seconds = [one for known in cleaned_times(judgments).values() for one in known.seconds.values()]

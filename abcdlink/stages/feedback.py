@@ -77,7 +77,7 @@ def accept_feedback(
         store: the run.
         batch: after which the round is.
         domain_text: the domain's guidelines, for a batch that was pushed without keeping its version.
-        clarifications: Markdown; notes of the draft are taken out.
+        clarifications: Markdown; the draft's notes are removed.
         label_studio_round: whether annotators answer again in Label Studio.
         by: who accepts.
     """

@@ -73,7 +73,7 @@ def _choice(number: int, pattern: CodingPattern) -> dict[str, str]:
 
 
 def pattern_id(number: int) -> str:
-    """Return what an answer calls a pattern, counted from 0: a name may hold what Label Studio takes for a variable."""
+    """Return what stands for a pattern in an answer: its name may contain what Label Studio takes for a variable."""
     return f"pattern-{number + 1}"
 
 

@@ -36,7 +36,7 @@ first sentences, and a slip of a finger would tick a sentence that is out of sig
 
 
 def documents_of(source: SampledSource, corpus: Corpus) -> tuple[Document, Document]:
-    """Return the source and the target document of a sampled source.
+    """Return the source and target documents of a sampled source.
 
     Raises:
         InputError: when the corpus does not have it.
@@ -163,7 +163,7 @@ def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, s
 
 
 def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
-    """Say what does not fit together in an answer; ticks count all the same."""
+    """Say what is inconsistent in an answer; its ticks count all the same."""
     chosen = answer.given.choices
     ticked, said = chosen.get(LINKS, []), chosen.get(DONE)
     foreign = [name for name in ticked if name not in ids]
@@ -183,7 +183,7 @@ def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
 def close_if_enough(store: Store, slug: str, snapshot: Snapshot) -> None:
     """Close the project of sampled sources when people have found as many links as were wanted; note how many so far.
 
-    Who is done with a source that another has not judged yet has found nothing so far: it takes all who are asked.
+    A source counts once all who are asked have judged it.
     """
     if slug != EXHAUSTIVE_SLUG or not (wanted := read_sample(store).links):
         return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def acceptance_bars(acceptance: Mapping[str, Acceptance], title: str = "Acceptance rate by method") -> Markup:
-    """Draw the acceptance rate of each method, or of several together, with its 95 % interval."""
+    """Draw the acceptance rate of each method, or of several combined, with its 95 % interval."""
     told = "; ".join(
         f"{method}: {one.accepted} of {one.candidates}, {one.rate:.0%} "
         f"(interval {one.interval[0]:.0%} to {one.interval[1]:.0%})"
