@@ -17,9 +17,9 @@ from abcdlink.generation.by_document import question as document_question
 from abcdlink.generation.by_sentence import first_questions
 from abcdlink.generation.shape import sizes_of
 from abcdlink.languages import word_count
+from abcdlink.linking.linker import linker_for
 from abcdlink.linking.prompts import setups_of
 from abcdlink.linking.records import Approach, ApproachKind, Setup
-from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
 from abcdlink.llm.estimate import count
 from abcdlink.llm.profiles import profile

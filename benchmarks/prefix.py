@@ -19,8 +19,8 @@ from abcdlink.corpus.io import read_corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.linking.decisions import top_k
+from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM, Message, Question
 from abcdlink.llm.embedded import PROMPT_CACHE, find_weights
 from abcdlink.retrieval import get_retriever, rank_corpus

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from abcdlink.candidates.distractors import Distractors
-from abcdlink.candidates.modes import PoolRules, Proposals
+from abcdlink.candidates.modes import Distractors, PoolRules, Proposals
 from abcdlink.corpus.records import Corpus, Document, Record, Refusal
 from abcdlink.judgments import RANDOM, Candidate, Pool
 from abcdlink.keys import opaque

@@ -1,13 +1,15 @@
-"""Which of the targets that approaches propose are shown, and under which method each of them is known."""
+"""Which candidates annotators see: what approaches propose, by mode; random ones beside them; in which batch."""
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
-from abcdlink.corpus.records import Record
+from abcdlink.corpus.records import Document, Pair, Record
 from abcdlink.domain import PoolSizes, SourceFilter
 from abcdlink.errors import InputError, counted
 from abcdlink.judgments import BOTH, RANDOM
@@ -96,3 +98,47 @@ class PoolRules(Record):
         if self.mode is PoolMode.INTERSECTION:
             return {target: method for target, method in methods.items() if method == BOTH}
         return methods
+
+
+class Distractors(Protocol):
+    """Chooses the distractors of one source sentence; the same arguments give the same choice."""
+
+    def __call__(self, pair: Pair, source: str, target: Document, decided: Collection[str]) -> Sequence[str]:
+        """Return ids of target sentences.
+
+        Args:
+            pair: the pair.
+            source: the source sentence.
+            target: the target document.
+            decided: ids that an approach decided at any rank, shown or not.
+        """
+
+
+def sampled(size: int, seed: int) -> Distractors:
+    """Return a choice of ``size`` sentences at random; fewer when the document is short.
+
+    A sentence that repeats the words of a decided one is as good a link as that, and is not chosen. Each
+    source sentence has a generator of its own, seeded by its ids: other pairs do not change its distractors.
+    """
+
+    def choose(pair: Pair, source: str, target: Document, decided: Collection[str]) -> Sequence[str]:
+        texts = {target.text_of(sentence).strip() for sentence in decided}
+        rest = [sentence.id for sentence in target.sentences if sentence.text.strip() not in texts]
+        chooser = random.Random(f"{seed}|{pair.id}|{source}")  # noqa: S311 - no secret
+        return chooser.sample(rest, min(size, len(rest)))
+
+    return choose
+
+
+def given(picks: Mapping[tuple[str, str], Sequence[str]]) -> Distractors:
+    """Return the distractors that were picked before: (pair, source sentence) -> ids; none where it names none."""
+
+    def choose(pair: Pair, source: str, target: Document, decided: Collection[str]) -> Sequence[str]:  # noqa: ARG001
+        return picks.get((pair.id, source), ())
+
+    return choose
+
+
+def split_batches(pairs: Sequence[Pair], batches: int = 2) -> dict[str, int]:
+    """Assign each pair to a batch, 1 to ``batches``: even, consecutive parts in the given order."""
+    return {pair.id: 1 + index * batches // len(pairs) for index, pair in enumerate(pairs)}

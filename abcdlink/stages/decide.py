@@ -13,16 +13,14 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.answers import HALF
 from abcdlink.linking.decisions import top_k
-from abcdlink.linking.linker import LLMLinker
+from abcdlink.linking.linker import LLMLinker, linker_for
 from abcdlink.linking.prompts import prompts_of, refuse_known_examples
 from abcdlink.linking.records import CASCADE, Approach, Decision, Setup, former_name
-from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Outcome, Question, Usage
 from abcdlink.progress import Progress, silent
-from abcdlink.stages.llm import note_llm
-from abcdlink.stages.once import parts_of
+from abcdlink.stages.once import note_llm, parts_of
 from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.sources import read_sample
 from abcdlink.store import Store

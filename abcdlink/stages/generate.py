@@ -27,8 +27,7 @@ from abcdlink.llm.records import Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.execution import HERE, Execution
 from abcdlink.stages.intake import read_targets
-from abcdlink.stages.llm import note_llm
-from abcdlink.stages.once import alone, is_done, parts_of
+from abcdlink.stages.once import alone, is_done, note_llm, parts_of
 from abcdlink.stages.second_look import Look, SecondLook, compare, look_at_part, require_other_model, without
 from abcdlink.store import Store
 

@@ -1,10 +1,10 @@
-"""Doing a stage once: it is cut into parts, and what the run holds is not done again."""
+"""Doing a stage once: it is cut into parts, and what the run holds is not done again; which LLM was asked is noted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -13,6 +13,9 @@ from abcdlink.errors import InputError
 from abcdlink.locks import one_at_a_time
 from abcdlink.progress import Progress
 from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    from abcdlink.llm.client import LLM
 
 T = TypeVar("T")
 
@@ -57,3 +60,15 @@ def _reads_as(asked: Record, claimed: dict[str, Any]) -> bool:
         return type(asked).model_validate(claimed) == asked
     except ValidationError:
         return False
+
+
+def note_llm(store: Store, asked_for: str, llm: LLM) -> None:
+    """Note in the manifest's section ``llm`` by which model, server and parameters questions were answered.
+
+    Args:
+        store: the run.
+        asked_for: what the questions were for; each has its own entry, since another model may serve it.
+        llm: the one that was asked; its key is not noted.
+    """
+    # What was found out about the server is known to it for a day only.
+    store.note_in("llm", asked_for, {**store.manifest.get("llm", {}).get(asked_for, {}), **llm.describe()})

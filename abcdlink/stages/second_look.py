@@ -15,8 +15,8 @@ from abcdlink.errors import InputError
 from abcdlink.layout import model_file, second_look_part
 from abcdlink.linking.decisions import decide_chosen
 from abcdlink.linking.learned import FittedLinker, LearnedLinker, base_retrievers, from_bytes
+from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
-from abcdlink.linking.setups import linker_for
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import DEFAULT, is_same_model, profile
 from abcdlink.llm.records import Usage
@@ -25,7 +25,7 @@ from abcdlink.retrieval import get_retriever
 from abcdlink.retrieval.base import rank_pairs
 from abcdlink.stages.decide import require_an_answer
 from abcdlink.stages.label import the_linker
-from abcdlink.stages.llm import note_llm
+from abcdlink.stages.once import note_llm
 from abcdlink.store import Store, existing_run
 
 STAGE = "second look"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abcdlink.corpus import Document, Pair
 from abcdlink.domain import find_domain
 from abcdlink.domain.templates import as_data
+from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Approach, ApproachKind, Scoring, Setup
-from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM, Answer, Outcome
 from abcdlink.settings import get_settings
 from tests.helpers import builders

@@ -19,9 +19,9 @@ from abcdlink.domain.templates import CONTROL, as_data
 from abcdlink.generation import Size
 from abcdlink.generation.by_document import question as document_question
 from abcdlink.generation.by_sentence import first_questions
+from abcdlink.linking.linker import linker_for
 from abcdlink.linking.prompts import setups_of
 from abcdlink.linking.records import Approach, ApproachKind, Setup
-from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM
 
 PARTS = st.sampled_from(

@@ -6,9 +6,8 @@ from itertools import pairwise
 import pytest
 
 from abcdlink.corpus import Document, Sentence
-from abcdlink.linking.linker import Piece
+from abcdlink.linking.linker import ListwiseLinker, Piece
 from abcdlink.linking.records import Setup
-from abcdlink.linking.setups import ListwiseLinker
 from abcdlink.llm import LLM, Outcome
 from tests.helpers.fake_llm import error, fits, says
 from tests.helpers.linking import (

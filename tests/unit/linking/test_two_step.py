@@ -7,8 +7,8 @@ import pytest
 from abcdlink.corpus import Document, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
+from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Scoring, Setup
-from abcdlink.linking.setups import linker_for
 from abcdlink.llm import LLM, Outcome
 from tests.helpers.fake_llm import says
 from tests.helpers.linking import A, B, approach, corpus_of, decide, document
