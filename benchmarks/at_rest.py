@@ -54,7 +54,9 @@ def measured(home: Path, minutes: float) -> Iterator[Claim]:
         # The state that lasts: each run of it that did nothing is removed by the next one.
         start(api, "reconcile/reconcile", {})
         yield from at_rest(home, minutes, "nobody asks for anything")
-        start(api, "bootstrap/bootstrap", {"run": WAITING, "quick": True, "annotation": {"batches": 1}})
+        start(
+            api, "bootstrap/bootstrap", {"run": WAITING, "quick": True, "annotation": {"batches": 1, "preview": False}}
+        )
         waiting = {"flows": {"name": {"any_": ["annotate"]}}, "flow_runs": {"state": {"name": {"any_": ["Suspended"]}}}}
         began = time.monotonic()
         while not api.read("POST", "/flow_runs/filter", waiting):

@@ -32,6 +32,8 @@ QUIET_SECONDS = 60.0
 """Between looks where nobody has answered for as long as until a whole look: nights and weekends."""
 SHARE = 10
 """After a look that took a second, so many seconds pass before the next one at the same project."""
+MOST_SECONDS = 60.0
+"""But no more than this: a look may have taken long since a server was being started again."""
 STALE = timedelta(seconds=150)
 
 logger = logging.getLogger("abcdlink.watcher")
@@ -73,7 +75,7 @@ class WorthALook:
         now = time.monotonic()
         self._counts[run] = self._asked
         self._whole[run] = now + WHOLE_SECONDS
-        self._next[run] = max(self._next.get(run, 0.0), now + SHARE * (now - self._began))
+        self._next[run] = max(self._next.get(run, 0.0), now + min(SHARE * (now - self._began), MOST_SECONDS))
 
     def _ask(self, projects: Sequence[int]) -> tuple[int | None, ...] | None:
         try:

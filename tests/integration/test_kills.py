@@ -44,7 +44,7 @@ from labelstudio_config.simulate import simulate_batch
 from services import status
 from tests.helpers.builders import corpus, document
 from tests.helpers.machine import Machine, running_machine
-from tests.helpers.waiting import LONG
+from tests.helpers.waiting import LONG, until
 
 TABLE = Path("build/chaos.md")
 SLUG = batch_slug(1)
@@ -156,7 +156,7 @@ def do_job(machine: Machine, key: str, plan: Sequence[Strike], usual: dict[str, 
         "run": key,
         "corpus": str(folder),
         "benchmark": {"retrievers": ["bm25"], "cutoffs": [1, 2]},
-        "annotation": {"batches": 1, "overlap": 2},
+        "annotation": {"batches": 1, "overlap": 2, "preview": False},
     }
     asked_before = len(machine.questions())
     machine.start("bootstrap/bootstrap", parameters)
@@ -234,8 +234,12 @@ UNDER_WAY = 4
 
 
 def assert_all_ready(machine: Machine) -> None:
-    managed = {one.name: one.state for one in status(machine.settings).services if one.managed}
-    assert managed == dict.fromkeys(("prefect", "label-studio", "worker", "watcher"), "ready")
+    ready = dict.fromkeys(("prefect", "label-studio", "worker", "watcher"), "ready")
+    until(
+        lambda: {one.name: one.state for one in status(machine.settings).services if one.managed} == ready,
+        str(ready),
+        poll=1,
+    )
 
 
 @pytest.mark.skipif(LONG, reason="the long form has this in it")

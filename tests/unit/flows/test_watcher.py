@@ -170,13 +170,14 @@ def test_a_project_that_cannot_be_counted_is_looked_at(scene):
     assert choice.is_due("spring", [7])
 
 
-def test_a_look_that_takes_long_is_not_repeated_at_once(scene):
+@pytest.mark.parametrize(("took", "pause"), [(4, 40), (15, 60)])
+def test_a_look_that_takes_long_is_not_repeated_at_once(scene, took, pause):
     choice, clock, counts = scene
     assert choice.is_due("large", [7])
-    clock.now += 15  # the look
+    clock.now += took
     choice.looked("large")
     counts.value = (2000, 1, 0)
-    clock.now += 149
+    clock.now += pause - 1
     assert not choice.is_due("large", [7])
     clock.now += 2
     assert choice.is_due("large", [7])
