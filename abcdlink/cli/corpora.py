@@ -101,7 +101,9 @@ def import_documents(
             help="Line breaks in plain text: join wrapped lines, keep each line as a sentence, or decide by the text."
         ),
     ] = Lines.AUTO,
-    entities: Annotated[bool, typer.Option(help="Decode HTML entities such as &mdash; in plain text.")] = True,
+    entities: Annotated[
+        bool, typer.Option(help="Remove HTML tags from plain text and decode entities such as &mdash;.")
+    ] = True,
     all_lines: Annotated[
         bool,
         typer.Option(

@@ -1,7 +1,7 @@
 """Lines of plain text that are no part of what was written or said: removed before sentences are cut.
 
-Page numbers and running heads, quoted mail and signatures, code and stack traces, cues and time stamps. A line is left
-out whole, or loses the time stamp at its start; everything that is removed is returned with its place and the reason.
+Page numbers, running heads and rules, quoted mail and signatures, code and stack traces, cues and time stamps. A line
+is removed whole, or loses the time stamp at its start; all that is removed is returned, with its place and the reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from abcdlink.languages import END
 
 PAGE, CODE, QUOTED, SIGNATURE, HEADER = "page number or running head", "code", "quoted mail", "signature", "mail header"
-TRACE, CUE, STAMP = "stack trace or log", "cue of a subtitle", "time stamp"
+TRACE, CUE, STAMP, RULE = "stack trace or log", "cue of a subtitle", "time stamp", "rule"
 
 LINE = re.compile("\r\n|[\r\n\f\u2028\u2029]")
 MOST_SIGNED = 10
@@ -28,6 +28,9 @@ NUMBERED_PAGE = re.compile(
 HEAD = re.compile(r"^(?P<first>\d{1,5})(?:\s{2,}|\t)(?P<text>\S.*)$|^(?P<left>\S.*?)(?:\s{2,}|\t)(?P<last>\d{1,5})$")
 SIDES = 2
 BARE_NUMBER = re.compile(r"^\d{1,5}$")
+INDENTED = 8
+"""Blanks before a number from which it is set apart from the text."""
+RULED = re.compile(r"^\s*(?:[|+:=_*~.·•–—-]\s*){3,}$")  # noqa: RUF001 - what rules are drawn with
 
 FENCE = re.compile(r"^\s*(```|~~~)")
 FRAME = re.compile(
@@ -112,6 +115,9 @@ def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
         why = next((name for pattern, name in further if pattern.search(line)), "")
         if why:
             lines.remove(number, why)
+    for number, line in list(lines.left()):
+        if RULED.match(line):
+            lines.remove(number, RULE)
     for find in (_code, _cues, _pages, _mail, _stamps):
         find(lines)
     return lines.rest()
@@ -237,7 +243,8 @@ def _count_pages(found: list[tuple[int, int]]) -> bool:
 
 def _stands_alone(lines: _Lines, number: int) -> bool:
     around = (lines.texts[other] for other in (number - 1, number + 1) if 0 <= other < len(lines.texts))
-    return not any(text.strip() for text in around) or number in lines.page_starts
+    indent = len(lines.texts[number]) - len(lines.texts[number].lstrip())
+    return indent >= INDENTED or number in lines.page_starts or not any(text.strip() for text in around)
 
 
 def _mail(lines: _Lines) -> None:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from html.parser import HTMLParser
 from itertools import islice, pairwise
 
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
@@ -17,6 +18,10 @@ from abcdlink.languages import END
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 """An HTML entity with its semicolon; without one, ``?a=1&copy=2`` would turn into a copyright sign."""
 
+MARKUP = re.compile(r"<(?:/p|/div|/li|/h[1-6]|/td|/body|br\s*/?)>", re.IGNORECASE)
+"""What tells that a text is HTML."""
+BLOCKS = re.compile(r"article|blockquote|br|d[dlt]|div|figcaption|h[1-6]|header|footer|li|p|section|t[dhr]")
+HIDDEN = frozenset(("script", "style", "head"))
 LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
 MOST_LISTED = 100_000
@@ -44,7 +49,7 @@ class PlainText:
     Args:
         segmenter: cuts the text into sentences; the end of a line is always one for it.
         lines: what the end of a line means; a blank line, a bullet and an indented line always begin anew.
-        entities: whether HTML entities (``&mdash;``) become the characters that they stand for.
+        entities: whether HTML tags go, and entities (``&mdash;``) become the characters that they stand for.
         remove: lines to remove besides page numbers, quoted mail, code and the like; ``None``: no line is removed.
     """
 
@@ -61,7 +66,7 @@ class PlainText:
         self.removed: list[RemovedLine] = []
         """The removed lines, at most ``MOST_LISTED`` of them."""
         self._counts: Counter[str] = Counter()
-        self._joined, self._kept, self._decoded = Tally(), Tally(), Tally()
+        self._joined, self._kept, self._decoded, self._tagged = Tally(), Tally(), Tally(), Tally()
 
     def document(
         self, document_id: str, text: str, *, is_linked: bool = False, meta: dict[str, str] | None = None
@@ -70,6 +75,9 @@ class PlainText:
 
         ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines and none is removed.
         """
+        if self.entities and not is_linked and MARKUP.search(text):
+            self._tagged.add(document_id)
+            text = without_tags(text)
         if self.entities:
             decoded = decode_entities(text)
             if decoded != text:
@@ -97,6 +105,7 @@ class PlainText:
     def notes(self) -> list[Note]:
         """Say what was removed, and in how many documents entities were decoded and lines joined or kept."""
         found = {
+            "Documents with HTML tags, which were removed": self._tagged,
             "Documents with HTML entities, which were decoded": self._decoded,
             "Documents with wrapped lines, which were joined within paragraphs": self._joined,
             "Documents in which the end of a line ends a sentence": self._kept,
@@ -109,6 +118,44 @@ class PlainText:
             examples = tuple(islice(places, NOTED))
             notes.append(Note(what=f"Lines removed ({why})", count=count, examples=examples))
         return notes
+
+
+def without_tags(text: str) -> str:
+    """Return the text of an HTML page or a piece of one: blocks become paragraphs; scripts and styles go."""
+    reader = _Page()
+    reader.feed(text)
+    reader.close()
+    found = "".join(reader.parts)
+    return found if found.strip() else text
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - as it is called
+        self._hidden = 0 if tag == "body" else self._hidden + (tag in HIDDEN)
+        self._break(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden = max(0, self._hidden - (tag in HIDDEN))
+        self._break(tag)
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.parts.append(data)
+
+    def handle_entityref(self, name: str) -> None:
+        self.handle_data(f"&{name};")
+
+    def handle_charref(self, name: str) -> None:
+        self.handle_data(f"&#{name};")
+
+    def _break(self, tag: str) -> None:
+        if BLOCKS.fullmatch(tag):
+            self.parts.append("\n" if tag == "br" else "\n\n")
 
 
 def decode_entities(text: str) -> str:

@@ -104,6 +104,16 @@ WEBVTT
 00:00:08.000 --> 00:00:09.000
 <v Raj>Thank you.
 """
+HEARING = """\
+Q. Did she know?
+                    45
+     A. I do not know.
+                    46
+     Q. Thank you.
+* * *
+|------|------|
+| 2022 | sold |
+"""
 INTERVIEW = """\
 [00:00:03] A: How long have you worked here?
 [00:00:06] B: Eleven years. (pause) And it was good.
@@ -148,6 +158,7 @@ INTERVIEW = """\
             "en",
             ["Anna: Good morning, and welcome to the quarterly call. [laughter]", "We begin.", "Raj: Thank you."],
         ),
+        (HEARING, "en", ["Q. Did she know?", "A. I do not know.", "Q. Thank you.", "| 2022 | sold |"]),
         (
             INTERVIEW,
             "en",
@@ -159,7 +170,7 @@ INTERVIEW = """\
             ],
         ),
     ],
-    ids=["mail", "outlook", "ticket", "book", "subtitles", "interview"],
+    ids=["mail", "outlook", "ticket", "book", "subtitles", "hearing", "interview"],
 )
 def test_what_is_left_of_documents_of_each_kind(text: str, language: str, sentences: list[str]) -> None:
     texts = PlainText(get_segmenter(language))

@@ -105,6 +105,24 @@ def test_entities_are_decoded_once_and_only_with_their_semicolon(text, decoded):
     assert decode_entities(text) == decoded
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "<head><title>x</title><body><p>We <b>met</b> &amp; left.</p><p>Seven<br/>Two</p><script>a < b</script></body>",
+            ["We met & left.", "Seven", "Two"],
+        ),
+        ("If a < b and c > d, see <x>.", ["If a < b and c > d, see <x>."]),
+        ("<p>It says &lt;b&gt; here.</p>", ["It says <b> here."]),
+        ("<p>Nobody closes", ["<p>Nobody closes"]),
+    ],
+)
+def test_tags_of_html_go_and_other_angle_brackets_stay(text, sentences):
+    texts = PlainText(get_segmenter())
+    assert texts.document("a", text).texts == sentences
+    assert bool(texts.notes()) == (texts.document("a", text, is_linked=True).texts != sentences)
+
+
 def test_what_was_done_to_texts_is_counted():
     texts = PlainText(get_segmenter())
     assert texts.document("a", WRAPPED).texts == [UNWRAPPED]
