@@ -227,3 +227,31 @@ def _adjudicators(counting: Sequence[Adjudication]) -> tuple[AdjudicatorRow, ...
     return tuple(
         AdjudicatorRow(adjudicator=name, decided=decided[name], consensus=consensus[name]) for name in sorted(decided)
     )
+
+
+def rows_of(summary: AdjudicationSummary) -> list[dict[str, object]]:
+    """Return the decisions as rows of a table, one for each method and one for all; rates are in percent."""
+    return [
+        {
+            "method": one.method,
+            "disputed": one.disputed,
+            "Link": one.to_link,
+            "No Link": one.to_no_link,
+            "open": one.open,
+            "accepted by all": _percent(one.before),
+            "links when adjudicated": _percent(one.after),
+        }
+        for one in summary.rows
+    ]
+
+
+def followed_rows(summary: AdjudicationSummary) -> list[dict[str, object]]:
+    """Return as rows of a table how often decisions were what each annotator had said."""
+    return [
+        {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "their own decision": one.own}
+        for one in summary.followed
+    ]
+
+
+def _percent(rate: float | None) -> str | None:
+    return None if rate is None else f"{rate:.1%}"

@@ -17,7 +17,7 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.interannotator import Estimate
-from abcdlink.interannotator.measures import ONE_LABEL, alpha_estimate
+from abcdlink.interannotator.measures import alpha_estimate
 from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool
 from abcdlink.keys import opaque
 
@@ -230,11 +230,25 @@ def _kappa(said: Sequence[Mapping[str, str]]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+def rows_of(summary: CodingSummary) -> list[dict[str, object]]:
+    """Return the patterns as rows of a table: their shares by method and kind of error, and their agreement."""
+    return [
+        {
+            "pattern": name,
+            **{f"{row.method}: {row.kind.value} ({row.errors})": f"{row.shares[name]:.0%}" for row in summary.rows},
+            "alpha": None if alpha.value is None else f"{alpha.value:.2f}",
+        }
+        for name, alpha in summary.by_pattern.items()
+    ]
+
+
 def agreement_in_words(summary: CodingSummary) -> str:
     """Say how far coders agree, in one sentence without its full stop."""
     alpha, kappa = summary.alpha, "undefined" if summary.kappa is None else f"{summary.kappa:.2f}"
+    if summary.observed is None:
+        return "Agreement is undefined: no wrong prediction was coded by two people"
     if alpha.value is None:
-        return f"Agreement of {len(summary.coders)} coders is {alpha.note or ONE_LABEL}"
+        return f"Agreement of {len(summary.coders)} coders is {alpha.note}"
     span = f" ({alpha.interval[0]:.2f} to {alpha.interval[1]:.2f})" if alpha.interval else ""
     return f"Agreement of {len(summary.coders)} coders: kappa {kappa}, Krippendorff's alpha {alpha.value:.2f}{span}"
 

@@ -124,6 +124,38 @@ class Recall(Record):
     notes: tuple[str, ...] = Field((), description="what is missing, and why")
     hours: float | None = None
 
+    @property
+    def words(self) -> list[str]:
+        """What was judged, what is missing and how long it took, in sentences without full stops."""
+        judged = (
+            f"{self.with_gold} sources with links ({self.links} links, rule {self.rule}), {self.without_gold} without; "
+            f"{self.incomplete} not judged by enough annotators, {self.unlabelled} targets without a label"
+        )
+        hours = []
+        if self.hours:
+            an_hour = self.links / self.hours
+            hours = [f"{self.hours:.1f} hours of all annotators together, {an_hour:.0f} links an hour"]
+        return [judged, *hours, *self.notes]
+
+
+def rows_of(result: Recall) -> list[dict[str, object]]:
+    """Return what approaches find as rows of a table; measures with their 95 % intervals."""
+    return [
+        {
+            "approach": row.approach,
+            "lists": row.view.value,
+            "mean over": f"{row.sources} ({row.over.value})",
+            "unanswered": row.unanswered,
+            **dict(zip(("recall", "precision", "F1"), map(_with_interval, row.measures), strict=True)),
+            "false links": None if row.false_links is None else f"{row.false_links:.1%} of {row.without_gold}",
+        }
+        for row in result.rows
+    ]
+
+
+def _with_interval(value: MeanInterval | None) -> str | None:
+    return None if value is None else f"{value.mean:.3f} ({value.low:.2f} to {value.high:.2f})"
+
 
 def sample_sources(
     corpus: Corpus,

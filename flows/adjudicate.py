@@ -10,7 +10,7 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from abcdlink.adjudicate import AdjudicationSummary, MethodRow
+from abcdlink.adjudicate import AdjudicationSummary, followed_rows, rows_of
 from abcdlink.layout import ADJUDICATE_SLUG
 from abcdlink.stages.adjudicate import summary_of
 from abcdlink.store import open_run
@@ -54,22 +54,6 @@ def adjudicate(
 
 def show_adjudication(run: str, summary: AdjudicationSummary, told: str) -> None:
     """Show what was decided by method, and whom the decisions followed."""
-    table(key(run, ADJUDICATE_SLUG, "decisions"), map(method_row, summary.rows), f"Adjudication; {told}")
-    followed = [
-        {"annotator": one.annotator, "decided": one.decided, "followed": one.followed, "their own decision": one.own}
-        for one in summary.followed
-    ]
-    table(key(run, ADJUDICATE_SLUG, "followed"), followed, "How often decisions were what each annotator had said")
-
-
-def method_row(one: MethodRow) -> dict[str, object]:
-    """Return one row of the table of methods; rates are fractions of 1."""
-    return {
-        "method": one.method,
-        "disputed": one.disputed,
-        "Link": one.to_link,
-        "No Link": one.to_no_link,
-        "open": one.open,
-        "accepted by all": None if one.before is None else round(one.before, 4),
-        "links when adjudicated": None if one.after is None else round(one.after, 4),
-    }
+    table(key(run, ADJUDICATE_SLUG, "decisions"), rows_of(summary), f"Adjudication; {told}")
+    followed = "How often decisions were what each annotator had said"
+    table(key(run, ADJUDICATE_SLUG, "followed"), followed_rows(summary), followed)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from prefect import flow
 
-from abcdlink.coding import CodingSummary, MethodRow, agreement_in_words
+from abcdlink.coding import agreement_in_words, rows_of
 from abcdlink.layout import CODES, CODING_SLUG
 from abcdlink.stages.coding import coding_summary
 from abcdlink.store import open_run
@@ -38,16 +36,6 @@ def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParam
     if push(run, run_domain(store, domain), page) is not None and not store.exists(CODES):
         wait_for_annotators(store, NAME, CODING_SLUG)
     pull(run, page)
-    show_coding(run, coding_summary(store), f"report: {report(run)}")
-
-
-def show_coding(run: str, summary: CodingSummary, told: str) -> None:
-    """Show which patterns the mistakes of each method have."""
-    said = f"{summary.coded} of {summary.found} wrong predictions coded; {agreement_in_words(summary)}; {told}"
-    table(key(run, "patterns"), map(pattern_row, summary.rows), said)
-
-
-def pattern_row(row: MethodRow) -> dict[str, Any]:
-    """Return one row of the table; shares are fractions of 1."""
-    shares = {name: round(share, 4) for name, share in row.shares.items()}
-    return {"method": row.method, "error": row.kind.value, "coded": row.errors, **shares}
+    summary = coding_summary(store)
+    said = f"{summary.coded} of {summary.found} wrong predictions coded; {agreement_in_words(summary)}"
+    table(key(run, "patterns"), rows_of(summary), f"{said}; report: {report(run)}")

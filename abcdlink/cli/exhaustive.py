@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
+from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_rows, say
 from abcdlink.export import LabelRule
-
-if TYPE_CHECKING:
-    from abcdlink.exhaustive import Recall
-    from abcdlink.statistics import MeanInterval
 
 
 def show(
@@ -31,6 +27,7 @@ def show(
     Example: `abcdlink exhaustive show spring-news --rule majority`
     """
     from abcdlink.domain import domain_of
+    from abcdlink.exhaustive import rows_of
     from abcdlink.stages.exhaustive import measure_recall
     from abcdlink.store import existing_run
 
@@ -38,36 +35,7 @@ def show(
     result = measure_recall(store, domain_of(store, domain), LabelRule(rule), listed(approaches))
     if json:
         print_json(result.model_dump(mode="json"))
-    else:
-        print_recall(result, run)
-
-
-def print_recall(result: Recall, title: str) -> None:
-    """Print one table of all rows, and say on what they are measured."""
-    rows = [
-        (
-            row.approach,
-            row.view.value,
-            row.over.value,
-            row.sources,
-            row.unanswered,
-            *(cell for value in row.measures for cell in _cells(value)),
-            "" if row.false_links is None else f"{row.false_links:.1%} of {row.without_gold}",
-        )
-        for row in result.rows
-    ]
-    columns = ("approach", "lists", "mean over", "sources", "unanswered")
-    measures = tuple(name for measure in ("recall", "precision", "F1") for name in (measure, "95 %"))
-    print_table(f"{title}: true recall", (*columns, *measures, "false links"), rows, texts=3)
-    say(
-        f"{result.with_gold} sources with links ({result.links} links, rule {result.rule}), {result.without_gold} "
-        f"without; {result.incomplete} not judged by enough annotators, {result.unlabelled} targets without a label."
-    )
-    if result.hours:
-        say(f"{result.hours:.1f} hours of all annotators together, {result.links / result.hours:.0f} links an hour.")
-    for note in result.notes:
-        say(note)
-
-
-def _cells(value: MeanInterval | None) -> tuple[str, str]:
-    return ("", "") if value is None else (f"{value.mean:.3f}", f"{value.low:.2f} to {value.high:.2f}")
+        return
+    print_rows(f"{run}: true recall", rows_of(result), texts=3)
+    for sentence in result.words:
+        say(f"{sentence}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -124,6 +124,12 @@ def print_table(
     size = Measurement.get(to, to.options.update(max_width=WIDEST), table)
     # Where even the narrowest form does not fit, lines go on beyond the terminal's width rather than being cut.
     (to if size.minimum <= to.width else Console(width=size.maximum, stderr=to.stderr)).print(table)
+
+
+def print_rows(title: str, rows: Sequence[Mapping[str, object]], texts: int = 1) -> None:
+    """Print rows that all have the same columns; where there is no value, the cell is empty."""
+    cells = [["" if value is None else value for value in row.values()] for row in rows]
+    print_table(title, list(rows[0]) if rows else [], cells, texts)
 
 
 def say(text: str) -> None:

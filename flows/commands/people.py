@@ -17,7 +17,7 @@ from abcdlink.cli.output import (
     RunArgument,
     RunDomainOption,
     print_json,
-    print_table,
+    print_rows,
     say,
 )
 from flows.commands.kinds import group
@@ -89,9 +89,7 @@ def show_ratings(run: RunArgument, json: JsonOption = False) -> None:
     if json:
         print_json({"criteria": [one.model_dump(mode="json") for one in summaries]})
         return
-    rows = rows_of(summaries)
-    columns = list(rows[0]) if rows else ["criterion"]
-    print_table(f"{run}: ratings", columns, [["" if v is None else v for v in row.values()] for row in rows], texts=2)
+    print_rows(f"{run}: ratings", rows_of(summaries), texts=2)
 
 
 def start_adjudication(
@@ -126,6 +124,7 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
 
     Example: `abcdlink adjudicate show spring-news`
     """
+    from abcdlink.adjudicate import followed_rows, rows_of
     from abcdlink.stages.adjudicate import summary_of
     from abcdlink.store import existing_run
 
@@ -133,25 +132,12 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
     if json:
         print_json(summary.model_dump(mode="json"))
         return
-    rows = [
-        (one.method, one.disputed, one.to_link, one.to_no_link, one.open, _rate(one.before), _rate(one.after))
-        for one in summary.rows
-    ]
-    columns = ("method", "disputed", "Link", "No Link", "open", "accepted by all", "links when adjudicated")
-    print_table(f"{run}: adjudication", columns, rows)
-    print_table(
-        f"{run}: whom the decisions followed",
-        ("annotator", "decided", "followed", "their own decision"),
-        [(one.annotator, one.decided, one.followed, one.own) for one in summary.followed],
-    )
+    print_rows(f"{run}: adjudication", rows_of(summary))
+    print_rows(f"{run}: whom the decisions followed", followed_rows(summary))
     for one in summary.adjudicators:
         say(f"{one.adjudicator} decided {one.decided}, {one.consensus} of them by consensus or on their own judgment.")
     if summary.moot:
         say(f"{summary.moot} decisions are on candidates on which nobody differs any more.")
-
-
-def _rate(rate: float | None) -> str:
-    return "" if rate is None else f"{rate:.1%}"
 
 
 def start_boundaries(
@@ -261,7 +247,7 @@ def show_coding(run: RunArgument, json: JsonOption = False) -> None:
 
     Example: `abcdlink coding show spring-news`
     """
-    from abcdlink.coding import agreement_in_words
+    from abcdlink.coding import agreement_in_words, rows_of
     from abcdlink.stages.coding import coding_summary
     from abcdlink.store import existing_run
 
@@ -269,15 +255,6 @@ def show_coding(run: RunArgument, json: JsonOption = False) -> None:
     if json:
         print_json(summary.model_dump(mode="json"))
         return
-    columns = [f"{row.method}: {row.kind.value} ({row.errors})" for row in summary.rows]
-    rows = [
-        (name, *(f"{row.shares[name]:.0%}" for row in summary.rows), _alpha(estimate.value))
-        for name, estimate in summary.by_pattern.items()
-    ]
-    print_table(f"{run}: patterns of wrong predictions", ("pattern", *columns, "alpha"), rows)
+    print_rows(f"{run}: patterns of wrong predictions", rows_of(summary))
     say(f"{summary.coded} of {summary.found} wrong predictions coded, {summary.incomplete} not by all coders.")
     say(f"{agreement_in_words(summary)}.")
-
-
-def _alpha(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
