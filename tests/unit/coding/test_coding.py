@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from abcdlink.adjudicate import Adjudication
-from abcdlink.annotators import people_of
+from abcdlink.annotators import forget, people_of
 from abcdlink.cli.app import make_app
 from abcdlink.coding import (
     PATTERNS,
@@ -31,7 +31,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH
 from abcdlink.judgments import BOTH, RANDOM, Annotator, Candidate, Judgment, Label, Pool, by_candidate
-from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, POOLS
+from abcdlink.layout import ADJUDICATIONS, CODERS, EXHAUSTIVE_JUDGMENTS, POOLS
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.stages.coding import coding_summary, keep_codes, links_so_far, prepare_coding
@@ -249,3 +249,6 @@ def test_the_command_and_the_report_show_it(store: Store) -> None:
     assert "&lt;b&gt;wrong&lt;/b&gt;" in report
     assert "<b>wrong</b>" not in report
     assert "ada@example.org" not in report
+    # Whoever asks to be forgotten leaves their codes, under the pseudonym.
+    assert forget(store, "ada@example.org") == [CODERS]
+    assert coding_summary(store) == summary
