@@ -10,7 +10,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
@@ -55,6 +55,11 @@ class Seen(NamedTuple):
     agreement: str
     probability: float | None
 
+    @property
+    def label(self) -> str:
+        """The label in words; none where there is none yet."""
+        return "none" if self.link is None else "Link" if self.link else "No Link"
+
 
 class SeenPair(NamedTuple):
     """One pair: its documents as (sentence id, text, numbers of its candidates), and the candidates."""
@@ -65,6 +70,17 @@ class SeenPair(NamedTuple):
     source_sentences: list[tuple[str, str, list[int]]]
     target_sentences: list[tuple[str, str, list[int]]]
     candidates: list[Seen]
+
+    @property
+    def text(self) -> str:
+        """All words of both documents, for the search."""
+        return " ".join(text.lower() for _, text, _ in (*self.source_sentences, *self.target_sentences))
+
+    @property
+    def kinds(self) -> list[dict[str, str]]:
+        """What kinds of candidates it has, for the filters; each kind once."""
+        found = {(one.method, one.label, one.agreement, str(one.batch)) for one in self.candidates}
+        return [dict(zip(("method", "label", "agreement", "batch"), kind, strict=True)) for kind in sorted(found)]
 
     @property
     def links(self) -> int:
@@ -93,8 +109,19 @@ def write_links(store: Store) -> str:
     for name, part in zip(names, parts, strict=True):
         store.write_text(name, _render(store, part, name=name, names=names))
     found = [(pair, name) for name, part in zip(names, parts, strict=True) for pair in part]
-    store.write_text(PAGE, _environment().get_template("links_index.html.j2").render(run=store.key, pairs=found))
+    index = _environment("links_index.js").get_template("links_index.html.j2")
+    store.write_text(PAGE, index.render(run=store.key, pairs=found, **_choices(pairs)))
     return store.where(PAGE)
+
+
+def _choices(pairs: Sequence[SeenPair]) -> dict[str, list[Any]]:
+    """Return what can be filtered by."""
+    seen = [one for pair in pairs for one in pair.candidates]
+    return {
+        "methods": sorted({one.method for one in seen}),
+        "agreements": [word for word in AGREEMENTS if any(one.agreement == word for one in seen)],
+        "batches": sorted({one.batch for one in seen}),
+    }
 
 
 def seen_pairs(store: Store) -> Iterator[SeenPair]:
@@ -224,9 +251,9 @@ def probabilities_in(store: Store) -> dict[Place, float]:
     return {(str(pair), str(source), str(target)): float(score) for pair, source, target, score in rows}
 
 
-def _environment() -> Environment:
+def _environment(script_file: str) -> Environment:
     environment = html_environment("abcdlink.report")
-    script = files("abcdlink.report").joinpath("templates/links.js").read_text(encoding="utf-8")
+    script = files("abcdlink.report").joinpath(f"templates/{script_file}").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(f"\n{script}\n".encode()).digest()).decode()
     environment.globals |= {"script": script, "policy": f"script-src 'sha256-{digest}'"}
     return environment
@@ -235,18 +262,15 @@ def _environment() -> Environment:
 def _render(store: Store, pairs: Sequence[SeenPair], name: str = PAGE, names: Sequence[str] = ()) -> str:
     place = list(names).index(name) if names else 0
     around = {"before": names[place - 1] if place else "", "after": names[place + 1] if place + 1 < len(names) else ""}
-    seen = [one for pair in pairs for one in pair.candidates]
     return (
-        _environment()
+        _environment("links.js")
         .get_template("links.html.j2")
         .render(
             run=store.key,
             pairs=pairs,
             part=place + 1 if names else 0,
             parts=len(names),
-            methods=sorted({one.method for one in seen}),
-            agreements=[word for word in AGREEMENTS if any(one.agreement == word for one in seen)],
-            batches=sorted({one.batch for one in seen}),
+            **_choices(pairs),
             **{which: file.split("/")[-1] for which, file in around.items()},
         )
     )

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from abcdlink.report.links import seen_pairs, write_links
-from abcdlink.store import Store
-from tests.helpers.example_run import example_run
+from abcdlink.store import Store, open_run
+from tests.browser.window import picture
+from tests.helpers.example_run import example_run, make_pools, take_in
 
 
 @pytest.fixture
@@ -85,4 +86,39 @@ def test_a_candidate_shows_its_sentences_and_its_neighbours_by_mouse_and_by_key(
 
 def test_nothing_is_wider_than_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_many_pairs_are_filtered_and_searched_in_the_index_which_leads_to_them_filtered(browser: Browser) -> None:
+    run = open_run("many")
+    make_pools(run, take_in(run, 2_000))
+    page = browser.new_page(viewport={"width": 1366, "height": 768})
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.goto(Path(write_links(run)).as_uri())
+    rows = page.locator("tr[data-kinds]")
+    expect(rows).to_have_count(2_000)
+    pairs = {pair.id: pair for pair in seen_pairs(run)}
+    page.select_option("[data-filter=method]", "both")
+    page.select_option("[data-filter=batch]", "2")
+    page.fill("#search", "BARGE spokeswoman")
+    wanted = [
+        name
+        for name, pair in pairs.items()
+        if any((one.method, one.batch) == ("both", 2) for one in pair.candidates)
+        and all(word in pair.text for word in ("barge", "spokeswoman"))
+    ]
+    assert 0 < len(wanted) < 1_000
+    expect(page.locator("tr[data-kinds]:visible")).to_have_count(len(wanted))
+    expect(page.locator("#told")).to_have_text(f"{len(wanted)} of 2000 pairs shown")
+    picture(page, "links-index")
+    page.locator("tr[data-kinds]:visible a").last.click()
+    expect(page.locator(".tools")).to_be_visible()  # its script is done
+    shown = "cards => [...new Set(cards.filter(one => !one.hidden).map(one => one.dataset.method))]"
+    assert page.locator(".link").evaluate_all(shown) == ["both"]
+    place = page.url.rpartition("#")[2]
+    expect(page.locator(f"#{place} h2")).to_contain_text(wanted[-1])
+    expect(page.locator(f"#{place} h2")).to_be_in_viewport()
+    picture(page, "links-part")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.go_back()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

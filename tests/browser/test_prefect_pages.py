@@ -5,21 +5,28 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
+from abcdlink.corpus.io import read_corpus_from
+from abcdlink.layout import NATURAL, batch_slug, feedback_slug
 from abcdlink.settings import Settings, get_settings
 from abcdlink.stages.batch_preview import preview_of, review_of
+from abcdlink.store import open_run
+from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
+from flows.ui.what_now import show_what_now as tell_what_now
 from services import down, up
 from services.credentials import with_secrets
 from services.ports import free_port
 from services.programs import prefect_api, prefect_url
 from tests.browser.window import picture
-from tests.helpers.example_run import proposed_run
+from tests.helpers.example_run import make_pools, proposed_run, take_in
 from tests.helpers.waiting import until
 
 FLOW = """
@@ -261,4 +268,55 @@ def test_the_form_of_a_batch_that_waits_for_go_changes_its_filters(machine, brow
     after = preview_of(store, 1)
     assert (after.filters.min_words, after.filters.exclude) == (13, before.filters.exclude)
     assert (review_of(store, 1).go, after.tasks < before.tasks) == (False, True)
+    page.context.close()
+
+
+def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
+    get_settings.cache_clear()
+    store, api = open_run("told"), prefect_api(machine)
+    take_in(store)
+    store.note("inputs", {"generate": {"documents": 6}})
+    store.note("annotation", {"batches": 2, "overlap": 2})
+    deployment = api.read("GET", "/deployments/name/annotate/annotate")["id"]
+    later = {"state": {"type": "SCHEDULED", "state_details": {"scheduled_time": "2099-01-01T00:00:00Z"}}}
+    asked = {**later, "parameters": {"run": store.key}}
+    run = api.ask("POST", f"/deployments/{deployment}/create_flow_run", asked).json()["id"]
+    at = datetime.now(UTC)
+    standing = Standing(
+        title="told · batch 1",
+        url="https://annotate.example.org/abcdlink/",
+        own_urls=("https://annotate.example.org/projects/3/", "https://annotate.example.org/projects/4/"),
+        tasks=37,
+        done=14,
+        needed=74,
+        answers=30,
+        people=(Person(account="ada@example.org", annotator="annotator-1", done=30, open=7),),
+        looked=at,
+        first=at - timedelta(hours=30),
+        deadline=at + timedelta(days=3),
+    )
+    keep_standing(store, batch_slug(1), standing)
+    states = {
+        "working": ("start", WaitsFor.NOBODY, "", "The stage generate is at work"),
+        "people": ("annotate", WaitsFor.ANNOTATORS, batch_slug(1), "14 of 37 tasks done"),
+        "coordinator": ("annotate", WaitsFor.COORDINATOR, feedback_slug(1), "You decide what annotators are told"),
+        "llm": ("annotate", WaitsFor.LLM, "", "The LLM answers a batch of questions"),
+        "over": ("annotate", WaitsFor.NOTHING, "", "Candidates are ready for annotators"),
+    }
+    page = coordinator(machine, browser)
+    auth = machine.prefect_auth.get_secret_value()
+    server = {PREFECT_API_URL: f"{prefect_url(machine)}/api", PREFECT_API_AUTH_STRING: auth}
+    for name, (flow, kind, slug, told) in states.items():
+        wait_for(store, run, "start", WaitsFor.NOTHING)
+        wait_for(store, run, flow, kind, slug, "natural" if kind is WaitsFor.LLM else "")
+        if kind is WaitsFor.NOTHING:
+            make_pools(store, read_corpus_from(store, NATURAL))
+        with temporary_settings(server):
+            now = tell_what_now(store, run)
+        show_what_now(page, machine, run)
+        expect(page.get_by_text(told, exact=False).first).to_be_visible()
+        shown = page.locator(".markdown-renderer").inner_text()
+        assert [line.text for item in now.items for line in item.lines if line.text not in shown] == []
+        picture(page, f"what-now-{name}")
     page.context.close()

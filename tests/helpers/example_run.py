@@ -54,9 +54,9 @@ def _corpus(kind: PairKind, chooser: random.Random, count: int = 6) -> Corpus:
     return Corpus(name=kind, documents=documents, pairs=pairs, refused=refused)
 
 
-def take_in(store: Store) -> Corpus:
+def take_in(store: Store, pairs: int = 6) -> Corpus:
     """Stage intake."""
-    corpus = _corpus(PairKind.NATURAL, random.Random(1))
+    corpus = _corpus(PairKind.NATURAL, random.Random(1), pairs)
     write_corpus_to(store, "natural", corpus)
     store.note("inputs", {"intake": {"corpus": "sample", "domain": "news"}})
     store.note("counts", {"documents": 12, "pairs": 6, "note": HOSTILE})

@@ -146,4 +146,8 @@ document.addEventListener("keydown", (event) => {
   }
 });
 document.querySelector(".tools").hidden = false;
+const asked = new URLSearchParams(location.search); // the index says what it was filtered by
+for (const one of filters) {
+  one.value = asked.get(one.dataset.filter) || "";
+}
 filter();
