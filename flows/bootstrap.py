@@ -15,6 +15,8 @@ from abcdlink.candidates import PoolMode
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Setting, find_domain, in_setting
 from abcdlink.evaluation.shortlist import ShortlistRule
+from abcdlink.linking.records import ApproachKind
+from abcdlink.llm.profiles import linkers, profile
 from abcdlink.settings import get_settings
 from abcdlink.stages.whole import WholeJob, up_to_candidates
 from abcdlink.store import open_run
@@ -26,6 +28,7 @@ from flows.parameters import (
     BenchmarkParameters,
     FirstPairs,
     GenerationParameters,
+    LLMParameters,
     RunKey,
     TargetParameters,
     whole_job,
@@ -65,16 +68,25 @@ def start(
         domain: What a link means: news, reviews, or a domain that you made with `abcdlink init`.
         annotators: How many people judge each candidate.
         goal: Compare methods: which of two approaches is better, with random candidates between them. Find links:
-            all that either approach proposes. Quick try: BM25 alone proposes, one batch, no LLM is asked.
+            all that either approach proposes (two retrievers, where only the embedded LLM is there). Quick try: BM25 alone proposes, one batch, no LLM is asked.
         budget: Most that this run may spend on the LLM, in the currency of the prices that are set; 0: as set.
     """
+    if budget:
+        limit_spending(budget)
+    job, annotation = job_for(goal, corpus, annotators)
+    do_whole_job(run, domain, job, annotation)
+
+
+def job_for(goal: Goal, corpus: str, annotators: int) -> tuple[WholeJob, AnnotationParameters]:
+    """Return what a goal takes. Who wants links is spared the candidates of the embedded LLM, which are at chance."""
     batches = 1 if goal is Goal.TRY else 2
     mode = PoolMode.UNION if goal is Goal.FIND else PoolMode.COMPARISON
     annotation = AnnotationParameters(batches=batches, overlap=annotators, mode=mode)
-    if budget:
-        limit_spending(budget)
-    job = whole_job(corpus, None, annotation=annotation, quick=goal is Goal.TRY)
-    do_whole_job(run, domain, job, annotation)
+    if goal is Goal.FIND and all(profile(name).llm_is_embedded for name in linkers()):
+        benchmark = BenchmarkParameters(llm=LLMParameters(use=False))
+        two = ShortlistRule(kinds=(ApproachKind.RETRIEVER, ApproachKind.RETRIEVER))
+        return whole_job(corpus, None, benchmark=benchmark, shortlist=two, annotation=annotation), annotation
+    return whole_job(corpus, None, annotation=annotation, quick=goal is Goal.TRY), annotation
 
 
 @flow(name="bootstrap", flow_run_name="bootstrap {run}", **NOTED)

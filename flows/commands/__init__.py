@@ -96,8 +96,8 @@ def start(
     goal: Annotated[
         Goal,
         typer.Option(
-            help="compare methods: which approach is better; find links: all that either proposes; "
-            "quick try: BM25 alone, one batch, no LLM."
+            help="compare methods: which approach is better; find links: all that either proposes (two "
+            "retrievers, where only the embedded LLM is there); quick try: BM25 alone, one batch, no LLM."
         ),
     ] = Goal.COMPARE,
     budget: Annotated[float, typer.Option(min=0, help="Most that this run may spend on the LLM; 0: as set.")] = 0.0,
