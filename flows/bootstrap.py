@@ -68,7 +68,8 @@ def start(
         domain: What a link means: news, reviews, or a domain that you made with `abcdlink init`.
         annotators: How many people judge each candidate.
         goal: Compare methods: which of two approaches is better, with random candidates between them. Find links:
-            all that either approach proposes (two retrievers, where only the embedded LLM is there). Quick try: BM25 alone proposes, one batch, no LLM is asked.
+            all that either approach proposes (two retrievers, where only the embedded LLM is there). Quick try: BM25
+            alone proposes, one batch, no LLM is asked.
         budget: Most that this run may spend on the LLM, in the currency of the prices that are set; 0: as set.
     """
     if budget:
