@@ -107,7 +107,7 @@ CLOSED = "closed.json"
 
 
 class Closed(Record):
-    """A project at which nobody is waited for any more, while it has so many tasks."""
+    """A project that waits for nobody, as long as it has so many tasks."""
 
     tasks: int
 

@@ -58,7 +58,7 @@ def start(
     goal: Goal = Goal.COMPARE,
     budget: Annotated[float, BeforeValidator(lambda given: given or 0.0), Field(ge=0)] = 0.0,
 ) -> None:
-    """Begin a job, or go on with it: from your documents to batches in front of annotators.
+    """Start or continue a job: from your documents to batches in front of annotators.
 
     The same as `bootstrap`, with fewer questions.
 

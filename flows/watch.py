@@ -66,7 +66,7 @@ def parameters_of(flow_run: str) -> dict[str, Any]:
 
 
 def wait_while_working(store: Store, flow_run: str = "") -> None:
-    """Return when no flow of a run is at work any more: people are needed, one failed, or all are over.
+    """Return when no flow of a run is at work: people are needed, one failed, or all are over.
 
     Args:
         store: the run.

@@ -154,16 +154,16 @@ def _wanted(
 
 def require_free_ports(programs: list[Program]) -> None:
     """Raise one ``ServiceError`` that names every port in use, who uses it, and the setting that moves ours."""
-    problems, mends = [], []
+    problems, hints = [], []
     spoken_for = {program.port for program in programs if program.port is not None}
     for program in programs:
         if program.port is not None and not is_free(program.port):
             problems.append(f"port {program.port}, which {program.name} needs, is used by {holder(program.port)}")
             other = next_free(program.port, spoken_for)
             spoken_for.add(other)
-            mends.append(program.port_setting.format(port=other))
+            hints.append(program.port_setting.format(port=other))
     if problems:
-        raise ServiceError("; ".join(problems), f"stop that program, or set {' and '.join(mends)}")
+        raise ServiceError("; ".join(problems), f"stop that program, or set {' and '.join(hints)}")
 
 
 class _Start:

@@ -45,7 +45,7 @@ def forget() -> None:
 
 @lru_cache(maxsize=1)
 def _ranker(flow_run_id: str, run: str, corpus: str, retriever: str) -> Ranker:  # noqa: ARG001
-    """Return the ranker of the last part; another flow run looks anew at what the run holds."""
+    """Return the ranker of the last part; another flow run reads again what the run holds."""
     return Ranker(open_run(run), corpus, retriever)
 
 

@@ -81,7 +81,7 @@ def benchmark(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of that sample.")] = 13,
     run: Annotated[
-        str, typer.Option(help="Keep everything in this run and go on with it; needed where an LLM is asked.")
+        str, typer.Option(help="Keep everything in this run, and continue it; required when an LLM is asked.")
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what the LLMs would cost, and ask nothing.")] = False,
     json: JsonOption = False,

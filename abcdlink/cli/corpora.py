@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("init")(init)
     app.command("import")(import_documents)
-    domains = typer.Typer(help="Look after a domain.", no_args_is_help=True)
+    domains = typer.Typer(help="Manage a domain.", no_args_is_help=True)
     domains.command("check")(check_domain)
     app.add_typer(domains, name="domain")
 

@@ -52,7 +52,7 @@ def sample(
     domain: DomainOption = "news",
     json: JsonOption = False,
 ) -> None:
-    """Draw pairs (or target documents) from a corpus into a corpus of its own; what was drawn how is kept with it.
+    """Draw pairs (or target documents) from a corpus into a new corpus, which notes how they were drawn.
 
     Example: `abcdlink sample arr22 --out twenty --one-source --shortest 100 --sample 20 --seed 1`
     """
@@ -147,7 +147,7 @@ def clean(
     ],
     out: Annotated[str, typer.Option("--out", help="Folder to write: a corpus, or text files.")],
     ask: Annotated[
-        AskAbout, typer.Option(help="About which documents the LLM is asked after the rules.")
+        AskAbout, typer.Option(help="Which documents to ask the LLM about after the rules.")
     ] = AskAbout.SUSPICIOUS,
     form: Annotated[
         Form, typer.Option(help="numbers: it names the sentences that go; article: it gives back the article.")
@@ -155,7 +155,7 @@ def clean(
     domain: DomainOption = "news",
     json: JsonOption = False,
 ) -> None:
-    """Take captions, share lines and other leftovers of web pages out of documents; nothing is ever changed.
+    """Remove captions, share lines and other web-page leftovers from documents; nothing is ever changed.
 
     Rules of the domain come first; the LLM with the role cleaner is asked where something suspicious is left. Look at
     removed.html in the new folder; `abcdlink restore` puts back what was removed. Of a corpus, sentences go; of a

@@ -83,7 +83,7 @@ def estimate(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Say what it would cost to let the LLM decide: calls, tokens, money. It is asked nothing.
+    """Estimate the calls, tokens and money it would take to let the LLM decide, without asking it anything.
 
     What is not given is as in the run's benchmark where that was begun, else as by default. Rankings
     that are missing are made first and kept. Ids that answers leave out, answers that are cut off

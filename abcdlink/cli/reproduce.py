@@ -35,7 +35,7 @@ def reproduce(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compute the paper's tables and print them beside the printed figures, and say of the rest why it was not run.
+    """Compute the paper's tables, print them beside the published figures, and say why the rest was not run.
 
     LLM tables are run where an endpoint is set; what they will cost is said before anything is asked.
 

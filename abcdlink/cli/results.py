@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from abcdlink.interannotator import Agreement
 
 MOST_LISTED = 3
-"""Of more files than this, which then lie in one folder, only the folder is named."""
+"""Of more files than this, which are then in one folder, only the folder is named."""
 
 OpenOption = Annotated[bool, typer.Option("--open", help="Open it in the web browser.")]
 
@@ -150,7 +150,7 @@ def accept(
         list[str] | None, typer.Argument(help="Names below the run's folder; none: only list what was changed.")
     ] = None,
 ) -> None:
-    """Keep changes that were made by hand to what a run wrote; without them it refuses such files.
+    """Accept manual changes to files that a run wrote; otherwise it refuses such files.
 
     Example: `abcdlink accept spring judgments.jsonl`
     """

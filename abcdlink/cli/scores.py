@@ -49,7 +49,7 @@ def scores(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what the benchmark of a run says of each approach, or on which source sentences it fails.
+    """Show each approach's scores in a run's benchmark, or the source sentences on which it fails.
 
     Example: `abcdlink scores spring-news --by links`
     """

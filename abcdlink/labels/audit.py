@@ -77,7 +77,7 @@ def draw(
     """Draw candidates for people from the kept tables of labels; about ``wanted``, half of them links.
 
     Args:
-        tables: gives the tables anew, one at a time.
+        tables: gives the tables again, one at a time.
         threshold: candidates from this probability up are links.
         links: how many these are.
         wanted: candidates.

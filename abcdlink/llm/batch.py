@@ -65,7 +65,7 @@ class BatchState(Record):
 
     @property
     def done(self) -> bool:
-        """Whether nothing is waited for any more."""
+        """Whether it is over."""
         return not self.waiting
 
     def __add__(self, other: BatchState) -> BatchState:

@@ -99,7 +99,7 @@ class BatchStore:
         self.write(batch)  # last: a batch with a record is whole
 
     def write(self, batch: Batch) -> None:
-        """Write down how far a batch is; the questions of one that has ended are not needed any more."""
+        """Write down how far a batch is; the questions of one that has ended are no longer needed."""
         write_atomically(self.root / f"{batch.name}.json", batch.model_dump_json(indent=2).encode())
         if batch.id:
             self._lines(batch).unlink(missing_ok=True)

@@ -148,7 +148,7 @@ class Budget:
         yield Sum(*self._settings.llm_limits), self._sums(connection, own=True)
 
     def settle(self, name: str, used: Sum) -> None:
-        """Book what was used in place of what was held back; a name that holds nothing any more books nothing."""
+        """Book what was used in place of what was held back; a name that holds nothing books nothing."""
         with self._transaction() as connection:
             if connection.execute("DELETE FROM held WHERE id = ?", (name,)).rowcount and any(used):
                 connection.execute(

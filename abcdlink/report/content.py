@@ -79,7 +79,7 @@ class Disagreement(NamedTuple):
 class Content:
     """All that a report tells of one run.
 
-    ``changes``: answers that are not any more what the figures are made of. ``pairs``: the first ones with their
+    ``changes``: answers on which the figures are no longer based. ``pairs``: the first ones with their
     candidates, or why they cannot be shown.
     """
 

@@ -69,5 +69,5 @@ def _fitted(shortlist: Shortlist, approach: Approach) -> FittedCutoff:
     fitted = shortlist.fitted.get(approach.name)
     if fitted is None:
         msg = f"the shortlist holds no fitted cutoff for {approach.name}"
-        raise InputError(msg, "make the shortlist anew from a benchmark that fitted it")
+        raise InputError(msg, "make a new shortlist from a benchmark that fitted it")
     return fitted

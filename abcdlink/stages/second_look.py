@@ -182,7 +182,7 @@ def compare(drafts: Corpus, looks: Sequence[Look], *, drop: bool) -> tuple[Secon
 
 
 def without(drafts: Corpus, found: Sequence[Disagreement]) -> Corpus:
-    """Return the pairs without what the other model disagrees with; a pair that has no link any more is refused.
+    """Return the pairs without what the other model disagrees with; a pair that is left without a link is refused.
 
     An unlinked sentence that it links, and a linked one of which it confirms no link, leave the document: what they
     are is open. A denied link beside confirmed ones leaves the sentence where it is.

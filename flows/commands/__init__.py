@@ -104,7 +104,7 @@ def start(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Begin a job, or go on with it: from your documents to batches in front of annotators.
+    """Start or continue a job: from your documents to batches in front of annotators.
 
     `abcdlink run bootstrap` does the same with every setting.
 

@@ -36,7 +36,7 @@ MaybeBatchOption = Annotated[
     int | None, typer.Option("--batch", min=1, help="Number of the batch; default: all that are in Label Studio.")
 ]
 DeadlineOption = Annotated[
-    int | None, typer.Option("--deadline-days", min=1, help="Days until a batch shall be done; default: no deadline.")
+    int | None, typer.Option("--deadline-days", min=1, help="Days annotators have for a batch; default: no deadline.")
 ]
 LateOption = Annotated[
     int, typer.Option("--late-days", min=1, help="Days without an answer after which an annotator is late.")
@@ -70,7 +70,7 @@ def start(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Start the annotation of a run whose candidates are made.
+    """Start annotating a run that has its candidates.
 
     Example: `abcdlink annotate start spring-news --overlap 2 --deadline-days 14`
     """
@@ -192,7 +192,7 @@ def _waits_for_go(store: Store) -> Waiting:
 
 
 def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
-    """Show who did how many tasks of each batch, who is late, and the deadline.
+    """Show how many tasks of each batch everyone has done, who is late, and the deadline.
 
     Example: `abcdlink annotate status spring-news`
     """
@@ -248,7 +248,7 @@ def pull(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> 
 
 
 def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
-    """Tell whether answers were changed in Label Studio after their batch was pulled.
+    """Check whether answers were changed in Label Studio after their batch was pulled.
 
     Example: `abcdlink annotate check spring-news`
     """
@@ -269,7 +269,7 @@ def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = F
 
 def reassign(
     run: RunArgument,
-    account: Annotated[str, typer.Option("--from", help="Who is not waited for any more: account or pseudonym.")],
+    account: Annotated[str, typer.Option("--from", help="Annotator to stop waiting for: account or pseudonym.")],
     batch: BatchOption = 1,
     to: Annotated[str, typer.Option("--to", help="Account that does the work instead.")] = "",
     json: JsonOption = False,
@@ -284,7 +284,7 @@ def reassign(
 
 
 def requeue(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> None:
-    """Offer skipped tasks again to those who skipped them; they are waited for again.
+    """Offer skipped tasks again to those who skipped them, and wait for them again.
 
     Example: `abcdlink annotate requeue spring-news --batch 1`
     """

@@ -84,7 +84,7 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
         if problem:
             say(f"As it was at the last look: {problem}")
 
-    status.__doc__ = f"""Show how far people are, who is waited for, and the links to send.
+    status.__doc__ = f"""Show progress, who still has to answer, and the links to send.
 
     Example: `abcdlink {name} status spring-news`
     """
@@ -108,7 +108,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         told += f", {left} of {standing.tasks} tasks are open" if standing and left else ""
         answer(store, f"{told}.", json, wait, waiting.flow_run)
 
-    close.__doc__ = f"""Wait for people no longer: go on with the answers that are there.
+    close.__doc__ = f"""Stop waiting for people: go on with the answers so far.
 
     Answers that come later do not count; what is missing is counted and shown.
 
@@ -164,5 +164,5 @@ def resume_run(flow_run: str, form: dict[str, Any] | None = None) -> None:
 
     reach_server()
     if not resume(flow_run, form):
-        msg = f"the flow run {flow_run} is not suspended any more"
+        msg = f"the flow run {flow_run} is no longer suspended"
         raise InputError(msg, "look at it in the Prefect UI: it was resumed already, or it ended")

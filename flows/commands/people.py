@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
     group(
         app,
         "boundaries",
-        "Look through the sentence boundaries of a corpus, before anything is made of it.",
+        "Check and correct the sentence boundaries of a corpus before it is used.",
         start=start_boundaries,
         show=show_boundaries,
     )
@@ -120,7 +120,7 @@ def start_adjudication(
 
 
 def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
-    """Show what was decided where annotators differ, by method, and whom the decisions followed.
+    """Show how disagreements were decided, by method, and with whom the decisions agree.
 
     Example: `abcdlink adjudicate show spring-news`
     """
@@ -137,7 +137,7 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
     for one in summary.adjudicators:
         say(f"{one.adjudicator} decided {one.decided}, {one.consensus} of them by consensus or on their own judgment.")
     if summary.moot:
-        say(f"{summary.moot} decisions are on candidates on which nobody differs any more.")
+        say(f"{summary.moot} decisions are on candidates on which nobody disagrees any longer.")
 
 
 def start_boundaries(

@@ -35,7 +35,7 @@ ThresholdOption = Annotated[float, typer.Option("--threshold", min=-1, max=1, he
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    qualify = group(app, "qualify", "Try out applicants on pairs whose links are known.", start=start, show=show)
+    qualify = group(app, "qualify", "Test applicants on pairs whose links are known.", start=start, show=show)
     qualify.command("screening")(screening)
     qualify.command("confirm")(confirm)
 
@@ -60,7 +60,7 @@ def start(
     approval_rate: Annotated[float, typer.Option(min=0, max=100, help="Least approval rate, in percent.")] = 0.0,
     studies: Annotated[int, typer.Option(min=0, help="Least number of earlier studies.")] = 0,
     as_in_paper: Annotated[
-        bool, typer.Option("--as-in-paper", help="Eligible are those whom the paper admitted.")
+        bool, typer.Option("--as-in-paper", help="Admit only those whom the paper admitted.")
     ] = False,
     wait: WaitOption = False,
     json: JsonOption = False,

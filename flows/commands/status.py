@@ -29,7 +29,7 @@ def status(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Show what now in a run: stage, how far, who is waited for, links to send, the next command. Or the servers.
+    """Show where a run stands: stage, progress, whom it waits for, links to send, the next command. Or the servers.
 
     Without a run key it exits with 1 if a server is not running.
 
@@ -84,7 +84,7 @@ def look_at_projects(store: Store) -> str:
 
 
 def runs(json: JsonOption = False) -> None:
-    """List all runs, where each is, and since when, the newest first.
+    """List all runs, newest first: where each one is, and since when.
 
     Example: `abcdlink runs`
     """
@@ -109,7 +109,7 @@ def runs(json: JsonOption = False) -> None:
 
 
 def go_on(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
-    """Start the flows of a run again that failed or were cancelled, with the settings that they were started with.
+    """Restart a run's failed or cancelled flows with the settings that they were started with.
 
     They go on where they stopped: nothing that is there is done or paid for twice.
 
