@@ -30,7 +30,7 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
     store = open_run(run)
     domain = run_domain(store, domain)
     overlap = judging.overlap_in(domain)
-    sample_sources(run, domain, overlap, judging.seed, judging.share_or_none, judging.number, judging.links)
+    sample_sources(run, domain, overlap, judging.seed, judging.share_or_none, judging.size, judging.links)
     push(run, domain, ExhaustivePage())
     if not store.exists(EXHAUSTIVE_JUDGMENTS):
         wait_for_annotators(store, NAME, EXHAUSTIVE_SLUG)

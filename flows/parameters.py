@@ -266,6 +266,8 @@ class RatingParameters(Parameters):
 
 TENTH = 0.1
 """Share of the source sentences that are judged exhaustively, unless something else is asked for."""
+MOST_SOURCES = 1000
+"""Source sentences that are pushed where judging stops at a number of links: each task has both documents."""
 
 
 class ExhaustiveParameters(Parameters):
@@ -275,8 +277,8 @@ class ExhaustiveParameters(Parameters):
         None,
         gt=0,
         le=1,
-        description="Share of the source sentences, sampled at random; empty: a tenth, or all where judging stops at a "
-        "number of links.",
+        description="Share of the source sentences, sampled at random; empty: a tenth, or at most 1,000 sentences where "
+        "judging stops at a number of links.",
     )
     number: int | None = Field(None, ge=1, description="A number of source sentences instead of a share.")
     links: int | None = Field(
@@ -293,7 +295,12 @@ class ExhaustiveParameters(Parameters):
     @property
     def share_or_none(self) -> float | None:
         """The share, where no number is asked for."""
-        return None if self.number else self.share or (1.0 if self.links else TENTH)
+        return None if self.size else self.share or TENTH
+
+    @property
+    def size(self) -> int | None:
+        """The number of source sentences, where it goes by that."""
+        return self.number or (MOST_SOURCES if self.links and not self.share else None)
 
     def overlap_in(self, domain: str) -> int:
         """Return how many annotators judge each source sentence."""

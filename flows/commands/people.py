@@ -189,7 +189,9 @@ def start_exhaustive(
     domain: RunDomainOption = "",
     share: Annotated[
         float | None,
-        typer.Option(min=0.001, max=1, help="Share of the source sentences. Default: 0.1, or all with --links."),
+        typer.Option(
+            min=0.001, max=1, help="Share of the source sentences. Default: 0.1; with --links at most 1,000 sentences."
+        ),
     ] = None,
     number: Annotated[int | None, typer.Option(min=1, help="A number of source sentences instead of a share.")] = None,
     links: Annotated[int | None, typer.Option(min=1, help="Stop when all who are asked have found so many.")] = None,

@@ -191,7 +191,10 @@ def test_the_form_refuses_what_cannot_be_sampled(wrong: dict[str, object]):
 def test_a_number_takes_the_place_of_the_share():
     assert ExhaustiveParameters().share_or_none == 0.1
     assert ExhaustiveParameters(number=7).share_or_none is None
-    assert ExhaustiveParameters(links=7).share_or_none == 1
+    few = ExhaustiveParameters(links=7)
+    assert (few.share_or_none, few.size) == (None, 1000)
+    assert ExhaustiveParameters(links=7, number=9).size == 9
+    assert ExhaustiveParameters(links=7, share=0.2).size is None
     assert ExhaustiveParameters(links=7, share=0.2).share_or_none == 0.2
 
 
