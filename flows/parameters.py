@@ -277,7 +277,7 @@ class ExhaustiveParameters(Parameters):
         None,
         gt=0,
         le=1,
-        description="Share of the source sentences, sampled at random; empty: a tenth, or at most 1,000 sentences where "
+        description="Share of the source sentences, sampled at random; empty: a tenth, or up to 1,000 sentences where "
         "judging stops at a number of links.",
     )
     number: int | None = Field(None, ge=1, description="A number of source sentences instead of a share.")
