@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import suppress
 from typing import Any
 
+import psutil
 import pytest
 
 from abcdlink.judgments import Pool
@@ -16,7 +18,7 @@ from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from labelstudio_config.run import is_pushed, read_pushed
 from tests.helpers.example_run import proposed_run
-from tests.helpers.prefect_server import BIN
+from tests.helpers.prefect_server import BIN, PrefectServer
 from tests.helpers.stack import Stack
 from tests.helpers.waiting import until
 
@@ -52,6 +54,15 @@ def resume(stack: Stack, run: str, form: dict[str, Any]) -> None:
     assert stack.prefect.post(f"/flow_runs/{run}/resume", {"run_input": form})["status"] == "ACCEPT"
 
 
+def kill_all(prefect: PrefectServer) -> None:
+    """Kill the worker and all flow runs that it started, as when the power fails."""
+    started = psutil.Process(prefect.worker.pid).children(recursive=True)
+    prefect.kill_worker()
+    for process in started:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
 def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) -> None:
     prefect = stack.prefect
     annotation = {"batches": 2, "overlap": 2, "preview": True, "auto_feedback": True, "shared_queue": True}
@@ -83,7 +94,7 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) 
 
     # Others are taken; everything is killed while they are.
     give(stack, "annotate", "preview", KEY, "--min-words", "13")
-    prefect.kill_all()
+    kill_all(prefect)
     prefect.start_worker()
 
     def looked_again() -> bool:

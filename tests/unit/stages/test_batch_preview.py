@@ -168,7 +168,7 @@ def test_pools_from_elsewhere_are_shown_and_not_filtered(news: Domain) -> None:
     source, target = "0", "1"
     store.write_records(
         POOLS,
-        [Pool(key="k", batch=1, pair="natural-0", source=source, candidates=({"target": target, "method": "x"},))],  # type: ignore[arg-type]
+        [Pool(key="k", batch=1, pair="natural-0", source=source, candidates=({"target": target, "method": "x"},))],
     )
     assert preview_batch(store, news, 1, 1).candidates == 1
     assert "not made by its stage" in take_review(store, news, 1, {"min_words": 9}, go=True).problem
