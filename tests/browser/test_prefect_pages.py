@@ -232,7 +232,12 @@ def test_the_form_start_refuses_what_cannot_be_and_a_failed_run_says_how_to_go_o
     run = until(failed, "a run that failed")
     everything = api.read("POST", "/flow_runs/filter", {})
     assert [one["id"] for one in everything if one["parent_task_run_id"]] == [], "it failed before any subflow"
-    show_what_now(page, machine, run["id"])
+
+    def told():
+        show_what_now(page, machine, run["id"])  # which is renewed after the run has its state
+        return page.get_by_text("The flow start failed", exact=False).count()
+
+    until(told, "What now of a run that failed")
     for part in ("The flow start failed", "No corpus at /nowhere/corpus", "abcdlink continue spring"):
         expect(page.get_by_text(part, exact=False).first).to_be_visible()
     picture(page, "what-now-failed")
@@ -262,7 +267,7 @@ def test_the_form_of_a_batch_that_waits_for_go_changes_its_filters(machine, brow
     expect(form.get_by_text(before.size, exact=False)).to_be_visible()
     picture(page, "form-go")
     form.locator("input[type=number]").fill("13")
-    form.locator(".p-toggle").first.click()
+    form.locator(".p-toggle__control").first.click()
     form.get_by_role("button", name="Submit").click()
     until(lambda: review_of(store, 1).looks == 1 and suspended(), "a second preview")
     after = preview_of(store, 1)
