@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,27 @@ def test_every_deployment_names_a_flow_that_is_there() -> None:
     for deployment in described["deployments"]:
         file, _, flow = deployment["entrypoint"].partition(":")
         assert re.search(rf"^def {flow}\(", Path(ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), deployment
+
+
+def versions(file: Path) -> dict[str, str]:
+    """Return package -> version, of lines such as ``name==version``."""
+    found = re.findall(r"^([\w.-]+)==([\w.+!-]+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
+
+
+@pytest.mark.parametrize("environment", ["main", "label-studio"])
+def test_every_locked_version_has_hashes(environment: str) -> None:
+    """`make hashes` brings them up to date."""
+    pins, hashes = (versions(ROOT / "deployments" / kind / f"{environment}.txt") for kind in ("constraints", "hashes"))
+    assert pins.items() <= hashes.items()
+    text = (ROOT / "deployments" / "hashes" / f"{environment}.txt").read_text(encoding="utf-8")
+    assert len(re.findall(r" \\\n    --hash=sha256:[0-9a-f]{64}", text)) >= len(hashes)
+
+
+def test_every_dependency_has_a_locked_version() -> None:
+    """A dependency of the project that is not locked would be missing after `make setup`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["embedded"], *extras["dev"]]
+    names = {re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", one)[0]).lower() for one in wanted}
+    assert names <= versions(ROOT / "deployments" / "hashes" / "main.txt").keys()
