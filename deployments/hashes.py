@@ -1,7 +1,7 @@
 """Writes the SHA-256 of every file of the locked versions (``make hashes``), for `pip install --require-hashes`.
 
-The versions are those of ``constraints/*.txt``; uv resolves them for Linux and macOS, Python 3.11 and 3.12. torch and what
-its CUDA build needs are in a file of their own: where pip finds the CPU build (``torch-cpu.txt``), that is installed.
+The versions are those of ``constraints/*.txt``; uv resolves them for Linux and macOS, Python 3.11 and 3.12. torch and
+what its CUDA build needs are in a file of their own: where pip finds the CPU build (``torch-cpu.txt``), it takes that.
 """
 
 from __future__ import annotations
