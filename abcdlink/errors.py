@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 
 class AbcdlinkError(Exception):
     """One clear error: what is wrong (naming the file, line or id) and a hint at what to do.
@@ -42,3 +48,53 @@ class BudgetError(AbcdlinkError):
 def counted(number: int, one: str, several: str = "") -> str:
     """Return a number with its noun: ``1 pair``, ``2,000 pairs``."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+WORDS = {
+    "missing": "{field} is missing",
+    "extra_forbidden": "there is no field {field}",
+    "string_type": "{field} must be text",
+    "string_too_short": "{field} must not be empty",
+    "string_pattern_mismatch": "{field} must look like {pattern}",
+    "model_type": "{field} must be an object",
+    "dict_type": "{field} must be an object",
+    "list_type": "{field} must be a list",
+    "tuple_type": "{field} must be a list",
+    "too_short": "{field} needs {min_length} or more entries",
+    "int_type": "{field} must be a whole number",
+    "int_parsing": "{field} must be a whole number",
+    "int_from_float": "{field} must be a whole number",
+    "float_type": "{field} must be a number",
+    "float_parsing": "{field} must be a number",
+    "bool_type": "{field} must be true or false",
+    "bool_parsing": "{field} must be true or false",
+    "greater_than": "{field} must be more than {gt:g}",
+    "greater_than_equal": "{field} must be {ge:g} or more",
+    "less_than": "{field} must be less than {lt:g}",
+    "less_than_equal": "{field} must be {le:g} or less",
+    "literal_error": "{field} must be {expected}",
+    "enum": "{field} must be {expected}",
+    "json_invalid": "{field} is not JSON ({error})",
+}
+"""What is wrong with a field, in plain words, by pydantic's name of the error."""
+TYPE_TAG = re.compile(r"(?:str|int|float|bool|[A-Z]\w*Line|.*\[.*)")
+"""Parts of the place of an error that name one of several types that a field may have."""
+
+
+def fault_in(error: ValidationError, whole: str = "it") -> str:
+    """Say in plain words what is wrong first in a record: which field, and what it must be.
+
+    Args:
+        error: the record's.
+        whole: what the record is called where it does not fit as a whole.
+    """
+    first, *others = error.errors(include_url=False)
+    # Where a field may have one of several types, the error deepest inside says most.
+    inside = [one for one in others if one["loc"][: len(first["loc"]) - 1] == first["loc"][:-1]]
+    deepest = max([first, *inside], key=lambda one: len(one["loc"]))
+    field = ".".join(str(part) for part in deepest["loc"] if not (isinstance(part, str) and TYPE_TAG.fullmatch(part)))
+    words = WORDS.get(deepest["type"])
+    if words:
+        return words.format(field=field or whole, **deepest.get("ctx", {}))
+    said = str(deepest["msg"]).removeprefix("Value error, ")
+    return f"{field}: {said}" if field else said

@@ -53,19 +53,33 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None
 
     Raises:
         InputError: when it cannot be written (disk full, read-only, no permission); what was there stays.
+        OSError: what making the pieces raised.
     """
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    not_made: list[OSError] = []
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            yield from [data] if isinstance(data, bytes) else data
+        except OSError as error:
+            not_made.append(error)
+            raise
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # The kernel applies the umask here; reading it would mean to change it for all threads.
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         with os.fdopen(handle, "wb") as file:
-            file.writelines([data] if isinstance(data, bytes) else data)
+            file.writelines(pieces())
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):  # on a read-only disk it was never there
             temporary.unlink(missing_ok=True)
-        msg = f"cannot write {path}: {error.strerror or error}"
+        if not_made:  # it is the content that could not be had, and the error says why
+            raise
+        file_in_the_way = next((str(parent) for parent in path.parents if os.path.isfile(parent)), "")  # noqa: PTH113 - raises nothing
+        reason = f"{file_in_the_way} is a file" if file_in_the_way else error.strerror or error
+        msg = f"cannot write {path}: {reason}"
         raise InputError(msg, "check the path, its permissions and the free space, then run the same again") from None
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -243,5 +257,10 @@ def s3_errors(where: str) -> Iterator[None]:
 
 
 def open_folder(root: str) -> Folder:
-    """Open a local folder or an ``s3://`` prefix."""
-    return S3Folder(root) if root.startswith("s3://") else LocalFolder(Path(root))
+    """Open a local folder or an ``s3://`` prefix; ``InputError`` for any other address."""
+    if root.startswith("s3://"):
+        return S3Folder(root)
+    if "://" in root:
+        msg = f"{root!r} is not a folder"
+        raise InputError(msg, "give a folder of this machine, or an address such as s3://BUCKET/PREFIX")
+    return LocalFolder(Path(root))

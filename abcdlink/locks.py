@@ -11,6 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from abcdlink.errors import InputError
 from abcdlink.folders import write_atomically
 from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
@@ -27,7 +28,11 @@ def lock_of(name: str, home: Path | None = None) -> FileLock:
         home: default: that of the settings.
     """
     path = _folder(home) / f"{name}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"cannot write to {path.parent}: {error.strerror}"
+        raise InputError(msg, "set ABCDLINK_HOME to a folder that you may write to") from None
     return FileLock(path)
 
 

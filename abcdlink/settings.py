@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, PrivateAttr, SecretStr, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from abcdlink.errors import InputError, fault_in
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 """The checkout: shipped domains, deployments and flows are here."""
@@ -119,13 +121,14 @@ class Settings(BaseSettings):
             return f"ABCDLINK_LLM_{name.upper()}"
         return f"{'api_key_env' if name == 'api_key' else name} in {self._table}"
 
-    @field_validator("public_url")
+    @field_validator("public_url", "label_studio_url")
     @classmethod
-    def _origin(cls, url: str) -> str:
-        """Take an address without a path: Label Studio's pages are at the root."""
+    def _origin(cls, url: str, info: ValidationInfo) -> str:
+        """Take the address of a server; annotators reach Label Studio's pages at its root, so without a path."""
         parts = urlsplit(url.strip().rstrip("/"))
-        if url.strip() and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query):
-            msg = f"{url!r} is not the address of a server, such as https://annotate.example.org"
+        has_path = info.field_name == "public_url" and (parts.path or parts.query)
+        if url.strip() and (parts.scheme not in {"http", "https"} or not parts.hostname or has_path):
+            msg = "must be the address of a server, such as https://annotate.example.org"
             raise ValueError(msg)
         return parts.geturl()
 
@@ -153,9 +156,19 @@ def get_settings() -> Settings:
 
     The environment wins over ``.env`` in the working directory, which wins over
     ``HOME/secrets.env``, the file that ``abcdlink up`` generates once.
+
+    Raises:
+        InputError: when a variable does not fit; names it and the value given.
     """
     home = Path(os.environ.get("ABCDLINK_HOME", ".abcdlink"))
-    return Settings(_env_file=env_files(home))
+    try:
+        return Settings(_env_file=env_files(home))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        variable = f"ABCDLINK_{name.upper()}"
+        msg = f"{fault_in(error).replace(name, variable, 1)}, not {first['input']!r}"
+        raise InputError(msg, f"correct {variable} in the environment, or in .env") from None
 
 
 def env_files(home: Path) -> tuple[Path, Path]:

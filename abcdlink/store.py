@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 from abcdlink.folders import Folder, open_folder
 from abcdlink.languages import ENGLISH
 from abcdlink.locks import lock_of
@@ -26,7 +26,8 @@ R = TypeVar("R", bound=BaseModel)
 MANIFEST = "manifest.json"
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{device}{n}" for device in ("COM", "LPT") for n in range(1, 10))}
 """Names that Windows keeps for devices, with and without an ending."""
-RUN_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+LONGEST_KEY = 80
+RUN_KEY = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_KEY - 1}}}")
 
 
 class Store:
@@ -86,7 +87,7 @@ class Store:
         try:
             return kind.model_validate_json(self.read_text(name))
         except ValidationError as error:
-            msg = f"{self.where(name)}: {_first_of(error)}"
+            msg = f"{self.where(name)}: {fault_in(error)}"
             raise InputError(msg, "fix the file, or remove it and run the stage that makes it") from None
 
     def find_record(self, name: str, kind: type[R]) -> R | None:
@@ -269,32 +270,27 @@ def decoded_lines(
 def _records(file: Iterable[bytes], kind: type[R], where: str, first_line: int = 1) -> Iterator[R]:
     for number, line in decoded_lines(file, where, first_line):
         try:
-            yield kind.model_validate_json(line)
+            yield kind.model_validate_json(line.rstrip("\n"))  # its columns count from this line
         except ValidationError as error:
-            msg = f"{where}, line {number}: {_first_of(error)}"
+            msg = f"{where}, line {number}: {fault_in(error)}"
             raise InputError(msg, f"fix the line so that it is a {kind.__name__} record") from None
         except InputError as error:
             msg = f"{where}, line {number}: {error.problem}"
             raise InputError(msg, error.hint) from None
 
 
-def _first_of(error: ValidationError) -> str:
-    first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"])
-    return f"{field or 'record'}: {first['msg']}"
-
-
-def require_run_key(key: str) -> None:
-    """Raise ``InputError`` when a key cannot name a run; says how it may look."""
+def require_run_key(key: str, what: str = "a run key") -> None:
+    """Raise ``InputError`` when a key cannot name a run, or another folder of ours; says how it may look."""
     if not RUN_KEY.fullmatch(key):
-        msg = f"{key!r} cannot be a run key"
-        fits = re.sub(r"[^A-Za-z0-9._-]+", "-", key).strip("-._")[:80]
+        shown = key if len(key) <= LONGEST_KEY else f"{key[:LONGEST_KEY]}..."
+        msg = f"{shown!r} cannot be {what}"
+        fits = re.sub(r"[^A-Za-z0-9._-]+", "-", key).strip("-._")[:LONGEST_KEY]
         example = f", such as {fits}" if RUN_KEY.fullmatch(fits) else ""
-        hint = "use up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit"
+        hint = f"use up to {LONGEST_KEY} letters, digits, '.', '_' and '-', beginning with a letter or digit"
         raise InputError(msg, f"{hint}{example}")
     if key.partition(".")[0].upper() in DEVICES or key.endswith("."):
-        msg = f"{key!r} cannot be a run key: Windows cannot have a folder of this name"
-        raise InputError(msg, "use another one, so that the run's folder can be copied to any computer")
+        msg = f"{key!r} cannot be {what}: Windows cannot have a folder of this name"
+        raise InputError(msg, "use another one, so that the folder can be copied to any computer")
 
 
 def open_run(key: str, root: str | None = None) -> Store:

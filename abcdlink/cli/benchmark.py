@@ -145,8 +145,10 @@ def _place(run: str) -> Iterator[Store]:
         return
     with TemporaryDirectory() as folder:
         key = f"temporary-{Path(folder).name}"
-        yield Store(open_folder(folder), key)
-        remove_locks(key)
+        try:
+            yield Store(open_folder(folder), key)
+        finally:
+            remove_locks(key)
 
 
 def _absolute(corpus: str) -> str:

@@ -63,6 +63,7 @@ def sample(
 
     how = PairSampling(only=conditions(only), one_source=one_source, shortest=shortest, size=size, by=by, seed=seed)
     whole = read_corpus(corpus)
+    _require_another(out, corpus)
     drawn, sampled = sample_targets(whole, how) if targets or not whole.pairs else sample_pairs(whole, how)
     origin = with_step(read_origin(corpus), f"Drawn: {sampled}", sampled=sampled.model_dump(mode="json"))
     write_derived(drawn, out, origin, find_domain(domain))
@@ -109,6 +110,7 @@ def pair(
     if bool(out) == check:
         msg = "a pairing needs either --out or --check"
         raise InputError(msg, "give --check to look at examples, then --out FOLDER to write a corpus")
+    _require_another(out, corpus)
     rule = PairingRule(
         by=tuple(listed(by)),
         sources=conditions(sources),
@@ -139,6 +141,15 @@ def pair(
     for refusal in pairing.refused[:5]:
         say(f"  left out: {refusal.where}: {refusal.reason}")
     say(f"{f'Wrote {out}' if out else 'Would write'}: {len(pairs)} pairs. Left out: {len(pairing.refused)} documents.")
+
+
+def _require_another(out: str, corpus: str) -> None:
+    """Raise ``InputError`` when a corpus would be written over the one that it is made from."""
+    from abcdlink.folders import open_folder
+
+    if out and open_folder(out).where() == open_folder(corpus).where():
+        msg = f"{out} is the corpus itself"
+        raise InputError(msg, "give another folder, so that nothing is lost")
 
 
 def clean(

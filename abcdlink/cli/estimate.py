@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
@@ -153,9 +153,7 @@ def _plan(store: Store, given: dict[str, Any]) -> BenchmarkPlan:
     try:
         llm = LLMPlan.model_validate({**(plan.llm or LLMPlan()).model_dump(), **given})
     except ValidationError as error:
-        first = error.errors()[0]
-        msg = f"{first['loc'][0]}: {first['input']!r} cannot be used ({first['msg']})"
-        raise InputError(msg, "look at `abcdlink estimate --help` for what can be chosen") from None
+        raise InputError(fault_in(error), "look at `abcdlink estimate --help` for what can be chosen") from None
     return plan.model_copy(update={"llm": llm})
 
 

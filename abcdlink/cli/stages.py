@@ -65,20 +65,24 @@ def generate(
     """
     from abcdlink.corpus.sampling import Sampling
     from abcdlink.domain import find_domain, in_setting
+    from abcdlink.llm.profiles import require_known
     from abcdlink.stages.execution import Here
     from abcdlink.stages.generate import plan_generation, run_generation
     from abcdlink.stages.intake import take_corpus, take_targets
+    from abcdlink.stages.second_look import OF_RUN
     from abcdlink.store import open_run
 
+    if not targets and (sample or shortest or by or only):
+        msg = "--sample, --shortest, --by and --only draw from --targets, which is not given"
+        raise InputError(msg, "give --targets FOLDER; natural pairs are drawn with `abcdlink sample`")
+    if second_look and not second_look.startswith(OF_RUN):
+        require_known([second_look])
     chosen, store = find_domain(in_setting(domain, setting)), open_run(run)
     if corpus or not targets:
         take_corpus(store, corpus or "sample", chosen, pairs)
     if targets:
         how = Sampling(only=conditions(only), shortest=shortest, size=sample, by=by, seed=seed)
         take_targets(store, targets, chosen, how)
-    elif sample or shortest or by or only:
-        msg = "--sample, --shortest, --by and --only draw from --targets, which is not given"
-        raise InputError(msg, "give --targets FOLDER; natural pairs are drawn with `abcdlink sample`")
     plan = plan_generation(store, strategy, seed, documents, like, second_look, drop)
     with terminal() as progress:
         result = run_generation(store, chosen, plan, Here(progress))

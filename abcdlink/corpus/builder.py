@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from abcdlink.corpus.records import Corpus, Document, Note, Pair, Refusal
 from abcdlink.corpus.shelf import MOST_HELD, Shelf
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 
 RENAMED = "Documents renamed because another text has the same id"
 
@@ -68,7 +68,7 @@ class CorpusBuilder:
         try:
             yield
         except ValidationError as error:
-            self.refuse(where, first_problem(error))
+            self.refuse(where, fault_in(error, "the record"))
         except InputError as error:
             self.refuse(where, error.problem, error.hint)
 
@@ -201,13 +201,6 @@ def _digest(document: Document) -> bytes:
     parts = [f"{len(one.id)} {len(one.text)} {one.id}{one.text}" for one in document.sentences]
     content = "".join([*parts, repr(sorted(document.meta.items()))])
     return hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=16).digest()
-
-
-def first_problem(error: ValidationError) -> str:
-    """Say in one line which field of a record does not fit and why."""
-    first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"])
-    return f"{field}: {first['msg']}" if field else str(first["msg"])
 
 
 def _check_ids(document: Document) -> None:

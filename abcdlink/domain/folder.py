@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, Setting
 from abcdlink.domain.templates import PromptLoader, PromptTemplates
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 from abcdlink.settings import PROJECT_ROOT, get_settings
-from abcdlink.store import Store, parse_records
+from abcdlink.store import Store, parse_records, require_run_key
 
 SETTINGS_FILE = "domain.toml"
 GENERATION_EXAMPLE = "generation.json"
@@ -104,8 +104,7 @@ class Domain:
         try:
             return DomainSettings.model_validate({**values, "setting": chosen})
         except ValidationError as error:
-            first = error.errors()[0]
-            msg = f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+            msg = f"{path}: {fault_in(error)}"
             raise InputError(msg, "fix this setting") from None
 
     def _load_generation_example(self) -> GenerationExample | None:
@@ -115,9 +114,7 @@ class Domain:
         try:
             return GenerationExample.model_validate_json(self._read(GENERATION_EXAMPLE))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the file"
-            msg = f"{self.folder / GENERATION_EXAMPLE}: {where}: {first['msg']}"
+            msg = f"{self.folder / GENERATION_EXAMPLE}: {fault_in(error)}"
             raise InputError(msg, "write it as the shipped domains do, or remove the file") from None
 
     @property
@@ -255,11 +252,9 @@ def make_domain(name: str, like: str) -> Domain:
     """Copy a domain to ``HOME/domains/NAME``, to be edited there.
 
     Raises:
-        InputError: when the name is taken or is not a plain folder name, or there is no domain ``like``.
+        InputError: when the name is taken or cannot name a folder, or there is no domain ``like``.
     """
-    if Path(name).name != name or name in {"", ".", ".."}:
-        msg = f"{name!r} cannot be the name of a domain"
-        raise InputError(msg, "use a plain folder name")
+    require_run_key(name, "the name of a domain")
     model, folder = find_domain(like), own_domains() / name
     if folder.exists():
         msg = f"{folder} already exists"

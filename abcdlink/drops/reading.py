@@ -13,12 +13,11 @@ from typing import IO, NamedTuple, cast
 
 from pydantic import ValidationError
 
-from abcdlink.corpus.builder import first_problem
 from abcdlink.corpus.formats.jsonl import DropLine
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Document, Pair, Record
 from abcdlink.drops.ledger import Entry, Known, Quarantined
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 
 CHUNK = 1 << 20
 MAX_LINE = 16 << 20
@@ -150,7 +149,7 @@ def parse(line: FileLine) -> DropLine | None:
         return DropLine.model_validate_json(text) if text.strip() else None
     except ValidationError as error:
         hint = 'write {"pair": id, "source": {"id": ..., "text": ...}, "target": {"id": ..., "text": ...}}'
-        raise BadLineError(first_problem(error), hint, excerpt=_excerpt(line.data, 0)) from None
+        raise BadLineError(fault_in(error), hint, excerpt=_excerpt(line.data, 0)) from None
     except InputError as error:
         raise BadLineError(error.problem, error.hint, excerpt=_excerpt(line.data, 0)) from None
 

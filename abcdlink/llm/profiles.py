@@ -34,7 +34,7 @@ from dotenv import dotenv_values
 from pydantic import Field, SecretStr, ValidationError
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import AbcdlinkError, InputError, ServiceError
+from abcdlink.errors import AbcdlinkError, InputError, ServiceError, fault_in
 from abcdlink.plugins import load_function
 from abcdlink.settings import Settings, env_files, get_settings
 
@@ -203,6 +203,7 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
         if unknown := sorted(set(table) - ALLOWED):
             msg = f"{where}: there is no setting {unknown[0]!r}"
             raise InputError(msg, f"use some of {', '.join(sorted(ALLOWED))}")
+        _check_kinds(where, table)
         if not table.get("base_url") and table.get("engine", "server") == "server":
             msg = f"{where} has no base_url"
             raise InputError(
@@ -216,12 +217,22 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
             raise InputError(msg, "keep one of them")
 
 
+def _check_kinds(where: str, table: dict[str, Any]) -> None:
+    """Refuse values of a kind that would be taken for another one, or that nothing looks at before they are used."""
+    for name, value in table.items():
+        if name in KEY_SOURCES and not isinstance(value, str):
+            msg = f"{where}: {name} must be text, not {value!r}"
+            raise InputError(msg, f'write {name} = "NAME"')
+        if name != "batch" and isinstance(value, bool):
+            msg = f"{where}: {name} cannot be true or false"
+            raise InputError(msg, "write the number or text that the setting takes")
+
+
 def _roles(file: Path, table: Any) -> Roles:  # noqa: ANN401 - any TOML value
     try:
         roles = Roles.model_validate(table)
     except ValidationError as error:
-        first = error.errors()[0]
-        msg = f"{file}, [roles], {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        msg = f"{file}, [roles]: {fault_in(error)}"
         raise InputError(msg, 'write generator = "NAME", cleaner = "NAME" and linkers = ["NAME", ...]') from None
     twice = [name for name in roles.linkers if roles.linkers.count(name) > 1]
     if twice or not roles.linkers:
@@ -244,9 +255,9 @@ def _settings_of(name: str, found: Profiles) -> Settings:
         Settings(_env_file=None, **{f"llm_{limit}": value for limit, value in limits.items()})
         settings = Settings(_env_file=None, **{**dict(base), **{f"llm_{key}": value for key, value in values.items()}})
     except ValidationError as error:
-        first = error.errors()[0]
-        msg = f"{where}, {str(first['loc'][0]).removeprefix('llm_')}: {first['msg']} (given: {first['input']!r})"
-        raise InputError(msg, "correct it; `abcdlink models` lists the profiles") from None
+        given = error.errors()[0]["input"]
+        msg = f"{where}: {fault_in(error).replace('llm_', '')}, not {given!r}"
+        raise InputError(msg, "correct the file; `abcdlink models` then lists the profiles") from None
     settings._profile, settings._table = name, where  # noqa: SLF001 - made here alone
     settings._limits = int(limits["budget_tokens"]), float(limits["budget"])  # noqa: SLF001
     return settings

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, PairKind, Record
 from abcdlink.domain import Domain
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 from abcdlink.judgments import Annotator
 from abcdlink.keys import opaque
 from abcdlink.layout import NATURAL, SYNTHETIC
@@ -107,9 +107,7 @@ def rating_settings(domain: Domain) -> RatingSettings:
         msg = f"{path} is not valid TOML: {error}"
         raise InputError(msg, "fix the place that the message names") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "rating"
-        msg = f"{path}: {where}: {first['msg']}"
+        msg = f"{path}: {fault_in(error)}"
         raise InputError(msg, "give each [[rating]] a name, a question, and the words low and high") from None
 
 

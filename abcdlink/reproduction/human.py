@@ -7,9 +7,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from abcdlink.corpus.builder import first_problem
 from abcdlink.corpus.formats.files import read_json_object, read_table
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 from abcdlink.exhaustive import ExhaustiveGold, Over, View, measure
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import BOTH, RANDOM
@@ -75,7 +74,7 @@ class TrueRecall:
         try:
             predictions = TypeAdapter(dict[str, dict[str, Lists]]).validate_python(read_json_object(path))
         except ValidationError as error:
-            msg = f"{path} does not fit: {first_problem(error)}"
+            msg = f"{path} does not fit: {fault_in(error)}"
             raise InputError(msg, "take the file from the released data") from None
         self._predicted: dict[Source, Lists] = {}
         for pair, source in self._gold:

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from abcdlink.corpus.builder import first_problem
 from abcdlink.corpus.formats.files import read_json_object
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, fault_in
 
 PAPER_FILE = "paper_tables.json"
 
@@ -74,7 +73,7 @@ def read_paper_tables(folder: Path) -> PaperTables:
     try:
         tables = PaperTables.model_validate(read_json_object(path))
     except ValidationError as error:
-        msg = f"{path} does not fit: {first_problem(error)}"
+        msg = f"{path} does not fit: {fault_in(error)}"
         raise InputError(msg, "see abcdlink/reproduction/paper.py for its content") from None
     if not tables.model_fields_set & PaperTables.model_fields.keys():
         msg = f"{path} has none of the tables {', '.join(PaperTables.model_fields)}"

@@ -81,8 +81,8 @@ def test_a_domain_can_live_anywhere_and_its_template_wins(copy):
     ("file", "content", "problem"),
     [
         ("domain.toml", b"title = ", "not valid TOML"),
-        ("domain.toml", b'title = "x"', "source_name: Field required"),
-        ("examples.jsonl", b'{"source": "a"}', "line 1: target: Field required"),
+        ("domain.toml", b'title = "x"', "source_name is missing"),
+        ("examples.jsonl", b'{"source": "a"}', "line 1: target is missing"),
         ("guidelines.md", b"\xff", "is not UTF-8 (byte 0)"),
         ("link_description.md", None, "has no file"),
     ],
@@ -146,7 +146,7 @@ def test_a_domain_says_its_setting_and_a_caller_can_choose_another(copy):
     with pytest.raises(InputError, match="no setting 'papr'"):
         find_domain(f"{copy}@papr")
     path.write_text(path.read_text(encoding="utf-8").replace('"paper"', '"papr"'), encoding="utf-8")
-    with pytest.raises(InputError, match=r"domain.toml: setting: Input should be 'default' or 'paper'"):
+    with pytest.raises(InputError, match=r"domain.toml: setting must be 'default' or 'paper'"):
         find_domain(str(copy))
 
 

@@ -96,9 +96,14 @@ def import_corpus(
     if choices.only:
         corpus = _with_metadata(corpus, given)
     if not corpus.documents:
-        first = f", the first because {corpus.refused[0].reason}" if corpus.refused else ""
-        msg = f"{source} contains no usable document ({len(corpus.refused)} items refused{first})"
-        raise InputError(msg, "correct the files or choose another format")
+        if not corpus.refused:
+            wanted = " that --only asks for" if choices.only else ""
+            msg = f"{source} contains no document{wanted}"
+            raise InputError(msg, f"look whether it is empty, and whether its format is {format_name}")
+        first = corpus.refused[0]
+        why = first.reason if first.where in first.reason else f"{first.where}: {first.reason}"
+        msg = f"{source} contains no usable document ({len(corpus.refused)} refused; the first: {why})"
+        raise InputError(msg, first.hint or "correct the files or choose another format")
     corpus.notes.extend(texts.notes())
     corpus.removed_lines = texts.removed
     if unread := given.not_read():

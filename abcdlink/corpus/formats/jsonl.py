@@ -154,4 +154,4 @@ def _lines(given: ImportSource, path: Path) -> Iterator[tuple[str, str]]:
         for number, line in decoded_lines(file, str(path)):
             if "\0" in line:
                 raise holds_nul(path)
-            yield f"{path}, line {number}", line
+            yield f"{path}, line {number}", line.rstrip("\n")

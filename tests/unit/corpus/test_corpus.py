@@ -112,7 +112,7 @@ def test_a_broken_line_is_named(tmp_path):
     write_corpus(corpus([], A, B), tmp_path)
     with (tmp_path / "documents.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "c", "sentences": [{"id": "0", "txt": "x"}]}\n')
-    with pytest.raises(InputError, match=r"documents\.jsonl, line 3: sentences\.0\.text: Field required"):
+    with pytest.raises(InputError, match=r"documents\.jsonl, line 3: sentences\.0\.text is missing"):
         read_corpus(tmp_path)
 
 

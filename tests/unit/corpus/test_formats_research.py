@@ -37,7 +37,7 @@ def test_f1000rd_keeps_the_rows_on_which_both_main_annotators_agree(tmp_path):
 
 
 def test_f1000rd_without_an_agreed_row_is_no_pair(tmp_path):
-    with pytest.raises(InputError, match="no usable document"):
+    with pytest.raises(InputError, match="contains no document"):
         load("f1000rd", submission(tmp_path, "0,,0,r@1,1,p@1"))
 
 

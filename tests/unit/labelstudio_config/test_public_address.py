@@ -44,7 +44,7 @@ def test_links_and_invitations_go_by_the_public_address(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("url", ["annotate.example.org", "ftp://x", "https://x/path", "https://", "https://x?y=1"])
 def test_an_address_that_cannot_be_one_is_refused(url: str) -> None:
-    with pytest.raises(ValidationError, match="is not the address of a server"):
+    with pytest.raises(ValidationError, match="must be the address of a server"):
         Settings(public_url=url)
 
 

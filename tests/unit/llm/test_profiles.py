@@ -83,13 +83,13 @@ def test_roles(write):
         ('[llm.a]\nbase_url = "http://x/v1"', "[llm.a] has no model"),
         (f"[llm.a]\n{SERVER}temprature = 1", "no setting 'temprature'"),
         (f"[llm.a]\n{SERVER}temperature = 3", "[llm.a] of"),
-        (f"[llm.a]\n{SERVER}budget = -1", "budget: Input should be greater"),
+        (f"[llm.a]\n{SERVER}budget = -1", "budget must be 0 or more"),
         (f'[llm.a]\n{SERVER}api_key = "{KEY}"', "[llm.a] holds a key"),
         (f'[llm.a]\n{SERVER}api_key_env = "X"\napi_key_block = "x"', "has both"),
         (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "b"]', "'b': there is no such LLM profile"),
         (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "a"]', "linkers names 'a' twice"),
         ("[roles]\nlinkers = []", "linkers names nobody"),
-        ('[roles]\nlinker = ["default"]', "[roles], linker:"),
+        ('[roles]\nlinker = ["default"]', "no field linker"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_name_and_the_place(write, text, said):
