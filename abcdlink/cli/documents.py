@@ -198,14 +198,14 @@ def restore(
     ] = None,
     domain: DomainOption = "news",
 ) -> None:
-    """Put sentences that `abcdlink clean` removed back where they were.
+    """Put sentences or lines that `abcdlink clean` removed back where they were, and say how many.
 
     Example: `abcdlink restore clean-articles --document "Bridge closes"`
     """
     from abcdlink.domain import find_domain
     from abcdlink.stages.clean import run_restore
 
-    say(f"Put back {run_restore(corpus, find_domain(domain), tuple(document or ()))} sentences or lines.")
+    say(f"Put back: {run_restore(corpus, find_domain(domain), tuple(document or ()))}.")
 
 
 def stats(

@@ -213,7 +213,7 @@ def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
     code, _, err = run("clean", "raw", "--out", "clean", "--ask", "none")
     assert (code, "1 of 3 sentences removed from 1 of 1 documents" in err) == (0, True), err
     assert str(tmp_path / "clean" / "removed.html") in err
-    assert run("restore", "clean") == (0, "", "Put back 1 sentences.\n")
+    assert run("restore", "clean") == (0, "", "Put back: 1.\n")
     code, _, err = run("restore", "raw")
     assert (code, "is not a cleaned corpus" in err) == (2, True)
 
