@@ -105,7 +105,7 @@ def pair(
     """
     from abcdlink.domain import find_domain
     from abcdlink.pairing import PairingRule
-    from abcdlink.stages.pair import run_pairing, shown_examples
+    from abcdlink.stages.corpora import run_pairing, shown_examples
 
     if bool(out) == check:
         msg = "a pairing needs either --out or --check"
@@ -178,7 +178,7 @@ def clean(
     from abcdlink.domain import find_domain
     from abcdlink.folders import open_folder
     from abcdlink.progress import terminal
-    from abcdlink.stages.clean import PAGE, run_cleaning
+    from abcdlink.stages.corpora import PAGE, run_cleaning
 
     with terminal() as progress:
         counts = run_cleaning(corpus, out, find_domain(domain), CleaningPlan(ask=ask, form=form), progress)
@@ -203,7 +203,7 @@ def restore(
     Example: `abcdlink restore clean-articles --document "Bridge closes"`
     """
     from abcdlink.domain import find_domain
-    from abcdlink.stages.clean import run_restore
+    from abcdlink.stages.corpora import run_restore
 
     say(f"Put back: {run_restore(corpus, find_domain(domain), tuple(document or ()))}.")
 

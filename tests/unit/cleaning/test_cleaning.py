@@ -19,7 +19,7 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.llm import LLM
 from abcdlink.settings import get_settings
-from abcdlink.stages.clean import run_cleaning, run_restore
+from abcdlink.stages.corpora import run_cleaning, run_restore
 from tests.helpers.builders import corpus, document
 from tests.helpers.fake_llm import FakeLLM, Request, Response, says
 

@@ -15,7 +15,7 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
-from abcdlink.stages.clean import run_cleaning, run_restore
+from abcdlink.stages.corpora import run_cleaning, run_restore
 from tests.helpers.fake_llm import FakeLLM, Request, Response, says
 
 ARTICLE = """\

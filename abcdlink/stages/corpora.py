@@ -1,7 +1,8 @@
-"""Stage clean: a cleaned copy of a corpus or of text files, with all that was removed beside it, to put back."""
+"""Stages clean and pair: a corpus (or text files) made of another one, with all that was decided beside it."""
 
 from __future__ import annotations
 
+import textwrap
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from abcdlink.folders import open_folder
 from abcdlink.html_templates import html_environment
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
+from abcdlink.pairing import Pairing, PairingRule, paired, propose
 from abcdlink.preview import write_derived
 from abcdlink.progress import Progress, silent
 from abcdlink.store import Store
@@ -23,6 +25,7 @@ from abcdlink.store import Store
 if TYPE_CHECKING:
     from jinja2 import Template
 
+PAIRING = "pairing.jsonl"
 REMOVED, PAGE, COUNTS = "removed.jsonl", "removed.html", "cleaning.json"
 ACCOUNT = "cleaning"
 """Whose budget the questions are paid from: cleaning belongs to no run."""
@@ -141,3 +144,43 @@ def _store(folder: str) -> Store:
 @lru_cache
 def _template() -> Template:
     return html_environment("abcdlink.cleaning", ".").get_template("removed.html.j2")
+
+
+def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tuple[Corpus, Pairing]:
+    """Pair the documents of a corpus; returns the corpus as it was, and what became of all that was compared.
+
+    Args:
+        folder: a corpus as ``abcdlink import`` writes it; it stays as it is.
+        out: folder of the paired copy; empty: nothing is written.
+        rule: which two documents make a pair.
+        domain: its language, where the corpus does not say its own.
+
+    Raises:
+        InputError: when there is no such corpus, or the rule does not fit its documents.
+    """
+    whole, origin = read_corpus(folder), read_origin(folder)
+    pairing = propose(whole, rule, str(origin.get("language", "")) or domain.settings.language)
+    if out:
+        step = f"Paired: {len(pairing.pairs())} pairs of {len(whole.documents)} documents ({rule})"
+        with_pairs = with_step(origin, step, pairing=rule.model_dump(mode="json"))
+        write_derived(paired(whole, pairing), out, with_pairs, domain)
+        Store(open_folder(out), out).write_records(PAIRING, pairing.proposed)
+    return whole, pairing
+
+
+def shown_examples(corpus: Corpus, pairing: Pairing) -> list[dict[str, object]]:
+    """Return rows of a table with examples of what is paired and of what just misses it."""
+
+    def begins(document: str) -> str:
+        return textwrap.shorten(f"{document}: {corpus.documents[document].texts[0]}", 60)
+
+    return [
+        {
+            "what": one.verdict.value,
+            "source": begins(one.source),
+            "target": begins(one.target),
+            "similarity": f"{one.similarity:.2f}",
+            "shared": f"{one.shared:.0%}",
+        }
+        for one in pairing.examples()
+    ]
