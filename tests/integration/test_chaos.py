@@ -28,7 +28,7 @@ from tests.helpers.annotation import Run, make_run, skip, submit
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.pulls import pull_batch, push_batch
 from tests.helpers.stack import Stack
-from tests.helpers.waiting import LONG, until
+from tests.helpers.waiting import LONG
 
 SLUG = batch_slug(1)
 ADA, BEN, CY, DAN = (f"{name}@chaos.example.org" for name in ("ada", "ben", "cy", "dan"))
@@ -281,7 +281,9 @@ def test_many_annotators_at_once_lose_no_answer_though_label_studio_is_killed_tw
         began = time.monotonic()
         jobs = [threads.submit(member.work, project, at_work) for member in crowd]
         for share in (1 / 3, 2 / 3):
-            until(lambda part=share: sum(len(member.said) for member in crowd) >= 2 * tasks * part, "answers")
+            while sum(len(member.said) for member in crowd) < 2 * tasks * share:
+                assert not all(job.done() for job in jobs), "all went home, and answers are missing"
+                time.sleep(0.2)
             at_work.clear()
             label_studio.kill()
             label_studio.start()
@@ -302,7 +304,8 @@ def test_many_annotators_at_once_lose_no_answer_though_label_studio_is_killed_tw
     assert {at: there[at][0] for at in acknowledged} == acknowledged
     # An answer whose acknowledgement was lost with the server may be there as well: one of each person and kill.
     assert len(there) - len(acknowledged) <= 2 * people
-    assert set(Counter(key for key, _ in there).values()) == {2}, "people judged what was not asked of them"
+    assert min(Counter(key for key, _ in there).values()) == 2
+    assert len(there) - 2 * tasks <= people, "people judged what was not asked of them"
     pulled = pull_batch(client, run.key, 1, run.pools)
     assert len(pulled.judgments) == 3 * len(there)
     assert pulled.anomalies == []
