@@ -107,7 +107,8 @@ SHAPES = [
     Shape("entities escaped twice", "text", text("R&amp;amp;D is open."), {"p.source": ["R&amp;D is open."]}, P, notes=DECODED),
     Shape("an ampersand", "text", text("AT&T and R&D are open."), {"p.source": ["AT&T and R&D are open."]}, P),
     Shape("an address with &copy", "text", text("See http://a.b/?x=1&copy=2 now."), {"p.source": ["See http://a.b/?x=1&copy=2 now."]}, P),
-    Shape("tags are text", "text", text("<p>It is open.</p>"), {"p.source": ["<p>It is open.</p>"]}, P),
+    Shape("an HTML page", "text", text("<p>It is open.</p>"), {"p.source": ["It is open."]}, P, notes=("HTML tags, which were removed: 1",)),
+    Shape("less than", "text", text("If a<b and c>d it is open."), {"p.source": ["If a<b and c>d it is open."]}, P),
     # plain text: names
     Shape("upper-case ending", "text", {"P.source.TXT": OPEN, "P.target.txt": "Yes."}, pairs=[("P", "P.source", "P.target")]),
     Shape("upper-case sides", "text", {"p.SOURCE.txt": OPEN, "p.Target.txt": "Yes."}, pairs=[("p", "p.SOURCE", "p.Target")]),
