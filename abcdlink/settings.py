@@ -125,10 +125,14 @@ class Settings(BaseSettings):
     @classmethod
     def _origin(cls, url: str, info: ValidationInfo) -> str:
         """Take the address of a server; annotators reach Label Studio's pages at its root, so without a path."""
+        msg = "must be the address of a server, such as https://annotate.example.org"
         parts = urlsplit(url.strip().rstrip("/"))
+        try:
+            no_port = parts.port is None and parts.netloc.endswith(":")
+        except ValueError:
+            raise ValueError(msg) from None
         has_path = info.field_name == "public_url" and (parts.path or parts.query)
-        if url.strip() and (parts.scheme not in {"http", "https"} or not parts.hostname or has_path):
-            msg = "must be the address of a server, such as https://annotate.example.org"
+        if url.strip() and (parts.scheme not in {"http", "https"} or not parts.hostname or has_path or no_port):
             raise ValueError(msg)
         return parts.geturl()
 

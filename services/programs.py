@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from abcdlink.errors import InputError, ServiceError
+from abcdlink.errors import ServiceError
 from abcdlink.llm.profiles import for_other_processes
 from abcdlink.settings import PROJECT_ROOT, Settings
 from labelstudio_config.server import ENVIRONMENT as LABEL_STUDIO_EXTENSION
@@ -75,20 +75,9 @@ class Program:
 
 
 def label_studio_port(settings: Settings) -> int:
-    """Return the port in the address of Label Studio.
-
-    Raises:
-        InputError: when the address is not one.
-    """
+    """Return the port in the address of Label Studio."""
     parts = urlsplit(settings.label_studio_url)
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
-    if not parts.hostname or parts.scheme not in {"http", "https"} or (port is None and ":" in parts.netloc):
-        msg = f"ABCDLINK_LABEL_STUDIO_URL={settings.label_studio_url!r} is not a valid URL"
-        raise InputError(msg, "set it to something like http://127.0.0.1:8080")
-    return port or (443 if parts.scheme == "https" else 80)
+    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def prefect_url(settings: Settings) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -153,7 +154,8 @@ def _plan(store: Store, given: dict[str, Any]) -> BenchmarkPlan:
     try:
         llm = LLMPlan.model_validate({**(plan.llm or LLMPlan()).model_dump(), **given})
     except ValidationError as error:
-        raise InputError(fault_in(error), "look at `abcdlink estimate --help` for what can be chosen") from None
+        msg = f"{re.sub(r'[.][0-9]+', '', fault_in(error))}, not {error.errors()[0]['input']!r}"
+        raise InputError(msg, "look at `abcdlink estimate --help` for what can be chosen") from None
     return plan.model_copy(update={"llm": llm})
 
 

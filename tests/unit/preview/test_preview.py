@@ -67,7 +67,7 @@ def test_tasks_and_what_is_left_out_are_counted_over_pairs(news):
     view = preview(corpus, news, "en", "rules")
     assert (view.tasks, view.left_out.total(), view.sentences) == (3, 6, 4)
     pool = news.settings.pool
-    assert view.hours == pytest.approx(3 * (pool.first + pool.second + pool.random) * 8 / 3600)
+    assert view.hours == pytest.approx(3 * (pool.first + pool.second + pool.random) * 11 / 3600)
     assert "fewer than 4 words" in view.left_out
 
 

@@ -57,9 +57,11 @@ def test_port_of_label_studio(url, port):
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:8080", "http://127.0.0.1:http", "http://", "ftp://127.0.0.1:1", "http://a:"]
 )
-def test_no_address_of_label_studio(url):
-    with pytest.raises(InputError, match="ABCDLINK_LABEL_STUDIO_URL"):
-        label_studio_port(Settings(label_studio_url=url))
+def test_no_address_of_label_studio(url, isolated_home, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", url)
+    get_settings.cache_clear()
+    with pytest.raises(InputError, match="ABCDLINK_LABEL_STUDIO_URL: must be the address of a server"):
+        get_settings()
 
 
 def test_programs_read_back_the_settings_they_are_told(tmp_path, monkeypatch):

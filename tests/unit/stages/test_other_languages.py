@@ -79,7 +79,7 @@ def writer(language: str) -> FakeLLM:
         properties = request.schema["properties"]
         if all(kind.get("type") == "boolean" for kind in properties.values()):
             return says(json.dumps(dict.fromkeys(properties, True)))
-        asked = request.body["messages"][-1]["content"]
+        asked = json.loads(request.body["messages"][-1]["content"])
         number = next(count) % 3
         linked = asked in "".join(text for pair in NEWS[language] for text in pair)
         text = WRITTEN[language][number].format(asked) if linked else UNLINKED[language][number]
