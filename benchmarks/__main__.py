@@ -29,6 +29,8 @@ from benchmarks.claims import Claim, SkippedError
 
 BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "large-import", "growth", "label-studio", "prefix", "yield")
 BUILD = Path("build")
+BENCH = "ABCDLINK_BENCH_"
+"""What the settings of benchmarks begin with; no other setting of this shell reaches them."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "ABCDLINK_THREADS")
 """What each library that computes reads its number of threads from."""
 
@@ -83,7 +85,9 @@ def _apart(name: str, data: Path) -> Outcome:
     home = BUILD.resolve() / "bench"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    settings = {key: value for key, value in os.environ.items() if not key.startswith("ABCDLINK_")}
+    settings = {
+        key: value for key, value in os.environ.items() if key.startswith(BENCH) or not key.startswith("ABCDLINK_")
+    }
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", str(data), "--only", name, "--here"],
         env=settings | dict.fromkeys(THREADS, "1") | {"ABCDLINK_HOME": str(home), "TOKENIZERS_PARALLELISM": "false"},
