@@ -22,7 +22,7 @@ FORMULA = "=+-@\t\r"
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     app.command("simulate")(simulate)
-    group = next(one.typer_instance for one in app.registered_groups if one.name == "annotators")
+    group = next((one.typer_instance for one in app.registered_groups if one.name == "annotators"), None)
     if group is not None:
         group.command("pay")(pay)
         group.command("prolific")(prolific)

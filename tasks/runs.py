@@ -158,9 +158,16 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
     from prefect.deployments import run_deployment
     from prefect.exceptions import ObjectNotFound
 
+    # The name that the flow takes when it begins: from now on, so that it is found while it waits for its worker.
+    name = f"{deployment.partition('/')[0]} {parameters['run']}" if "run" in parameters else None
     try:
         return run_deployment(  # type: ignore[return-value]
-            deployment, parameters=parameters, timeout=0, as_subflow=False, idempotency_key=idempotency_key
+            deployment,
+            parameters=parameters,
+            timeout=0,
+            as_subflow=False,
+            idempotency_key=idempotency_key,
+            flow_run_name=name,
         )
     except ObjectNotFound:
         msg = f"Prefect has no deployment {deployment}"
