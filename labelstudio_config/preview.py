@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element, fromstring
 from markupsafe import Markup
 
 from abcdlink.domain import Domain
-from abcdlink.html_templates import html_environment
 from abcdlink.layout import batch_file
+from abcdlink.page_templates import html_environment
 from abcdlink.stages.batch_preview import PREVIEW, PREVIEW_PAGE, BatchPreview, filtered, filters_of, preview_batch
 from abcdlink.store import Store
 from labelstudio_config.pages.annotate import LinkingPage, offered

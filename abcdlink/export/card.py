@@ -15,6 +15,7 @@ from abcdlink.feedback import newest_guidelines
 from abcdlink.interannotator import agreement
 from abcdlink.judgments import BOTH, MEANINGS, RANDOM, LabelRule, Provenance
 from abcdlink.layout import SHORTLIST
+from abcdlink.page_templates import markdown_environment
 
 CONFIGURATIONS = {"links": "data/links.parquet", "sentences": "data/sentences.parquet"}
 """Name -> file, as ``load_dataset(folder, name)`` finds it; the first is loaded when no name is given."""
@@ -31,17 +32,10 @@ def card(dataset: Dataset) -> str:
         InputError: when the run's domain is not found.
     """
     import yaml
-    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     domain = domain_of(dataset.store)
     decided = [c for c in dataset.candidates if c.provenance_adjudicated is Provenance.ADJUDICATED]
-    environment = Environment(  # noqa: S701 - Markdown, in which our filter escapes what comes from the run
-        loader=PackageLoader("abcdlink.export"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = markdown_environment("abcdlink.export")
     environment.filters |= {
         "cell": _cell,
         "figure": partial(_number, form=".3f"),

@@ -16,9 +16,9 @@ from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.corpus.shelf import Shelf
 from abcdlink.domain import Domain
 from abcdlink.folders import open_folder
-from abcdlink.html_templates import html_environment
 from abcdlink.judgments import SECONDS_A_CANDIDATE
 from abcdlink.languages import language_name, word_count
+from abcdlink.page_templates import html_environment
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -17,9 +17,9 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.export.candidates import labelled_candidates
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.feedback import SecondAnswer
-from abcdlink.html_templates import html_environment
 from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS, batch_file
+from abcdlink.page_templates import html_environment
 from abcdlink.stages.feedback import ANSWERS
 from abcdlink.stages.once import parts_of
 from abcdlink.stages.rank import read_rankings

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from abcdlink import __version__
 from abcdlink.coding import agreement_in_words
-from abcdlink.html_templates import html_environment
 from abcdlink.layout import REPORT
+from abcdlink.page_templates import html_environment
 from abcdlink.report.content import Content, gather
 from abcdlink.report.links import write_links
 from abcdlink.report.pictures import (

@@ -16,6 +16,7 @@ from abcdlink.judgments import MEANINGS, Candidate, LabelRule, Pool
 from abcdlink.labels.audit import Audit, AuditedCandidate, draw, estimate
 from abcdlink.labels.records import Labels
 from abcdlink.layout import JUDGMENTS, NATURAL, POOL_COUNTS, POOLS, labels_file
+from abcdlink.page_templates import markdown_environment
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import LabelRun
@@ -150,21 +151,20 @@ def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tup
 
 def write_card(store: Store, labels: Labels, rule: LabelRule = LabelRule.BOTH) -> str:
     """Write the data card of labels and return its text; errors as ``read_audit``."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     found = read_audit(store, labels.name, rule)
     simulated = found is not None and bool(gather(open_run(found[0].run), rule, "").simulated)
-    environment = Environment(  # noqa: S701 - Markdown, in which all that is not a number is a name of this run
-        loader=PackageLoader("abcdlink.labels"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    text = environment.get_template("card.md.j2").render(
-        run=store.key,
-        labels=labels,
-        plan=found[0] if found else None,
-        audit=found[1] if found else None,
-        simulated=simulated,
-        meaning=MEANINGS[rule],
-        version=version("abcdlink"),
+    text = (
+        markdown_environment("abcdlink.labels")
+        .get_template("card.md.j2")
+        .render(
+            run=store.key,
+            labels=labels,
+            plan=found[0] if found else None,
+            audit=found[1] if found else None,
+            simulated=simulated,
+            meaning=MEANINGS[rule],
+            version=version("abcdlink"),
+        )
     )
     store.write_text(labels_file(labels.name, CARD), text)
     return text

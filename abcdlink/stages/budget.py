@@ -20,7 +20,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.interannotator.times import cleaned_times
+from abcdlink.interannotator.times import seconds_a_candidate
 from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Place, Pool, by_candidate, verdict
 from abcdlink.labels.parts import Histogram
 from abcdlink.labels.records import Drift
@@ -197,15 +197,10 @@ def choices_of(store: Store) -> list[Choice]:
 
 
 def measured_seconds(store: Store, batches: Iterable[int]) -> float | None:
-    """Return the seconds that a candidate took one annotator in some judged batches, breaks left out.
-
-    ``None`` where no time is known.
-    """
+    """Return the seconds that a candidate took one annotator in some judged batches; ``None``: no time is known."""
     found = [batch_file(batch, JUDGMENTS) for batch in batches]
-    judgments = [one for name in found for one in store.find_records(name, Judgment)]
-    known = {who: times.seconds for who, times in cleaned_times(judgments).items()}
-    timed = sum((one.batch, one.pair, one.source) in known[one.annotator] for one in judgments)
-    return sum(sum(times.values()) for times in known.values()) / timed if timed else None
+    measured = seconds_a_candidate([one for name in found for one in store.find_records(name, Judgment)])
+    return measured[0] if measured else None
 
 
 def said_of(store: Store, batch: int) -> list[Said]:

@@ -14,9 +14,9 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
-from abcdlink.html_templates import html_environment
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
+from abcdlink.page_templates import html_environment
 from abcdlink.pairing import Pairing, PairingRule, paired, propose
 from abcdlink.preview import write_derived
 from abcdlink.progress import Progress, silent
