@@ -248,6 +248,9 @@ def _handler_for(fake: FakeLLM) -> type[BaseHTTPRequestHandler]:
         def _answer(self) -> None:
             length = int(self.headers.get("content-length", 0))
             raw = self.rfile.read(length)
+            if len(raw) < length:  # the client was killed before it had asked
+                self.close_connection = True
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             form = headers.get("content-type", "").startswith("multipart/")
             body = {"raw": raw.decode()} if form else json.loads(raw or b"{}")
