@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 
@@ -14,6 +15,8 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Pool
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client
+from labelstudio_config.pages.annotate import candidate_id
+from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK
 from labelstudio_config.projects import PushResult
 from tests.helpers.builders import document
 from tests.helpers.pulls import push_batch
@@ -81,6 +84,32 @@ def submit(session: httpx.Client, task: int, labels: Sequence[str]) -> httpx.Res
         for n, label in enumerate(labels)
     ]
     return session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 3.5})
+
+
+def tick(session: httpx.Client, task: int, key: str, targets: Sequence[str]) -> None:
+    """Submit what the pages say on which target sentences are ticked: exhaustive judging, and gold pairs."""
+    ticked = [candidate_id(key, target) for target in targets]
+    chosen = {"links": ticked, "done": [ALL_TICKED if ticked else NO_LINK]}
+    result = [
+        {"id": name, "from_name": name, "to_name": "src", "type": "choices", "value": {"choices": values}}
+        for name, values in chosen.items()
+        if values
+    ]
+    session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 60.0}).raise_for_status()
+
+
+def as_read(
+    number: int, user: int, result: list[dict[str, Any]], at: str, *, cancelled: bool = False
+) -> dict[str, Any]:
+    """Return an annotation as Label Studio gives it, submitted and last changed by the same account."""
+    return {
+        "id": number,
+        "completed_by": user,
+        "updated_by": user,
+        "updated_at": at,
+        "was_cancelled": cancelled,
+        "result": result,
+    }
 
 
 def skip(session: httpx.Client, task: int) -> None:

@@ -21,16 +21,13 @@ from abcdlink.stages.rank import rank
 from abcdlink.store import Store
 from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
-from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import (
-    ALL_TICKED,
-    NO_LINK,
     exhaustive_project,
     exhaustive_tasks,
     exhaustive_title,
 )
 from labelstudio_config.projects import push_tasks, require_project
-from tests.helpers.annotation import SECRETS, annotator, make_run
+from tests.helpers.annotation import SECRETS, annotator, make_run, tick
 from tests.helpers.pulls import progress_of, pull_exhaustive
 from tests.helpers.stack import Stack
 
@@ -41,15 +38,7 @@ TICKS = {"sid-dugong-0": ["sid-dugong-0", "sid-dugong-3"], "sid-dugong-1": ["sid
 def work_through(session: httpx.Client, ids: dict[str, int], sources: Sequence[SampledSource]) -> None:
     """Submit what a person would on each task."""
     for source in sources:
-        ticked = [candidate_id(source.key, target) for target in TICKS.get(source.source, [])]
-        chosen = {"links": ticked, "done": [ALL_TICKED if ticked else NO_LINK]}
-        result = [
-            {"id": name, "from_name": name, "to_name": "src", "type": "choices", "value": {"choices": values}}
-            for name, values in chosen.items()
-            if values
-        ]
-        body = {"result": result, "lead_time": 60.0}
-        session.post(f"/api/tasks/{ids[source.key]}/annotations", json=body).raise_for_status()
+        tick(session, ids[source.key], source.key, TICKS.get(source.source, []))
 
 
 def two_people_judge(client: Client, project: int, sources: Sequence[SampledSource]) -> None:

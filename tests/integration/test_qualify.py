@@ -31,8 +31,7 @@ from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
-from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, documents_of
+from labelstudio_config.pages.exhaustive import documents_of
 from labelstudio_config.pages.qualify import (
     gold_project,
     qualification_project,
@@ -41,7 +40,7 @@ from labelstudio_config.pages.qualify import (
 )
 from labelstudio_config.pages.rate import rating_title
 from labelstudio_config.projects import push_tasks, require_project
-from tests.helpers.annotation import annotator, submit
+from tests.helpers.annotation import annotator, submit, tick
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import BIN
 from tests.helpers.pulls import progress_of, pull_qualification
@@ -155,15 +154,7 @@ def links_of_expert(store: Store) -> Judge:
 
     def judge(session: httpx.Client, task: int, key: str) -> None:
         target = documents_of(sources[key], corpus)[1].sentences[0].id
-        ticked = [candidate_id(key, target)] if list(sources).index(key) % 2 == 0 else []
-        chosen = {"links": ticked, "done": [ALL_TICKED if ticked else NO_LINK]}
-        result = [
-            {"id": name, "from_name": name, "to_name": "src", "type": "choices", "value": {"choices": values}}
-            for name, values in chosen.items()
-            if values
-        ]
-        body = {"result": result, "lead_time": 60.0}
-        session.post(f"/api/tasks/{task}/annotations", json=body).raise_for_status()
+        tick(session, task, key, [target] if list(sources).index(key) % 2 == 0 else [])
 
     return judge
 

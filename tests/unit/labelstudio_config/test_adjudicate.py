@@ -12,6 +12,7 @@ from abcdlink.judgments import Annotator, Label, by_candidate
 from labelstudio_config.client import Client
 from labelstudio_config.pages.adjudicate import AdjudicationPull, adjudication_project, adjudication_tasks, said_html
 from labelstudio_config.pages.annotate import candidate_id
+from tests.helpers.annotation import as_read
 from tests.helpers.disputes import CORPUS, JUDGMENTS_MADE, LINK, NO, RUN, judged
 from tests.helpers.hostile_run import hostile_corpus, hostile_judgments
 from tests.helpers.pulls import pull_adjudications
@@ -96,15 +97,7 @@ def annotation(number: int, user: int, *labels: Label, comment: str = "") -> dic
         {"from_name": f"link_{n}", "type": "choices", "value": {"choices": [label]}} for n, label in enumerate(labels)
     ]
     result += [{"from_name": "comment", "type": "textarea", "value": {"text": [comment]}}] if comment else []
-    at = f"2026-11-28T05:00:{number:02}Z"
-    return {
-        "id": number,
-        "completed_by": user,
-        "updated_by": user,
-        "updated_at": at,
-        "was_cancelled": not labels,
-        "result": result,
-    }
+    return as_read(number, user, result, f"2026-11-28T05:00:{number:02}Z", cancelled=not labels)
 
 
 def pulled(by_source: dict[str, list[dict[str, Any]]], adjudicators: list[Annotator]) -> AdjudicationPull:

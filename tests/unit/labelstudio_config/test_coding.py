@@ -13,6 +13,7 @@ from abcdlink.judgments import RANDOM, Annotator, Candidate, Pool
 from labelstudio_config.history import remember
 from labelstudio_config.pages.coding import CodingPull, codes_in, coding_project, coding_tasks, pattern_id
 from labelstudio_config.snapshot import snapshot_of
+from tests.helpers.annotation import as_read
 from tests.helpers.disputes import CORPUS, RUN
 from tests.helpers.hostile_run import hostile_corpus
 
@@ -84,15 +85,7 @@ def answer(number: int, user: int, *chosen: str, comment: str = "") -> dict[str,
         {"from_name": "pattern", "type": "choices", "value": {"choices": [one]}} for one in chosen
     ]
     result += [{"from_name": "comment", "type": "textarea", "value": {"text": [comment]}}] if comment else []
-    at = f"2026-11-28T05:00:{number:02}Z"
-    return {
-        "id": number,
-        "completed_by": user,
-        "updated_by": user,
-        "updated_at": at,
-        "was_cancelled": False,
-        "result": result,
-    }
+    return as_read(number, user, result, f"2026-11-28T05:00:{number:02}Z")
 
 
 ACCOUNTS = {1: "ada@example.org", 2: "eve@example.org"}

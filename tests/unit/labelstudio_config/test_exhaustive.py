@@ -17,6 +17,7 @@ from labelstudio_config.client import Client
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, exhaustive_project, exhaustive_tasks
 from labelstudio_config.pages.page import JudgmentsPull, label_config
+from tests.helpers.annotation import as_read
 from tests.helpers.pulls import pull_exhaustive
 
 SOURCE = Document(id="doc-dingo", sentences=(Sentence(id="sid-7", text="The bridge fell."),))
@@ -39,16 +40,8 @@ def target_id(number: int) -> str:
 def annotation(number: int, user: int, ticked: Sequence[str], said: str | None, **more: Any) -> dict[str, Any]:
     chosen = {"links": list(ticked), "done": [said] if said else []}
     result = [{"from_name": name, "type": "choices", "value": {"choices": c}} for name, c in chosen.items() if c]
-    return {
-        "id": number,
-        "completed_by": user,
-        "updated_by": user,
-        "updated_at": f"2026-11-28T05:00:{number:02}Z",
-        "was_cancelled": False,
-        "lead_time": 90.5,
-        "result": result + more.pop("result", []),
-        **more,
-    }
+    made = as_read(number, user, result + more.pop("result", []), f"2026-11-28T05:00:{number:02}Z")
+    return {**made, "lead_time": 90.5, **more}
 
 
 class LabelStudio:

@@ -19,7 +19,7 @@ from labelstudio_config.pages.feedback import (
     feedback_title,
     notice_key,
 )
-from tests.helpers.annotation import METHODS, SECRETS, make_run
+from tests.helpers.annotation import METHODS, SECRETS, as_read, make_run
 from tests.helpers.pulls import pull_feedback
 
 RUN = make_run(tasks=2)
@@ -53,15 +53,7 @@ def tasks_of(some: list[Case]) -> dict[str, dict[str, Any]]:
 
 
 def answer(user: int, result: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
-    at = f"2026-01-01T00:{number:02d}:00Z"
-    return {
-        "id": number,
-        "completed_by": user,
-        "updated_by": user,
-        "updated_at": at,
-        "was_cancelled": False,
-        "result": result,
-    }
+    return as_read(number, user, result, f"2026-01-01T00:{number:02d}:00Z")
 
 
 def chose(name: str, choice: str) -> dict[str, Any]:
