@@ -45,6 +45,7 @@ class PrefectServer:
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "DO_NOT_TRACK": "1",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
             "OMP_NUM_THREADS": "1",
         }
 
@@ -147,7 +148,10 @@ class PrefectServer:
                 pytest.fail(f"the run is {now}, not {state}; the worker's log ends:\n{self._end_of('worker.log')}")
             return now == state
 
-        until(is_there, f"{state}: {flow_run}")
+        try:
+            until(is_there, f"{state}: {flow_run}")
+        except pytest.fail.Exception as late:
+            pytest.fail(f"{late}: {self.state(flow_run)}; the worker's log ends:\n{self._end_of('worker.log')}")
 
 
 @contextmanager

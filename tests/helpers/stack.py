@@ -44,7 +44,10 @@ class Stack:
         simulate_batch(self.run(key), self.label_studio.url, self.label_studio.token, batch)
 
     def look(self, stale_seconds: int = 150) -> Round:
-        """Look at all waiting and dead runs once, as the watcher does, and resume those that can go on."""
+        """Look at all waiting and dead runs as the watcher does, and resume those that can go on.
+
+        A living run gives a sign of life every 30 s: with fewer seconds it is taken for dead, and started twice.
+        """
         with pytest.MonkeyPatch.context() as patch, temporary_settings({PREFECT_API_URL: self.prefect.api}):
             for name, value in self.prefect.environment.items():
                 if name.startswith("ABCDLINK_"):
@@ -59,7 +62,7 @@ class Stack:
         """Look as the watcher would, until a run is completed."""
 
         def ended() -> bool:
-            self.look(stale_seconds=20)
+            self.look()
             return self.prefect.state(flow_run) == "Completed"
 
         until(ended, f"Completed: {flow_run}", poll=1)

@@ -35,8 +35,7 @@ def test_what_people_leave_out_is_not_in_the_corrected_corpus(stack: Stack) -> N
             )
             body = {"result": last, "lead_time": 5.0}
             session.post(f"/api/tasks/{task['id']}/annotations", json=body).raise_for_status()
-    stack.look()
-    prefect.wait(flow_run, "Completed")
+    stack.bring_to_its_end(flow_run)
     before, after = read_corpus(folder).documents, read_corpus_from(store, CORRECTED).documents
     lengths = {name: len(before[name].sentences) - len(document.sentences) for name, document in after.items()}
     assert sorted(lengths.values()) == [*[0] * (len(before) - 1), 1]

@@ -28,7 +28,7 @@ def test_the_linker_learns_between_two_batches(stack: Stack, monkeypatch: pytest
         assert store.exists(model_file(f"{PROBABLE}@after-1")) == (batch == 2)
         stack.simulate(key, batch)
         stack.look()
-    prefect.wait(annotate, "Completed")
+    stack.bring_to_its_end(annotate)
     names = [run["name"] for run in prefect.task_runs(annotate)]
     assert names.count("learn, and choose batch 2") == 1
     gains = store.read_record(GAINS, Gains)

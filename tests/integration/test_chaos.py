@@ -135,8 +135,7 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene)
     for number in (8, 9, 10, 11):
         scene.answer(ADA, number)
         last = scene.answer(CY, number, NO_LINK)
-    stack.look()
-    prefect.wait(flow_run, "Completed")
+    stack.bring_to_its_end(flow_run)
 
     assert counted(scene) == scene.counts
     assert [(one.key, name_of(scene, one.annotator)) for one in store.read_records("batches/1/skips.jsonl", Skip)] == [

@@ -141,8 +141,7 @@ def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack:
         give(stack, "close")
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(3))
         judge(stack, client, (ada, ben), 3)
-        stack.look()
-        prefect.wait(run, "Completed")
+        stack.bring_to_its_end(run)
 
     assert_what_is_kept(store)
 

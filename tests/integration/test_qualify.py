@@ -217,8 +217,7 @@ def test_documents_of_a_run_are_rated(stack: Stack) -> None:
     flow_run = prefect.start("rate/rate", {"run": key, "rating": {"synthetic": 3, "natural": 2, "overlap": 2}})
     stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="rate")
     work(client, rating_title(key), {"mild": (rated(4), 5), "strict": (rated(2), 5)})
-    stack.look()
-    prefect.wait(flow_run, "Completed")
+    stack.bring_to_its_end(flow_run)
     assert [one.kind for one in sample_of(store)].count(PairKind.SYNTHETIC) == 3
     assert len(ratings_of(store)) == 2 * 5 * 4
     for one in summarise(ratings_of(store)):

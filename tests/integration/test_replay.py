@@ -251,7 +251,7 @@ def replay_batches(stack: Stack, sessions: Sequence[httpx.Client], judgments: Se
         stack.wait_until_waiting(flow_run, RUN, WaitsFor.ANNOTATORS, batch_slug(batch))
         annotate(stack, batch_slug(batch), sessions, [candidates_as(judgments, name) for name in ANNOTATORS])
         stack.look()
-    stack.prefect.wait(flow_run, "Completed")
+    stack.bring_to_its_end(flow_run)
 
 
 def replay_exhaustive(stack: Stack, session: httpx.Client, gold: Mapping[str, set[str]]) -> None:
@@ -260,8 +260,7 @@ def replay_exhaustive(stack: Stack, session: httpx.Client, gold: Mapping[str, se
     flow_run = stack.prefect.start("exhaustive/exhaustive", parameters)
     stack.prefect.wait(flow_run, "Suspended")
     annotate(stack, EXHAUSTIVE_SLUG, [session], [links_as(gold)])
-    stack.look()
-    stack.prefect.wait(flow_run, "Completed")
+    stack.bring_to_its_end(flow_run)
 
 
 def labels_of(judgments: Sequence[Judgment]) -> dict[tuple[str, str, str], dict[str, Label]]:
