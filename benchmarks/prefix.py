@@ -21,8 +21,9 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.linking.decisions import top_k
 from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.llm import LLM, Message, Question
+from abcdlink.llm.client import LLM
 from abcdlink.llm.embedded import PROMPT_CACHE, find_weights
+from abcdlink.llm.records import Message, Question
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.settings import PROJECT_ROOT, Settings
 from benchmarks.claims import Claim, SkippedError, ratio

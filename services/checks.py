@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 import psutil
 
 from abcdlink.errors import AbcdlinkError
-from abcdlink.llm import LLM
+from abcdlink.llm.client import LLM
 from abcdlink.llm.embedded import find_weights
 from abcdlink.llm.profiles import DEFAULT, names, profile
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings

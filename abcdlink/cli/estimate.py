@@ -35,7 +35,7 @@ def models(json: JsonOption = False) -> None:
 
     Example: `abcdlink models`
     """
-    from abcdlink.llm import LLM
+    from abcdlink.llm.client import LLM
     from abcdlink.llm.profiles import is_same_model, names, profile, profiles
 
     found = profiles()

@@ -17,9 +17,9 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from abcdlink.llm.batch_files import PRICE, Batch, BatchStore, Item, read_results
 from abcdlink.llm.budget import Budget, Sum
-from abcdlink.llm.cache import answer_key
 from abcdlink.llm.errors import NoReplyError, first_line
 from abcdlink.llm.records import Question, Usage
+from abcdlink.llm.request import answer_key
 from abcdlink.locks import LLM_BATCH, lock_of
 
 if TYPE_CHECKING:

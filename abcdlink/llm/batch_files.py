@@ -14,7 +14,7 @@ from pydantic import Field
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.folders import write_atomically
-from abcdlink.llm.accounting import usage_of
+from abcdlink.llm.budget import usage_of
 from abcdlink.llm.errors import error_within
 from abcdlink.llm.records import Answer, Form, Outcome, Usage
 from abcdlink.llm.reply import answer_of, reply_of

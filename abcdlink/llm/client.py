@@ -10,16 +10,14 @@ from typing import Any
 
 from abcdlink.errors import ServiceError
 from abcdlink.llm import capabilities as server_capabilities
-from abcdlink.llm.accounting import Ledger
-from abcdlink.llm.budget import Budget
-from abcdlink.llm.cache import AnswerCache, answer_key, content_key
+from abcdlink.llm.budget import Budget, Ledger
 from abcdlink.llm.capabilities import ABOUT_SCHEMA, PROBE, Capabilities
 from abcdlink.llm.endpoint import Endpoint
 from abcdlink.llm.errors import REFUSING, NoReplyError
 from abcdlink.llm.profiles import require_key
 from abcdlink.llm.records import Answer, Form, Outcome, Question, Usage
 from abcdlink.llm.reply import Reply, answer_of
-from abcdlink.llm.request import LIMIT, content_of, extra_of
+from abcdlink.llm.request import LIMIT, AnswerCache, answer_key, content_key, content_of, extra_of
 from abcdlink.llm.vllm import CHUNK, Engine
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential_jitter
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.llm.accounting import cost_of, usage_of
-from abcdlink.llm.budget import Budget, Hold, Sum
+from abcdlink.llm.budget import Budget, Hold, Sum, cost_of, usage_of
 from abcdlink.llm.errors import (
     OVERLOADED,
     NoReplyError,

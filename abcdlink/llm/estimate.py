@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from abcdlink.corpus.records import Record
-from abcdlink.llm.accounting import cost_of
+from abcdlink.llm.budget import cost_of
 from abcdlink.llm.client import LLM
 from abcdlink.llm.endpoint import Endpoint
 from abcdlink.llm.records import Question

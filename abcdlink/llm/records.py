@@ -115,7 +115,7 @@ class Answer(Record):
 
     ``value``: the parsed object when the outcome is an answer, else ``None``; for missing ids, and
     where ids that were not offered had to be dropped, the offered ids that were answered.
-    ``probabilities``: P(true) of each key whose log-probabilities tell it (see ``llm.probabilities``);
+    ``probabilities``: P(true) of each key whose log-probabilities tell it (see ``llm.reply``);
     ``None`` when they were not asked for or the server gives none.
     ``raw``: the model's text as it came. ``detail``: why the outcome is what it is, for a person.
     ``form``: how its form was asked for. ``server_fault``: whether any other question would have failed the same way.

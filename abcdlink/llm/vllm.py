@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from abcdlink.errors import ServiceError
-from abcdlink.llm.accounting import cost_of, usage_of
-from abcdlink.llm.budget import Budget, Sum
+from abcdlink.llm.budget import Budget, Sum, cost_of, usage_of
 from abcdlink.llm.endpoint import Endpoint
 from abcdlink.llm.errors import ANSWER_NOT_VALID, CONTEXT_EXCEEDED, NoReplyError
 from abcdlink.llm.records import Outcome

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from abcdlink.llm import LLM, Message, Question
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Message, Question
 from tests.helpers.fake_llm import FakeLLM
 
 SCHEMA = {

@@ -17,8 +17,10 @@ from abcdlink.corpus.records import Document, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.generation import Size, Strategy, generate_pair
-from abcdlink.llm import LLM, Message, Outcome, Question, Usage, expected_cost
+from abcdlink.llm.client import LLM
 from abcdlink.llm.embedded import find_weights
+from abcdlink.llm.estimate import expected_cost
+from abcdlink.llm.records import Message, Outcome, Question, Usage
 from abcdlink.settings import Settings
 
 START = 120.0

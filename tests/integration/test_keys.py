@@ -10,8 +10,9 @@ from prefect.blocks.system import Secret
 from prefect.testing.utilities import prefect_test_harness
 
 from abcdlink.errors import ServiceError
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
+from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import FakeLLM, says
 from tests.helpers.llm_batch import KEY, YES_NO, question
 

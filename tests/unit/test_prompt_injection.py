@@ -22,7 +22,7 @@ from abcdlink.generation.by_sentence import first_questions
 from abcdlink.linking.linker import linker_for
 from abcdlink.linking.prompts import setups_of
 from abcdlink.linking.records import Approach, ApproachKind, Setup
-from abcdlink.llm import LLM
+from abcdlink.llm.client import LLM
 
 PARTS = st.sampled_from(
     [

@@ -13,9 +13,10 @@ from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.domain import find_domain
 from abcdlink.layout import NATURAL
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
-from abcdlink.llm import LLM, Answer, Message, Outcome, Question
 from abcdlink.llm import vllm as engine
+from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
+from abcdlink.llm.records import Answer, Message, Outcome, Question
 from abcdlink.settings import get_settings
 from abcdlink.stages.decide import questions_left
 from abcdlink.stages.rank import rank

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.llm import LLM, Message, Outcome, Question
 from abcdlink.llm import vllm as engine
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Message, Outcome, Question
 from abcdlink.settings import Settings
 from tests.vllm.server import ENVIRONMENT, MODEL, require_environment
 

@@ -11,7 +11,8 @@ from abcdlink.domain import find_domain
 from abcdlink.generation import Size, Strategy, generate_pair
 from abcdlink.layout import NATURAL
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
-from abcdlink.llm import LLM, Message, Outcome, Question
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Message, Outcome, Question
 from abcdlink.settings import get_settings
 from abcdlink.stages.decide import PART_SIZE, decide_part, read_decisions
 from abcdlink.stages.rank import rank

@@ -17,7 +17,7 @@ from abcdlink.corpus import Corpus, Document, Pair
 from abcdlink.corpus.io import read_corpus, write_corpus
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
-from abcdlink.llm import LLM
+from abcdlink.llm.client import LLM
 from abcdlink.settings import get_settings
 from abcdlink.stages.corpora import run_cleaning, run_restore
 from tests.helpers.builders import corpus, document

@@ -17,7 +17,7 @@ from abcdlink.evaluation.errors import (
     analyse_errors,
 )
 from abcdlink.linking.records import Decision
-from abcdlink.llm import Outcome
+from abcdlink.llm.records import Outcome
 from tests.helpers import builders
 from tests.helpers.scripted import scripted_corpora
 

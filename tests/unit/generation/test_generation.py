@@ -14,7 +14,7 @@ from abcdlink.generation import Size, Strategy, generate_pair
 from abcdlink.generation.by_document import read_answer
 from abcdlink.generation.by_sentence import LETTER
 from abcdlink.generation.checks import Checks
-from abcdlink.llm import LLM
+from abcdlink.llm.client import LLM
 from tests.helpers.fake_llm import FakeLLM, error, says
 
 DOMAIN = find_domain("news")

@@ -8,7 +8,8 @@ import pytest
 from abcdlink.corpus import Document, Sentence
 from abcdlink.linking.linker import ListwiseLinker, Piece
 from abcdlink.linking.records import Setup
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import error, fits, says
 from tests.helpers.linking import (
     CORPUS,

@@ -3,7 +3,7 @@
 import json
 
 from abcdlink.linking.records import Setup
-from abcdlink.llm import Outcome
+from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import error, fits, says
 from tests.helpers.linking import TOO_LONG, A, B, approach, decide, shown
 

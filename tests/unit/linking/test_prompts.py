@@ -15,7 +15,7 @@ from abcdlink.errors import InputError
 from abcdlink.linking.linker import Piece, linker_for
 from abcdlink.linking.prompts import Prompts, prompts_of, refuse_known_examples
 from abcdlink.linking.records import Approach, ApproachKind, Setup
-from abcdlink.llm import LLM
+from abcdlink.llm.client import LLM
 from tests.helpers.linking import SETUPS, A, B, approach, corpus_of, document
 
 DOMAINS = ("news", "reviews")

@@ -12,7 +12,7 @@ from abcdlink.linking.answers import VALID, WORST_FIRST, verdict_of
 from abcdlink.linking.cutoffs import cross_fitted
 from abcdlink.linking.decisions import decide_scored, scored_rankings
 from abcdlink.linking.records import CutoffRule, Decision, Scoring, Setup
-from abcdlink.llm import Outcome
+from abcdlink.llm.records import Outcome
 from tests.helpers.linking import PAIR, SETUPS, GivenLLM, agreed, approach, asked_keys, document, said
 
 VOTES = {"scoring": Scoring.VOTES, "samples": 5}

@@ -9,7 +9,8 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Scoring, Setup
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import says
 from tests.helpers.linking import A, B, approach, corpus_of, decide, document
 

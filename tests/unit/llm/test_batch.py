@@ -11,9 +11,10 @@ import sys
 import pytest
 
 from abcdlink.errors import BudgetError, InputError, ServiceError
-from abcdlink.llm import LLM, Outcome
 from abcdlink.llm.batch import BatchTicket, collect, pending, submit
 from abcdlink.llm.budget import Sum
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome
 from tests import ROOT
 from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import MODEL, FakeLLM, Response, error, hangs_up, says
@@ -170,7 +171,9 @@ def test_lines_that_cannot_be_read_leave_their_questions_open(isolated_home):
 SUBMIT = """
 import os, signal, sys
 from pathlib import Path
-from abcdlink.llm import LLM, Message, Question, batch
+from abcdlink.llm import batch
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Message, Question
 from abcdlink.settings import Settings
 url, model, home, when = sys.argv[1:]
 from tests.helpers.llm_batch import question

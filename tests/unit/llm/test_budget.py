@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from abcdlink.errors import BudgetError, InputError
-from abcdlink.llm import LLM
 from abcdlink.llm.budget import Budget, Sum
+from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Usage
 from abcdlink.settings import Settings
 from tests.helpers.fake_llm import FakeLLM, Response, hangs_up, says

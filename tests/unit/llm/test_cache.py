@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.llm import LLM, Answer, Message, Outcome, Question
-from abcdlink.llm.cache import AnswerCache, content_key
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Answer, Message, Outcome, Question
+from abcdlink.llm.request import AnswerCache, content_key
 from tests.helpers.fake_llm import MODEL, FakeLLM, error, says
 
 SCHEMA = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
@@ -21,7 +22,8 @@ SCHEMA = {"type": "object", "properties": {"related": {"type": "boolean"}}, "req
 ASK_MANY = """
 import sys
 from pathlib import Path
-from abcdlink.llm import LLM, Message, Question
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Message, Question
 from abcdlink.settings import Settings
 url, model, home, count = sys.argv[1:]
 schema = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
@@ -36,8 +38,8 @@ sys.stdout.write(f"{sum(a.from_cache for a in answers)} {sum(a.value is not None
 WRITE_FOR_EVER = """
 import sys
 from pathlib import Path
-from abcdlink.llm.cache import AnswerCache, content_key
-from abcdlink.llm import Answer, Outcome
+from abcdlink.llm.request import AnswerCache, content_key
+from abcdlink.llm.records import Answer, Outcome
 cache = AnswerCache(Path(sys.argv[1]))
 for number in range(10**9):
     cache.put(content_key({"n": number % 5}), Answer(outcome=Outcome.OK, raw="x" * 3_000_000))
@@ -61,7 +63,8 @@ def run(server: FakeLLM, home: Path, count: int) -> subprocess.Popen:
 ASK_IN_PAIRS = """
 import sys
 from pathlib import Path
-from abcdlink.llm import LLM, Message, Question
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Message, Question
 from abcdlink.settings import Settings
 url, model, home, stop = sys.argv[1:]
 schema = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}

@@ -9,8 +9,9 @@ import time
 import pytest
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.llm import LLM, Form, Outcome
 from abcdlink.llm import server as server_states
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Form, Outcome
 from abcdlink.llm.request import in_words
 from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
 from tests.helpers.llm_batch import YES_NO, question

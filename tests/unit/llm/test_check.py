@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome
 from abcdlink.settings import Settings
 from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.llm_batch import KEY, YES_NO, ask, dead_port

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from abcdlink.llm import LLM, Outcome, Usage
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome, Usage
 from abcdlink.settings import Settings
 from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
 from tests.helpers.llm_batch import SCHEMA, YES_NO, ask, question

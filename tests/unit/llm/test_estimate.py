@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from abcdlink.llm import LLM, Message, Usage, expected_cost
 from abcdlink.llm import estimate as llm_estimate
+from abcdlink.llm.client import LLM
+from abcdlink.llm.estimate import expected_cost
+from abcdlink.llm.records import Message, Usage
 from abcdlink.settings import Settings
 from tests.helpers.fake_llm import FakeLLM, Response, error, says
 from tests.helpers.llm_batch import YES_NO, question

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
 from tests.helpers.llm_batch import SCHEMA, question
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.llm import Outcome
 from abcdlink.llm.parsing import parse
+from abcdlink.llm.records import Outcome
 
 
 def listwise(*ids: str) -> dict:

@@ -7,7 +7,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
 from tests.helpers.llm_batch import YES_NO, Waits, ask, question
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from abcdlink.llm.probabilities import FORMS, WIDTH, Token, probabilities_of, tokens_of
+from abcdlink.llm.reply import FORMS, WIDTH, Token, probabilities_of, tokens_of
 
 
 def token(written: str, alternatives: dict[str, float] | None = None) -> Token:

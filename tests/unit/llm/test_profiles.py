@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.errors import BudgetError, InputError, ServiceError
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import DEFAULTS, NAME, TAKEN, is_same_model, linkers, names, profile, profiles
+from abcdlink.llm.records import Outcome
 from abcdlink.settings import Settings, get_settings
 from tests.helpers.fake_llm import FakeLLM, says
 from tests.helpers.llm_batch import KEY, YES_NO, question

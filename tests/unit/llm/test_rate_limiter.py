@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from abcdlink.llm import LLM
+from abcdlink.llm.client import LLM
 from abcdlink.llm.server import RateLimiter
 from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.llm_batch import YES_NO, question

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from abcdlink.llm import LLM, Outcome, Usage
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome, Usage
 from abcdlink.llm.reply import answer_of, reply_of
 from tests.helpers.fake_llm import FakeLLM, Response, error, says
 from tests.helpers.llm_batch import SCHEMA, YES_NO, question

@@ -8,8 +8,10 @@ import traceback
 import pytest
 
 from abcdlink.errors import ServiceError
-from abcdlink.llm import LLM, Outcome, expected_cost
 from abcdlink.llm.batch import submit
+from abcdlink.llm.client import LLM
+from abcdlink.llm.estimate import expected_cost
+from abcdlink.llm.records import Outcome
 from abcdlink.settings import Settings
 from tests.helpers.fake_llm import FakeLLM, Response, error, says
 from tests.helpers.llm_batch import KEY, YES_NO, dead_port, question

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from abcdlink.errors import BudgetError
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
+from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.llm_batch import YES_NO, question
 

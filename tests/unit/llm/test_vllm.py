@@ -19,8 +19,9 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import BudgetError, ServiceError
 from abcdlink.layout import SYNTHETIC
 from abcdlink.linking.records import Approach, ApproachKind, Setup
-from abcdlink.llm import LLM, Outcome
+from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
+from abcdlink.llm.records import Outcome
 from abcdlink.settings import Settings, get_settings
 from abcdlink.stages.decide import read_decisions
 from abcdlink.stages.execution import HERE
@@ -183,7 +184,7 @@ def test_another_model_takes_the_place_of_the_first(engine, isolated_home):
 
 def test_the_engine_ends_with_a_process_that_is_killed(engine, isolated_home):
     code = (
-        "from abcdlink.llm import LLM\n"
+        "from abcdlink.llm.client import LLM\n"
         "from tests.helpers.llm_batch import question\n"
         "import sys; llm = LLM(); llm.ask(question('first')); llm.ask(question('last')); sys.stdin.readline()\n"
     )

@@ -16,7 +16,8 @@ from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.prompts import prompts_of
 from abcdlink.linking.records import CutoffRule, Scoring, Setup
-from abcdlink.llm import LLM, expected_cost
+from abcdlink.llm.client import LLM
+from abcdlink.llm.estimate import expected_cost
 from abcdlink.settings import get_settings
 from abcdlink.stages.decide import decide_part, part_count, questions_left, read_decisions
 from abcdlink.stages.intake import describe_run

@@ -14,7 +14,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Scoring, Setup
-from abcdlink.llm import LLM
+from abcdlink.llm.client import LLM
 from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import benchmark_done, run_benchmark
 from abcdlink.stages.estimate import estimate_approaches, estimate_benchmark, estimate_candidates
