@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from abcdlink.api import agreement, benchmark
-    from abcdlink.candidates import build_pools
+    from abcdlink.candidates.pools import build_pools
     from abcdlink.corpus.io import read_corpus
     from abcdlink.domain import find_domain
-    from abcdlink.linking.learned import Example, Linker
+    from abcdlink.linking.learners import Example, Linker
     from abcdlink.llm.client import LLM
     from abcdlink.retrieval.base import Retriever
     from abcdlink.store import open_run
@@ -36,12 +36,12 @@ __all__ = [
 
 _HOMES = {
     "LLM": "abcdlink.llm.client",
-    "Example": "abcdlink.linking.learned",
-    "Linker": "abcdlink.linking.learned",
+    "Example": "abcdlink.linking.learners",
+    "Linker": "abcdlink.linking.learners",
     "Retriever": "abcdlink.retrieval.base",
     "agreement": "abcdlink.api",
     "benchmark": "abcdlink.api",
-    "build_pools": "abcdlink.candidates",
+    "build_pools": "abcdlink.candidates.pools",
     "find_domain": "abcdlink.domain",
     "open_run": "abcdlink.store",
     "read_corpus": "abcdlink.corpus.io",

@@ -17,7 +17,7 @@ from abcdlink.folders import open_folder
 from abcdlink.interannotator import Agreement, read_judgment_file
 from abcdlink.interannotator import agreement as agreement_of
 from abcdlink.judgments import Judgment
-from abcdlink.linking.learned import Linker, base_retrievers, is_learned
+from abcdlink.linking.learners import Linker, base_retrievers, is_learned
 from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.plugins import MODULE_AND_CLASS
 from abcdlink.progress import Progress, silent

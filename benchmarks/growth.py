@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from abcdlink.corpus.records import Corpus
-from abcdlink.evaluation import score_ranking
+from abcdlink.evaluation.scores import score_ranking
 from abcdlink.retrieval import get_retriever, rank_corpus
 from benchmarks.claims import Claim, cpu, news
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from abcdlink.evaluation import bootstrap_mean, score_ranking
+from abcdlink.evaluation.scores import score_ranking
 from abcdlink.retrieval import get_retriever, rank_corpus
+from abcdlink.statistics import bootstrap_mean
 from benchmarks.claims import Claim, cpu, news, ratio
 
 RESAMPLES = 10_000

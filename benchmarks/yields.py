@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.candidates.audit import Audited
+from abcdlink.audits import Audited
 from abcdlink.candidates.budget import BudgetRules, Order
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.gold import Gold
@@ -24,8 +24,8 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.evaluation.calibration import calibration_of
 from abcdlink.linking.fitted import make_folds
-from abcdlink.linking.learned import base_retrievers, learn, out_of_fold
-from abcdlink.linking.learned.refit import Known, Said, refit
+from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
+from abcdlink.linking.learners import base_retrievers
 from abcdlink.retrieval import get_retriever, rank_corpus
 from benchmarks.claims import Claim, SkippedError, news
 

@@ -11,7 +11,7 @@ from prefect.artifacts import create_link_artifact
 from prefect.settings import PREFECT_UI_URL
 from pydantic import BeforeValidator, Field
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Setting, find_domain, in_setting
 from abcdlink.evaluation.shortlist import ShortlistRule

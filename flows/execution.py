@@ -9,8 +9,7 @@ from prefect import Task
 from prefect.cache_policies import NO_CACHE
 
 from abcdlink.domain import Domain
-from abcdlink.linking.grid import steps, waves
-from abcdlink.linking.records import Approach
+from abcdlink.linking.records import Approach, steps, waves
 from abcdlink.settings import get_settings
 from abcdlink.stages.batch import ask_together, to_ask_by_batch
 from abcdlink.stages.decide import part_count

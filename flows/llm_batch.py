@@ -17,8 +17,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas import FlowRun
 from prefect.runtime import deployment, flow_run
 
-from abcdlink.linking.grid import with_smaller
-from abcdlink.linking.records import Approach
+from abcdlink.linking.records import Approach, with_smaller
 from abcdlink.llm.batch import BatchState
 from abcdlink.llm.profiles import profile
 from abcdlink.stages.batch import to_ask_by_batch

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.coding import patterns_in
 from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import domain_of, find_domain

@@ -16,17 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from abcdlink.audits import SUREST
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.judgments import SECONDS_A_CANDIDATE
-from abcdlink.linking.cutoffs.rows import Mask, Rows, Values
+from abcdlink.linking.rows import Mask, Rows, Values
 from abcdlink.statistics import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SUREST = 0.001
-"""Linkers are not believed to be surer than this: else one link among hopeless candidates would count for thousands."""
 EVEN = 0.5
 """Share of the audit that does not look at probabilities."""
 POINTS = 40

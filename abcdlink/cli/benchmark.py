@@ -95,7 +95,7 @@ def benchmark(
     """
     from abcdlink.api import plan_of
     from abcdlink.domain import in_setting
-    from abcdlink.linking.learned import base_retrievers
+    from abcdlink.linking.learners import base_retrievers
     from abcdlink.stages.benchmark_corpora import prepare, run_benchmarks, take_corpora
     from abcdlink.stages.estimate import estimate_corpora
     from abcdlink.stages.execution import Here

@@ -43,7 +43,7 @@ def _duration(seconds: float) -> str:
 
 def print_corpus(corpus: str, one: Benchmark, plan: BenchmarkPlan, definition: str) -> None:
     """Print the tables of one corpus, and what was left out."""
-    from abcdlink.evaluation.breakdowns import average_f1
+    from abcdlink.evaluation.comparisons import average_f1
 
     title = (
         f"{corpus}: {one.pairs} pairs, {one.sources} sources with links; percent, P@k as {definition}, "
@@ -141,7 +141,7 @@ def print_overview(overview: Overview) -> None:
 
 def as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: Mapping[str, Domain]) -> dict[str, Any]:
     """Return the object of one corpus, or one with an object for each corpus and the overview."""
-    from abcdlink.evaluation.breakdowns import average_f1
+    from abcdlink.evaluation.comparisons import average_f1
 
     def of_one(corpus: str, one: Benchmark) -> dict[str, Any]:
         return {

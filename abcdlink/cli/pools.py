@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from abcdlink.candidates import Next, PoolMode
+from abcdlink.candidates.pools import Next, PoolMode
 from abcdlink.cli.output import (
     JsonOption,
     RunArgument,

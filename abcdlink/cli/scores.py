@@ -8,8 +8,7 @@ import typer
 
 from abcdlink.cli.benchmark_tables import score_cells
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
-from abcdlink.evaluation.breakdowns import Trait
-from abcdlink.evaluation.comparisons import Unit
+from abcdlink.evaluation.comparisons import Trait, Unit
 from abcdlink.evaluation.errors import Pattern
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def scores(
     Example: `abcdlink scores spring-news --by links`
     """
     from abcdlink.corpus.io import read_corpus_from
-    from abcdlink.evaluation.breakdowns import break_down
+    from abcdlink.evaluation.comparisons import break_down
     from abcdlink.layout import SYNTHETIC
     from abcdlink.stages.benchmark import read_benchmark, read_scores
     from abcdlink.store import existing_run

@@ -16,7 +16,8 @@ from pydantic import Field
 from abcdlink.corpus.records import Corpus, Pair, Record, Refusal
 from abcdlink.labels.corpus_index import CorpusIndex
 from abcdlink.linking.fitted import pair_fingerprints
-from abcdlink.linking.learned import FittedLinker, LearnedLinker, base_retrievers
+from abcdlink.linking.learned import LearnedLinker
+from abcdlink.linking.learners import FittedLinker, base_retrievers
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import get_retriever
 from abcdlink.retrieval.base import rank_pairs

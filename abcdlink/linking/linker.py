@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain
-from abcdlink.linking.answers import Tally, Verdict, verdict_of
+from abcdlink.linking.decisions import Tally, Verdict, verdict_of
 from abcdlink.linking.prompts import Shown, around, halves, letters, prompts_of, thoughts_key
 from abcdlink.linking.records import Approach, Decision, Scoring, Setup
 from abcdlink.llm.records import Answer, Message, Outcome, Question

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 
-from abcdlink.candidates import sampled, task_key
+from abcdlink.candidates.pools import sampled, task_key
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, Record
 from abcdlink.domain import Domain, SourceFilter, domain_of, find_domain

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
-from abcdlink.evaluation.breakdowns import Trait, break_down
+from abcdlink.evaluation.comparisons import Trait, break_down
 from abcdlink.evaluation.errors import ErrorAnalysis, ErrorKind, LinkError, Pattern
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.layout import SYNTHETIC

@@ -1,19 +1,21 @@
-"""The paper's human evaluation: acceptance, kappa, and recall against exhaustive gold labels."""
+"""The paper's human evaluation: acceptance, kappa, recall against exhaustive gold labels, and clusters of links."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from abcdlink.corpus.counts import link_clusters
 from abcdlink.corpus.formats.files import read_json_object, read_table
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError, fault_in
 from abcdlink.exhaustive import ExhaustiveGold, Over, View, measure
 from abcdlink.interannotator import Agreement
-from abcdlink.judgments import BOTH, RANDOM
-from abcdlink.reproduction.paper import Triple
-from abcdlink.reproduction.records import Place
+from abcdlink.interannotator.groups import accepted
+from abcdlink.judgments import BOTH, RANDOM, Judgment, by_candidate
+from abcdlink.reproduction.records import ClusterRow, Place, Triple
 
 JUDGMENTS = "annotations.csv"
 METHODS = {"R+LLM only": "llm", "Retriever only": "retriever", "Both": BOTH, "Random": RANDOM}
@@ -111,3 +113,42 @@ def _only(folder: Path, pattern: str) -> Path:
         msg = f"{folder} holds {len(found)} files {pattern}, not one"
         raise InputError(msg, "take the folder from the released data")
     return found[0]
+
+
+def with_accepted(corpus: Corpus, judgments: Sequence[Judgment]) -> Corpus:
+    """Return the judged pairs of a corpus with the candidates that all annotators call a link as links.
+
+    Raises:
+        InputError: when a judged pair or sentence is not in the corpus.
+    """
+    pairs = {pair.id: pair for pair in corpus.pairs}
+    links: dict[str, dict[str, list[str]]] = {}
+    for (pair, source, target), group in by_candidate(judgments).items():
+        if not _holds(corpus, pairs.get(pair), source, target):
+            msg = f"the judged link {source!r} to {target!r} of the pair {pair!r} is not in its documents"
+            raise InputError(msg, "take documents and judgments from the same release")
+        found = links.setdefault(pair, {}).setdefault(source, [])
+        found += [target] * accepted(group)
+    judged = [
+        pairs[pair].model_copy(update={"links": {source: tuple(targets) for source, targets in by_source.items()}})
+        for pair, by_source in links.items()
+    ]
+    return corpus.model_copy(update={"pairs": judged})
+
+
+def _holds(corpus: Corpus, pair: Pair | None, source: str, target: str) -> bool:
+    return pair is not None and source in corpus.source_of(pair).position and target in corpus.target_of(pair).position
+
+
+def compare_clusters(place: Place, corpus: Corpus, printed: ClusterRow | None) -> None:
+    """Compare the counts of one data set; ``printed``: ``None`` where the paper's are not at hand."""
+    ours = link_clusters(corpus)
+    measured = (
+        ("pairs", ours.pairs, 0),
+        ("links", ours.links, 0),
+        ("links in clusters %", ours.percent, 0),
+        ("mean size", ours.mean, 1),
+        ("max size", ours.largest, 0),
+    )
+    for (name, value, decimals), paper in zip(measured, printed or (None,) * len(measured), strict=True):
+        place.compare("", name, value, paper, decimals)

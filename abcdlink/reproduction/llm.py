@@ -15,8 +15,7 @@ from abcdlink.evaluation.scores import PAPER_CUTOFFS, ApproachResult
 from abcdlink.linking.records import Setup
 from abcdlink.llm.profiles import DEFAULT, is_same_model, linkers, profile
 from abcdlink.progress import Progress
-from abcdlink.reproduction.paper import Significance
-from abcdlink.reproduction.records import Place
+from abcdlink.reproduction.records import Place, Significance
 from abcdlink.reproduction.retrieval import available
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.benchmark_corpora import keep_corpus, prepare, run_benchmarks, shown

@@ -13,8 +13,7 @@ from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
 from abcdlink.progress import Progress
-from abcdlink.reproduction.paper import Triple
-from abcdlink.reproduction.records import Place
+from abcdlink.reproduction.records import Place, Triple
 from abcdlink.retrieval import RETRIEVERS, Retriever, get_retriever, rank_corpus
 
 FIRST_PAIRS = 60

@@ -12,10 +12,9 @@ from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.interannotator import agreement, read_judgment_file
 from abcdlink.progress import Progress, silent
-from abcdlink.reproduction import clusters, human, retrieval
+from abcdlink.reproduction import human, retrieval
 from abcdlink.reproduction.llm import DEFAULT_ASKING, NO_ENDPOINT, Asking, LLMTables, chosen_models
-from abcdlink.reproduction.paper import PaperTables, read_paper_tables
-from abcdlink.reproduction.records import Figure, Missing, Place, Reproduction
+from abcdlink.reproduction.records import Figure, Missing, PaperTables, Place, Reproduction, read_paper_tables
 
 ANY = "all"
 LLM_TABLES = ("retriever_llm", "significance", "setups_by_mode")
@@ -159,7 +158,7 @@ class _Run:
             with _missing_if_unusable(self.at("link_clusters", dataset)):
                 corpus = self._linked(dataset)
                 remark = retrieval.other_data(corpus, {"pairs": row[0]} if row else {})
-                clusters.compare_clusters(self.at("link_clusters", dataset, remark), corpus, row)
+                human.compare_clusters(self.at("link_clusters", dataset, remark), corpus, row)
 
     def _linked(self, dataset: str) -> Corpus:
         """Return a data set whole with its links; ``InputError`` when it is not there."""
@@ -167,7 +166,7 @@ class _Run:
         if folder is None:
             return retrieval.load(self.data, dataset)
         judgments = read_judgment_file(self.data / folder / human.JUDGMENTS).judgments
-        return clusters.with_accepted(import_corpus("abcd-link", self.data / folder, get_segmenter()), judgments)
+        return human.with_accepted(import_corpus("abcd-link", self.data / folder, get_segmenter()), judgments)
 
 
 @contextmanager

@@ -243,10 +243,8 @@ def _sparse(use: Use, device: str | None) -> Any:  # noqa: ANN401
         require(use.folder, "SparseEncoder", "ForMaskedLM")
         model = sentence_transformers.SparseEncoder(str(use.folder), device=device, local_files_only=True)
         return _limited(model, use)
-    from abcdlink.retrieval.token_weights import TokenWeights
-
     tokens = _token_vectors(use.folder)
-    weights = TokenWeights(use.folder, tokens.tokenizer)
+    weights = token_weights(use.folder, tokens.tokenizer)
     return _limited(sentence_transformers.SparseEncoder(modules=[tokens, weights], device=device), use)
 
 
@@ -260,3 +258,36 @@ def _limited(model: Any, use: Use) -> Any:  # noqa: ANN401
     if use.max_length:
         model.max_seq_length = use.max_length
     return model
+
+
+def token_weights(folder: Path, tokenizer: Any) -> Any:  # noqa: ANN401 - a torch module, a tokenizer of transformers
+    """Return the sparse head of BGE-M3: w(t) = max over t's places of max(0, linear(token vector)).
+
+    Special tokens weigh nothing (Chen et al., "BGE M3-Embedding", 2024, section 3.2, and FlagEmbedding's code). It adds
+    ``sentence_embedding`` of shape (texts, vocabulary) to the features.
+
+    Args:
+        folder: of the model; holds the linear layer as ``sparse_linear.pt``.
+        tokenizer: of the model.
+    """
+    import torch
+
+    state = torch.load(folder / "sparse_linear.pt", map_location="cpu", weights_only=True)
+    vocabulary, special = len(tokenizer), list(tokenizer.all_special_ids)
+
+    class TokenWeights(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(state["weight"].shape[1], 1)
+            self.linear.load_state_dict(state)
+
+        def forward(self, features: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            tokens = features["token_embeddings"].to(self.linear.weight.dtype)
+            weights = self.linear(tokens).squeeze(-1).relu() * features["attention_mask"]
+            vectors = weights.new_zeros(len(weights), vocabulary)
+            vectors.scatter_reduce_(1, features["input_ids"], weights, "amax")
+            vectors[:, special] = 0
+            features["sentence_embedding"] = vectors
+            return features
+
+    return TokenWeights()

@@ -1,18 +1,150 @@
-"""Retrievers by name."""
+"""Retrievers by name; the scores of several of them fused are often better than each alone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdlink.corpus.records import Document
 from abcdlink.errors import InputError
 from abcdlink.languages import ENGLISH
 from abcdlink.plugins import find_class, installed, make
-from abcdlink.retrieval.base import Retriever
-from abcdlink.retrieval.fusion import FUSIONS, HYBRID, Fusion, read_parts
+from abcdlink.progress import Progress, silent
+from abcdlink.retrieval.base import DECIMALS, Effort, Retriever
 from abcdlink.retrieval.models import MODELS, Family, Model, locate
 
 if TYPE_CHECKING:
     from abcdlink.retrieval.encoders import Encoder, Use
+
+
+RANK_SHIFT = 60
+"""The constant of reciprocal-rank fusion; the paper cited there found its value to matter little."""
+
+LEAST, MOST = 0.01, 100.0
+"""Bounds of a weight: beyond them, fused scores would differ by less than ranking looks at."""
+
+
+def z_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (score - mean) / standard deviation over the whole matrix; zeros when all are alike."""
+    deviation = scores.std()
+    if deviation <= np.finfo(np.float32).eps:
+        return np.zeros_like(scores)
+    standard: NDArray[np.float64] = (scores - scores.mean()) / deviation
+    return standard
+
+
+def reciprocal_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / (60 + rank) of each target for its source; rank - 1 targets have a higher score.
+
+    Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
+    Learning Methods", SIGIR 2009. Equal scores have the same rank: their order would say nothing.
+    """
+    from scipy.stats import rankdata
+
+    ranks: NDArray[np.float64] = rankdata(-np.round(scores, DECIMALS), method="min", axis=1)
+    return 1 / (RANK_SHIFT + ranks)
+
+
+FUSIONS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {"hybrid": z_scores, "rrf": reciprocal_ranks}
+"""Kind of fusion -> what is made of the scores of one part before they are weighed and added."""
+
+HYBRID = "0.5*jaccard+0.5*bm25-stemmed+all-minilm-l6-v2"
+"""The parts of the retriever that is just called ``hybrid``."""
+
+
+class Part(NamedTuple):
+    """A part of a fusion by name."""
+
+    weight: float
+    name: str
+
+
+def read_parts(fusion: str) -> list[Part]:
+    """Read the parts in a name such as ``hybrid:0.5*jaccard+bm25`` or ``rrf:bm25+all-minilm-l6-v2``.
+
+    Raises:
+        InputError: when there are fewer than two parts or one of them twice, when a weight is no
+            number between 0.01 and 100, or when a part is such a fusion itself.
+    """
+    kind, _, said = fusion.partition(":")
+    parts = [_read_part(part, fusion) for part in (said or (HYBRID if fusion == "hybrid" else "")).split("+")]
+    names = [part.name for part in parts]
+    problem = ""
+    if len(parts) < 2 or not all(names):  # noqa: PLR2004 - a fusion is of two
+        problem = "does not name two retrievers"
+    elif nested := next((name for name in names if name.partition(":")[0] in FUSIONS and ":" in name), ""):
+        problem = f"has the fusion {nested!r} in it"
+    elif twice := next((name for name in names if names.count(name) > 1), ""):
+        problem = f"names {twice!r} twice"
+    if problem:
+        msg = f"the retriever {fusion!r} {problem}"
+        raise InputError(msg, f"join different retrievers with +, such as {kind}:{HYBRID}")
+    return parts
+
+
+def _read_part(text: str, fusion: str) -> Part:
+    weight, star, name = text.partition("*")
+    if not star:
+        return Part(1.0, text)
+    try:
+        number = float(weight)
+    except ValueError:
+        number = 0.0
+    if not LEAST <= number <= MOST:
+        msg = f"the weight {weight!r} of {name!r} in {fusion!r} is not a number from {LEAST:g} to {MOST:g}"
+        raise InputError(msg, "write a weight before a retriever as in 0.5*jaccard")
+    return Part(number, name)
+
+
+class Fusion(Retriever):
+    """Weighted sum of what is made of the scores of several retrievers for one pair of documents.
+
+    Args:
+        name: the fusion's name.
+        weights: of the parts.
+        parts: the retrievers.
+        transform: what is made of a matrix of scores before it is weighed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        weights: Sequence[float],
+        parts: Sequence[Retriever],
+        transform: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    ) -> None:
+        self.name = name
+        self._weights = weights
+        self._parts = parts
+        self._transform = transform
+        self.sentences_per_part = min(filter(None, (part.sentences_per_part for part in parts)), default=None)
+        self.cells_per_part = max(1, int(1 / sum(1 / part.cells_per_part for part in parts)))
+
+    @property
+    def effort(self) -> Effort:
+        """That of all parts; what two of them share counts for each."""
+        return Effort.of_fused(part.effort for part in self._parts)
+
+    def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
+        """Warm every part."""
+        for part in self._parts:
+            part.warm(texts, progress)
+
+    def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
+        """Prepare every part; replaces what was prepared before."""
+        for part in self._parts:
+            part.prepare(documents, progress)
+
+    def score(self, source: Document, target: Document) -> NDArray[np.float64]:
+        """Return fused scores."""
+        fused = np.zeros((len(source.sentences), len(target.sentences)))
+        for weight, part in zip(self._weights, self._parts, strict=True):
+            fused += weight * self._transform(part.score(source, target))
+        return fused
+
 
 RETRIEVERS = ("bm25", "bm25-stemmed", "jaccard", *MODELS, "hybrid")
 
@@ -75,8 +207,8 @@ def _named(name: str) -> Model:
 
 
 def _cross_encoder(name: str, model: Model) -> Retriever:
-    from abcdlink.retrieval.cross_encoder import CrossEncoder
     from abcdlink.retrieval.encoders import Use
+    from abcdlink.retrieval.vectors import CrossEncoder
 
     return CrossEncoder(name, Use(locate(model.hub), max_length=model.max_length))
 

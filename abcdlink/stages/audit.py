@@ -6,14 +6,14 @@ from importlib.metadata import version
 
 from pydantic import Field
 
-from abcdlink.candidates import PoolMode, task_key
+from abcdlink.audits import Audit, AuditedCandidate, draw, estimate
+from abcdlink.candidates.pools import PoolMode, task_key
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Record
 from abcdlink.domain import domain_of
 from abcdlink.errors import InputError
 from abcdlink.export.dataset import gather
 from abcdlink.judgments import MEANINGS, Candidate, LabelRule, Pool
-from abcdlink.labels.audit import Audit, AuditedCandidate, draw, estimate
 from abcdlink.labels.records import Labels
 from abcdlink.layout import JUDGMENTS, NATURAL, POOL_COUNTS, POOLS, labels_file
 from abcdlink.page_templates import markdown_environment

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.layout import batch_ticket
-from abcdlink.linking.grid import with_smaller
-from abcdlink.linking.records import Approach
+from abcdlink.linking.records import Approach, with_smaller
 from abcdlink.llm.batch import NOTHING, BatchState, BatchTicket, collect, submit
 from abcdlink.llm.profiles import names, profile
 from abcdlink.llm.records import Question

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from abcdlink.candidates import PoolMode, split_batches
+from abcdlink.candidates.pools import PoolMode, split_batches
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain, SourceFilter

@@ -10,7 +10,7 @@ from abcdlink.corpus.io import read_corpus, read_origin, write_corpus_to
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
-from abcdlink.evaluation.breakdowns import average_f1, by_cutoff
+from abcdlink.evaluation.comparisons import average_f1, by_cutoff
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.languages import guess_language
 from abcdlink.layout import OVERVIEW, folds_file

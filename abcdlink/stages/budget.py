@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from abcdlink.candidates.budget import BudgetRules, Order, Yield
-from abcdlink.candidates.build import task_key
-from abcdlink.candidates.modes import Next
+from abcdlink.candidates.pools import Next, task_key
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain
@@ -25,16 +24,9 @@ from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Place, Po
 from abcdlink.labels.parts import Histogram
 from abcdlink.labels.records import Drift
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, SYNTHETIC, batch_file, model_file
-from abcdlink.linking.learned import (
-    FittedLinker,
-    Known,
-    LearnedLinker,
-    Said,
-    base_retrievers,
-    from_bytes,
-    refit,
-    to_bytes,
-)
+from abcdlink.linking.learned import Known, LearnedLinker, Said, refit
+from abcdlink.linking.learners import FittedLinker, base_retrievers
+from abcdlink.linking.saving import from_bytes, to_bytes
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.label import AFTER, drift_of
 from abcdlink.stages.rank import read_rankings

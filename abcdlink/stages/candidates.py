@@ -8,7 +8,7 @@ from functools import partial
 
 from pydantic import Field, model_validator
 
-from abcdlink.candidates import PoolMode, PoolResult, PoolRules, Proposals, build_pools, sampled, split_batches
+from abcdlink.candidates.pools import PoolMode, PoolResult, PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
@@ -16,7 +16,7 @@ from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.judgments import Pool
 from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
-from abcdlink.linking.learned import gives_probabilities, is_learned
+from abcdlink.linking.learners import gives_probabilities, is_learned
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.budget import BudgetPlan, choose_batch
 from abcdlink.stages.execution import HERE, Execution, each_model

@@ -11,8 +11,7 @@ from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
-from abcdlink.linking.answers import HALF
-from abcdlink.linking.decisions import top_k
+from abcdlink.linking.decisions import HALF, top_k
 from abcdlink.linking.linker import LLMLinker, linker_for
 from abcdlink.linking.prompts import prompts_of, refuse_known_examples
 from abcdlink.linking.records import CASCADE, Approach, Decision, Setup, former_name

@@ -14,7 +14,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorAnalysis, analyse_errors
 from abcdlink.layout import SYNTHETIC
 from abcdlink.linking.cutoffs import chosen, cross_fitted
-from abcdlink.linking.learned import gives_probabilities
+from abcdlink.linking.learners import gives_probabilities
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
 from abcdlink.stages.benchmark import STAGE, read_benchmark
 from abcdlink.stages.links import links_of

@@ -10,9 +10,8 @@ from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
-from abcdlink.linking.grid import with_smaller
-from abcdlink.linking.learned import is_learned
-from abcdlink.linking.records import Approach
+from abcdlink.linking.learners import is_learned
+from abcdlink.linking.records import Approach, with_smaller
 from abcdlink.llm.estimate import Estimate, expected_cost, sum_of
 from abcdlink.llm.profiles import DEFAULT
 from abcdlink.llm.records import Question

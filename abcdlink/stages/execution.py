@@ -9,8 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError, BudgetError, ServiceError
-from abcdlink.linking.grid import steps, waves
-from abcdlink.linking.records import Approach
+from abcdlink.linking.records import Approach, steps, waves
 from abcdlink.llm.errors import ProfileError
 from abcdlink.llm.profiles import profile
 from abcdlink.progress import Progress, silent

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abcdlink.candidates.audit import Audited, AuditResult
+from abcdlink.audits import Audited, AuditResult
 from abcdlink.corpus.records import Record
 from abcdlink.evaluation.calibration import Calibration, calibration
 from abcdlink.judgments import Judgment
 from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
-from abcdlink.linking.learned import base_retrievers
+from abcdlink.linking.learners import base_retrievers
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.budget import CHOSEN, Choice, choices_of, labels_of, measured_seconds
 from abcdlink.stages.candidates import read_shortlist

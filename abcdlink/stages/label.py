@@ -15,7 +15,9 @@ from abcdlink.labels.corpus_index import CorpusIndex
 from abcdlink.labels.parts import CELLS_PER_PART, Histogram, Labeller, Sampling, cut
 from abcdlink.labels.records import Drift, LabelPlan, Labels, PartResult
 from abcdlink.layout import SYNTHETIC, labels_file, model_file
-from abcdlink.linking.learned import FittedLinker, LearnedLinker, from_bytes, gives_probabilities
+from abcdlink.linking.learned import LearnedLinker
+from abcdlink.linking.learners import FittedLinker, gives_probabilities
+from abcdlink.linking.saving import from_bytes
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.once import alone, is_done
 from abcdlink.stages.rank import holds_rankings, read_rankings

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.layout import SYNTHETIC, model_file
-from abcdlink.linking.learned import base_retrievers, from_bytes, learn, out_of_fold, to_bytes
+from abcdlink.linking.learned import learn, out_of_fold
+from abcdlink.linking.learners import base_retrievers
+from abcdlink.linking.saving import from_bytes, to_bytes
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.rank import RankingEffort, Rankings, holds_rankings, keep_rankings, read_rankings
 from abcdlink.stages.score import folds_of

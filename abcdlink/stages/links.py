@@ -12,8 +12,9 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import NATURAL
-from abcdlink.linking.cutoffs import FittedCutoff, chosen
+from abcdlink.linking.cutoffs import chosen
 from abcdlink.linking.decisions import decide_chosen, decide_scored, scored_rankings
+from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
 from abcdlink.stages.decide import read_decisions
 from abcdlink.stages.rank import read_rankings

@@ -9,9 +9,8 @@ from pydantic import Field, model_validator
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import PAPER_CUTOFFS, Definition
-from abcdlink.linking.grid import SAMPLES, HowToScore, llm_grid
-from abcdlink.linking.learned import base_retrievers, is_learned
-from abcdlink.linking.records import Aim, Approach, CutoffRule, Scoring, Setup
+from abcdlink.linking.learners import base_retrievers, is_learned
+from abcdlink.linking.records import SAMPLES, Aim, Approach, CutoffRule, HowToScore, Scoring, Setup, llm_grid
 from abcdlink.llm.profiles import DEFAULT, linkers, require_known
 
 PromptMode = Annotated[int, Field(ge=1, le=4)]

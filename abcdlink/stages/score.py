@@ -27,10 +27,10 @@ from abcdlink.evaluation.scores import (
     score_ranking,
 )
 from abcdlink.layout import folds_file
-from abcdlink.linking.cutoffs import FittedCutoff, cross_fitted, cross_fitted_words, fit_cutoff
+from abcdlink.linking.cutoffs import cross_fitted, cross_fitted_words, fit_cutoff
 from abcdlink.linking.decisions import decide_scored, scored_rankings
-from abcdlink.linking.fitted import Folds, make_folds
-from abcdlink.linking.learned import gives_probabilities, is_learned
+from abcdlink.linking.fitted import FittedCutoff, Folds, make_folds
+from abcdlink.linking.learners import gives_probabilities, is_learned
 from abcdlink.linking.records import Aim, Approach, ApproachKind, Scoring
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.stages.plan import BenchmarkPlan

@@ -14,9 +14,11 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.layout import model_file, second_look_part
 from abcdlink.linking.decisions import decide_chosen
-from abcdlink.linking.learned import FittedLinker, LearnedLinker, base_retrievers, from_bytes
+from abcdlink.linking.learned import LearnedLinker
+from abcdlink.linking.learners import FittedLinker, base_retrievers
 from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
+from abcdlink.linking.saving import from_bytes
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import DEFAULT, is_same_model, profile
 from abcdlink.llm.records import Usage

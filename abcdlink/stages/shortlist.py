@@ -10,7 +10,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Lengths, Shortlist, ShortlistRule, mean_target_sentences, shortlist
 from abcdlink.layout import CUTOFFS, NATURAL, SHORTLIST, SYNTHETIC
-from abcdlink.linking.cutoffs import FittedCutoff
+from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind, current_name
 from abcdlink.stages.benchmark import read_benchmark, read_scores
 from abcdlink.stages.once import is_done

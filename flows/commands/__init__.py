@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from abcdlink.candidates import Next, PoolMode
+from abcdlink.candidates.pools import Next, PoolMode
 from abcdlink.cli.output import (
     ByOption,
     CorpusOption,

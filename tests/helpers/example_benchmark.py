@@ -10,8 +10,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document, Refusal
 from abcdlink.layout import BENCHMARK, SYNTHETIC, decision_part
 from abcdlink.linking.decisions import top_k
-from abcdlink.linking.grid import HowToScore, llm_grid
-from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision, Scoring, Setup
+from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision, HowToScore, Scoring, Setup, llm_grid
 from abcdlink.llm.records import Outcome, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import Retriever

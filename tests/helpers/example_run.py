@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from abcdlink.candidates import PoolMode, PoolRules, Proposals, build_pools, sampled, split_batches
+from abcdlink.candidates.pools import PoolMode, PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
 from abcdlink.domain import find_domain

@@ -14,7 +14,7 @@ from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SHORTLIST
-from abcdlink.linking.learned import base_retrievers
+from abcdlink.linking.learners import base_retrievers
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.learn import learn_linker

@@ -18,7 +18,7 @@ import httpx
 import pandas as pd
 import pytest
 
-from abcdlink.candidates import task_key
+from abcdlink.candidates.pools import task_key
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Corpus

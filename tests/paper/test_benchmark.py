@@ -8,7 +8,7 @@ import pytest
 
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.segmentation import get_segmenter
-from abcdlink.evaluation import macro_by_cutoff, score_ranking
+from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
 from abcdlink.retrieval import get_retriever, rank_corpus
 
 

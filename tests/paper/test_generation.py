@@ -14,7 +14,7 @@ from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.generation import Strategy
 from abcdlink.interannotator import read_judgment_file
-from abcdlink.reproduction.clusters import with_accepted
+from abcdlink.reproduction.human import with_accepted
 from abcdlink.settings import get_settings
 from abcdlink.stages.generate import plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus

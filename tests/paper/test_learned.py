@@ -7,7 +7,8 @@ import pytest
 from abcdlink.evaluation.scores import macro, score_chosen
 from abcdlink.linking.cutoffs import chosen, cross_fitted
 from abcdlink.linking.fitted import make_folds
-from abcdlink.linking.learned import base_retrievers, out_of_fold
+from abcdlink.linking.learned import out_of_fold
+from abcdlink.linking.learners import base_retrievers
 from abcdlink.linking.records import CutoffRule
 from abcdlink.retrieval import get_retriever, rank_corpus
 

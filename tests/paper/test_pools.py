@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.candidates import PoolResult, PoolRules, Proposals, build_pools, given
+from abcdlink.candidates.pools import PoolResult, PoolRules, Proposals, build_pools, given
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter

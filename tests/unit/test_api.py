@@ -17,12 +17,14 @@ import abcdlink
 from abcdlink.cli.app import make_app
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.errors import InputError
-from abcdlink.linking.learned import from_bytes, is_learned, learn, to_bytes
+from abcdlink.linking.learned import learn
+from abcdlink.linking.learners import is_learned
+from abcdlink.linking.saving import from_bytes, to_bytes
 from abcdlink.plugins import RESERVED
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval import get_retriever, rank_corpus
-from abcdlink.retrieval.fusion import FUSIONS
 from abcdlink.retrieval.models import Family
+from abcdlink.retrieval.registry import FUSIONS
 from flows.parameters import BenchmarkParameters
 from tests import ROOT
 from tests.helpers.plugin import install_plugin

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.candidates.audit import Audited
+from abcdlink.audits import Audited
 from abcdlink.candidates.budget import BudgetRules, Order, chances
 from abcdlink.errors import InputError
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.candidates import (
+from abcdlink.candidates.pools import (
     NO_BATCH,
     PoolMode,
     PoolResult,
@@ -21,7 +21,7 @@ from abcdlink.candidates import (
     split_batches,
     task_key,
 )
-from abcdlink.candidates import given as given_distractors
+from abcdlink.candidates.pools import given as given_distractors
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import PoolSizes, SourceFilter
 from abcdlink.errors import InputError

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.cli.app import main
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
-from abcdlink.evaluation import bootstrap_differences, compare, compare_with_best, holm
+from abcdlink.evaluation.comparisons import compare, compare_with_best, holm
+from abcdlink.statistics import bootstrap_differences
 
 PAIRS = 15
 RANDOM = np.random.default_rng(3)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
-from abcdlink.evaluation import (
+from abcdlink.evaluation.scores import (
     all_sources,
     all_sources_by_cutoff,
     all_sources_chosen,

@@ -8,8 +8,8 @@ import pytest
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation import (
-    ApproachResult,
+from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.shortlist import (
     Lengths,
     Shortlist,
     ShortlistRule,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.linking.records import ApproachKind
 from abcdlink.settings import get_settings
 from flows.bootstrap import job_for

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from abcdlink.audits import draw, estimate
 from abcdlink.cli.app import main
 from abcdlink.corpus.io import write_corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
-from abcdlink.labels.audit import draw, estimate
 from abcdlink.labels.parts import Sampling
 from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS
 from abcdlink.stages.audit import make_audit, read_audit, write_card

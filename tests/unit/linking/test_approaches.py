@@ -5,8 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
-from abcdlink.linking.grid import SAMPLES, HowToScore, llm_grid, steps
-from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Scoring, Setup
+from abcdlink.linking.records import (
+    SAMPLES,
+    Approach,
+    ApproachKind,
+    CutoffRule,
+    HowToScore,
+    Scoring,
+    Setup,
+    llm_grid,
+    steps,
+)
 from tests.helpers.linking import approach
 
 ANSWER = HowToScore()

@@ -16,8 +16,8 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.calibration import calibration_of
 from abcdlink.evaluation.scores import all_sources_chosen, macro, score_chosen
-from abcdlink.linking.cutoffs import FittedCutoff, FittedOn, chosen, cross_fitted, fit_cutoff
-from abcdlink.linking.fitted import make_folds
+from abcdlink.linking.cutoffs import chosen, cross_fitted, fit_cutoff
+from abcdlink.linking.fitted import FittedCutoff, FittedOn, make_folds
 from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.retrieval import rank_corpus
 from tests.helpers.scripted import Scripted, document, scripted_corpora

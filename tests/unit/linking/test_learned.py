@@ -15,20 +15,12 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.calibration import calibration_of
 from abcdlink.evaluation.scores import macro, score_ranking
+from abcdlink.linking import saving
+from abcdlink.linking.features import Features
 from abcdlink.linking.fitted import make_folds
-from abcdlink.linking.learned import (
-    LEARNERS,
-    Known,
-    Said,
-    base_retrievers,
-    from_bytes,
-    learn,
-    out_of_fold,
-    refit,
-    saving,
-    to_bytes,
-)
-from abcdlink.linking.learned.features import Features
+from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
+from abcdlink.linking.learners import LEARNERS, base_retrievers
+from abcdlink.linking.saving import from_bytes, to_bytes
 from abcdlink.retrieval import get_retriever, rank_corpus
 from tests.helpers.scripted import Scripted, document
 

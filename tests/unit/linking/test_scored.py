@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from abcdlink.corpus import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import macro, score_decisions
-from abcdlink.linking.answers import VALID, WORST_FIRST, verdict_of
 from abcdlink.linking.cutoffs import cross_fitted
-from abcdlink.linking.decisions import decide_scored, scored_rankings
+from abcdlink.linking.decisions import VALID, WORST_FIRST, decide_scored, scored_rankings, verdict_of
 from abcdlink.linking.records import CutoffRule, Decision, Scoring, Setup
 from abcdlink.llm.records import Outcome
 from tests.helpers.linking import PAIR, SETUPS, GivenLLM, agreed, approach, asked_keys, document, said

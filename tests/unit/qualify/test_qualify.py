@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 
-from abcdlink.candidates import task_key
+from abcdlink.candidates.pools import task_key
 from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain, find_domain

@@ -15,8 +15,7 @@ from abcdlink.evaluation.errors import ErrorKind, LinkError, Pattern, Traits
 from abcdlink.evaluation.scores import AllSources, ApproachResult
 from abcdlink.folders import LocalFolder
 from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC, decision_part
-from abcdlink.linking.grid import HowToScore, llm_grid
-from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Scoring, Setup
+from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, HowToScore, Scoring, Setup, llm_grid
 from abcdlink.llm.records import Outcome
 from abcdlink.report.content import gather
 from abcdlink.report.findings import examples, notable

@@ -10,7 +10,7 @@ import pytest
 
 from abcdlink.errors import InputError
 from abcdlink.reproduction import Asking, Reproduction, reproduce
-from abcdlink.reproduction.paper import PAPER_FILE
+from abcdlink.reproduction.records import PAPER_FILE
 from tests.helpers.fake_llm import FakeLLM, says
 from tests.unit.stages.test_several_models import exact, gold, pair_of
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from abcdlink.errors import InputError
 from abcdlink.progress import silent
 from abcdlink.retrieval import Effort, get_retriever, ranked
-from abcdlink.retrieval.fusion import FUSIONS, HYBRID, Fusion, read_parts, reciprocal_ranks, z_scores
+from abcdlink.retrieval.registry import FUSIONS, HYBRID, Fusion, read_parts, reciprocal_ranks, z_scores
 from tests.helpers.scripted import Scripted, document
 
 values = st.sampled_from([-3.0, 0.0, 0.25, 0.25 + 1e-9, 1.0, 7.5])

@@ -18,8 +18,8 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.languages import stemmer, tokenizer
 from abcdlink.linking.decisions import top_k
-from abcdlink.retrieval import get_retriever, rank_corpus, ranked, terms
-from abcdlink.retrieval.terms import normalised_tokens, paper_tokens
+from abcdlink.retrieval import get_retriever, lexical, rank_corpus, ranked
+from abcdlink.retrieval.lexical import normalised_tokens, paper_tokens
 from abcdlink.settings import get_settings
 from tests.helpers.scripted import document
 
@@ -77,7 +77,7 @@ def test_normalised_tokens_are_stems_of_content_words():
 def test_kept_tokens_are_those_of_the_tokenizer_when_made_and_when_found(contents):
     for kept, tokenize in ((paper_tokens(), PAPER), (normalised_tokens(), NORMALISING)):
         expected = [tokenize(text) for text in contents]
-        assert [kept.of(contents).tokens for _ in range(2)] == [expected] * 2
+        assert [kept.of(contents)[0] for _ in range(2)] == [expected] * 2
 
 
 def test_a_second_run_tokenises_nothing_and_knows_what_the_first_had_cost(monkeypatch):
@@ -107,7 +107,7 @@ def test_a_second_run_tokenises_nothing_and_knows_what_the_first_had_cost(monkey
 
 def test_another_version_of_a_tokenizers_package_has_other_tokens(monkeypatch):
     paper_tokens().of(["x"])
-    monkeypatch.setattr(terms, "version", lambda _: "99")
+    monkeypatch.setattr(lexical, "version", lambda _: "99")
     paper_tokens().of(["x"])
     assert len(list((get_settings().cache_root / "tokens").iterdir())) == 2
 
@@ -119,7 +119,7 @@ def test_documents_too_long_for_one_step_are_scored_in_several(contents, name):
     retriever.prepare(several)
     whole = [retriever.score(several[0], target) for target in several]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(terms, "BLOCK", 1)
+        patch.setattr(lexical, "BLOCK", 1)
         in_steps = [retriever.score(several[0], target) for target in several]
     for one, other in zip(whole, in_steps, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment, Label, Pool

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from abcdlink.candidates import Next, PoolMode
+from abcdlink.candidates.pools import Next, PoolMode
 from abcdlink.corpus.records import Sentence
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError

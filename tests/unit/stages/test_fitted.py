@@ -13,7 +13,7 @@ from abcdlink.drops import DropResult
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.layout import NATURAL, SHORTLIST, SYNTHETIC, model_file
-from abcdlink.linking.cutoffs import FittedCutoff
+from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import ApproachKind, CutoffRule
 from abcdlink.stages.benchmark import read_benchmark, run_benchmark
 from abcdlink.stages.candidates import PoolPlan, run_candidates

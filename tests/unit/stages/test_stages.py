@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from abcdlink.candidates import PoolMode
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.cli.app import make_app
 from abcdlink.corpus.io import read_corpus_from, write_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence

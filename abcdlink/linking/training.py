@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.linking.learned.features import Features
-from abcdlink.linking.learned.own import read_name
+from abcdlink.linking.features import Features
+from abcdlink.linking.learners import read_name
 from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
 

@@ -13,6 +13,7 @@ from abcdlink.linking.records import Aim
 if TYPE_CHECKING:
     import pandas as pd
 
+
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)

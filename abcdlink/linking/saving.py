@@ -10,9 +10,9 @@ from pydantic import JsonValue, ValidationError
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
-from abcdlink.linking.learned.linker import LearnedLinker
-from abcdlink.linking.learned.own import FittedLinker, own_linker, read_name
-from abcdlink.linking.learned.training import Model
+from abcdlink.linking.learned import LearnedLinker
+from abcdlink.linking.learners import FittedLinker, own_linker, read_name
+from abcdlink.linking.training import Model
 
 TRUSTED = ("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",)
 """The parts of our models that skops does not trust by itself; a file with any other is refused."""

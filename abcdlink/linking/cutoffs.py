@@ -1,4 +1,4 @@
-"""Fits rules on pairs with gold links, and decides links on other pairs."""
+"""How many of a source's ranked targets are links: a fixed number, or a rule that is fitted on gold links."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from abcdlink.corpus.gold import Gold, Match
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth, Values
-from abcdlink.linking.cutoffs.rules import (
+from abcdlink.linking.cutoff_rules import (
     LEAST,
     choose_expected_f1,
     choose_gap,
@@ -28,6 +27,7 @@ from abcdlink.linking.cutoffs.rules import (
 )
 from abcdlink.linking.fitted import FittedCutoff, FittedOn, Folds, fold_numbers, pairs_of
 from abcdlink.linking.records import Aim, CutoffRule
+from abcdlink.linking.rows import Mask, Rows, Truth, Values
 
 if TYPE_CHECKING:
     import pandas as pd

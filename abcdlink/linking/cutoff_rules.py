@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from abcdlink.linking.cutoffs.rows import Mask, Rows, Truth, Values
 from abcdlink.linking.records import Aim
+from abcdlink.linking.rows import Mask, Rows, Truth, Values
 
 
 def fit_threshold(rows: Rows, truth: Truth) -> dict[str, float]:

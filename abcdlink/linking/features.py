@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.languages import Tokenizer, tokenizer
-from abcdlink.linking.learned.matrices import BaseScores
-from abcdlink.linking.learned.own import read_name
+from abcdlink.linking.learners import BaseScores, read_name
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import ranked
-from abcdlink.retrieval.fusion import z_scores
-from abcdlink.retrieval.terms import KeptTokens, Products, TermCounts, normalised_tokens
+from abcdlink.retrieval.lexical import KeptTokens, Products, TermCounts, normalised_tokens
+from abcdlink.retrieval.registry import z_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +132,7 @@ class Texts:
         self._rows = words.rows
         self._length = np.log1p(words.lengths)
         self._kinds = {
-            "words": _common(words, _rarity(words)),
+            "words": _common(words, words.rarity()),
             "names": _common(names, np.ones(names.counts.shape[1])),
             "numbers": _common(numbers, np.ones(numbers.counts.shape[1])),
         }
@@ -181,13 +180,6 @@ def _common(terms: TermCounts, weights: NDArray[np.float64]) -> _Common:
     once = terms.with_values(np.ones_like(terms.counts.data))
     weighed = terms.with_values(weights[terms.counts.indices])
     return _Common(Products(terms, once, weighed), np.asarray(weighed.sum(axis=1)).ravel())
-
-
-def _rarity(terms: TermCounts) -> NDArray[np.float64]:
-    """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for each term, in n of N distinct sentences (Lucene's idf)."""
-    n = np.bincount(terms.counts[terms.first].indices, minlength=terms.counts.shape[1])
-    rarity: NDArray[np.float64] = np.log1p((len(terms.first) - n + 0.5) / (n + 0.5))
-    return rarity
 
 
 FUSED = (0.5, 0.5, 1.0)
