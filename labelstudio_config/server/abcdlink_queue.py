@@ -1,16 +1,22 @@
-"""The queue of a tab heeds locks: a task that enough people have before them is not offered to others meanwhile.
+"""The queue of a tab counts answers and locks: a task that enough people have is not offered to others.
 
-Label Studio notes who has a task before them, but chooses the first task of a tab that is not answered yet, whoever has
-it. So people who share a project all judge the same task, and most of their work is more than was asked for.
+Label Studio offers the first task of a tab that is not marked as done. Who has a task open does not matter to it, so
+people who share a project would all judge the same task. And when two people submit a task at the same moment, each of
+their requests counts the answers and writes the mark; the one that counted first may write last, and the task stays
+open with all its answers.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils.timezone import now
 
@@ -18,7 +24,7 @@ Row = Any
 """A record, or a query, of Label Studio's database; its types are not known here."""
 
 CHOOSING = threading.Lock()
-"""The server is one process: two people who ask at one moment are not offered the same task."""
+"""The server is one process: two people who ask at the same moment are not offered the same task."""
 
 
 def heed_locks(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -26,21 +32,38 @@ def heed_locks(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     from data_manager.actions import next_task as action
     from projects.functions.next_task import get_next_task as choose
 
-    def choose_unlocked(user: Row, tasks: Row, project: Row, *more: object) -> tuple[Row, str]:
+    def choose_untaken(user: Row, tasks: Row, project: Row, *more: object) -> tuple[Row, str]:
         with CHOOSING:
-            found: tuple[Row, str] = choose(user, tasks.exclude(pk__in=locked(user, project)), project, *more)
+            found: tuple[Row, str] = choose(user, tasks.exclude(pk__in=taken(user, project)), project, *more)
+            # Label Studio does not renew a lock where the locks of all who may answer are there.
+            until = now() + timedelta(seconds=settings.TASK_LOCK_TTL)
+            _rows("TaskLock").filter(task=found[0], user=user).update(expire_at=until)
         return found
 
-    action.get_next_task = choose_unlocked
+    action.get_next_task = choose_untaken
     return get_response
 
 
-def locked(user: Row, project: Row) -> list[int]:
-    """Return the tasks that as many others have answered, or have before them, as are to answer it."""
-    held = (
-        apps.get_model("tasks", "TaskLock")
-        .objects.filter(task__project=project, expire_at__gt=now())
-        .exclude(user=user)
-    )
-    tasks = apps.get_model("tasks", "Task").objects.filter(pk__in=held.values("task"))
-    return [task.pk for task in tasks if task.has_lock(user)]
+def taken(user: Row, project: Row) -> list[int]:
+    """Return the tasks that as many others have answered or have open as are to answer them.
+
+    Those with all their answers are marked as done. A lock is released after its answer is there, so locks are read
+    first: whoever submits meanwhile is seen at least once.
+    """
+    locks = _rows("TaskLock").filter(task__project=project, expire_at__gt=now()).exclude(user=user)
+    people: dict[int, set[int]] = defaultdict(set)
+    for task, person in locks.values_list("task", "user"):
+        people[task].add(person)
+    answers = _rows("Annotation").filter(Q(task__is_labeled=False) | Q(task__in=list(people)), task__project=project)
+    answered: dict[int, set[int]] = defaultdict(set)
+    for task, person in answers.filter(was_cancelled=False).values_list("task", "completed_by"):
+        people[task].add(person)
+        answered[task].add(person)
+    wanted = dict(_rows("Task").filter(pk__in=list(people)).values_list("pk", "overlap"))
+    done = [task for task in answered if len(answered[task]) >= wanted.get(task, 1)]
+    _rows("Task").filter(pk__in=done, is_labeled=False).update(is_labeled=True)
+    return [task for task, those in people.items() if len(those) >= wanted.get(task, 1)]
+
+
+def _rows(model: str) -> Row:
+    return apps.get_model("tasks", model).objects

@@ -303,8 +303,8 @@ def test_many_annotators_at_once_lose_no_answer_though_label_studio_is_killed_tw
     assert {at: there[at][0] for at in acknowledged} == acknowledged
     # An answer whose acknowledgement was lost with the server may be there as well: one of each person and kill.
     assert len(there) - len(acknowledged) <= 2 * people
-    assert min(Counter(key for key, _ in there).values()) == 2
-    assert len(there) - 2 * tasks <= people, "people judged what was not asked of them"
+    # Nobody keeps a task open for as long as a lock lasts, so nobody is asked for a third answer.
+    assert set(Counter(key for key, _ in there).values()) == {2}
     pulled = pull_batch(client, run.key, 1, run.pools)
     assert len(pulled.judgments) == 3 * len(there)
     assert pulled.anomalies == []

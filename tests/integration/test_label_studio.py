@@ -205,6 +205,37 @@ def test_eight_people_submitting_at_once_never_leave_a_batch_waiting(client: Cli
     assert Counter(j.label for j in result.judgments) == {Label.LINK: 6 * 8 * 2, Label.NO_LINK: 6 * 8}
 
 
+def test_a_task_with_all_its_answers_is_offered_to_nobody_even_if_its_mark_was_lost(
+    client: Client, label_studio: LabelStudioServer
+) -> None:
+    """Of two people who submit at the same moment, the request that counted first may write last: not done."""
+    run = make_run(tasks=2)
+    project = pushed(client, run).project_id
+    first, second = (task_ids(client, run)[pool.key] for pool in run.pools)
+    place = f"{label_studio.url}/api/tasks/{first}/"
+    token = {"Authorization": f"Token {label_studio.token}"}
+
+    def marked(**change: bool) -> bool:
+        method = "PATCH" if change else "GET"
+        answer = httpx.request(method, place, headers=token, json=change or None, timeout=60)
+        return answer.raise_for_status().json()["is_labeled"]
+
+    def offered(session: httpx.Client) -> int | None:
+        answer = session.post(f"/api/dm/actions?id=next_task&project={project}", json={"ordering": ["tasks:id"]})
+        return None if answer.status_code == httpx.codes.NOT_FOUND else answer.raise_for_status().json()["id"]
+
+    with ExitStack() as stack:
+        ada, ben, cy, dan, eve = (
+            stack.enter_context(annotator(client, name)) for name in ("ada", "ben", "cy", "d", "e")
+        )
+        for person in (ada, ben):
+            submit(person, first, ["Link"] * 3).raise_for_status()
+        assert marked()
+        assert not marked(is_labeled=False)
+        assert [offered(cy), offered(dan), offered(eve)] == [second, second, None]
+        assert marked()
+
+
 def test_progress_goes_up_with_each_answer_and_a_skip_is_done_but_missing(client: Client) -> None:
     run = make_run(tasks=2)
     pushed(client, run)
