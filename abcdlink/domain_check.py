@@ -12,6 +12,7 @@ from abcdlink.cleaning.clean import Piece, question_about
 from abcdlink.cleaning.records import Form
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Sentence
 from abcdlink.domain import SHIPPED, Domain, Setting
+from abcdlink.domain.folder import SHARED
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.generation.by_document import question as document_question
 from abcdlink.generation.by_sentence import first_questions
@@ -135,6 +136,9 @@ def _sentence_question(domain: Domain, target: Document, *, linked: bool) -> Que
 
 def _remarks(domain: Domain) -> Iterator[str]:
     yield from _unchanged(domain)
+    known = {path.name for path in (SHIPPED / SHARED).rglob("*.j2")}
+    for name in sorted({path.name for path in domain.folder.rglob("*.j2")} - known):
+        yield f"{name} replaces no prompt: nothing reads it unless another template includes it"
     paper = domain.settings.setting is Setting.PAPER  # whose examples are links only
     if not paper and {example.link for example in domain.examples} != {True, False}:
         yield "examples.jsonl: give examples of links and of pairs that are none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prefect import flow
 
 from abcdlink.domain import domain_of, find_domain
-from abcdlink.stages.generate import Generation, plan_generation, run_generation
+from abcdlink.stages.generate import Generation, plan_generation, refuse_to_generate, run_generation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import open_run
@@ -37,6 +37,7 @@ def generate(
         generation: how the synthetic corpus is written.
     """
     store, chosen = open_run(run), find_domain(domain)
+    refuse_to_generate(generation.like, generation.second_look)
     if corpus or not targets.folder:
         AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus or "sample", chosen, pairs)
     if targets.folder:

@@ -320,10 +320,7 @@ class CodingParameters(Parameters):
     @field_validator("patterns")
     @classmethod
     def _can_be_used(cls, lines: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            patterns_in(lines)
-        except InputError as error:
-            raise ValueError(str(error)) from None
+        patterns_in(lines)
         return lines
 
 

@@ -128,6 +128,7 @@ def import_documents(
     segmentation: Annotated[
         str, typer.Option(help="File of sentence boundaries that people set (`abcdlink boundaries`), applied again.")
     ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace a corpus in --out that came from elsewhere.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Read documents and pairs in an outside format and write a corpus folder, with a preview to look at.
@@ -138,7 +139,7 @@ def import_documents(
     from abcdlink.corpus.counts import suspicious_sentences
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.formats.files import ImportChoices
-    from abcdlink.corpus.io import write_corpus
+    from abcdlink.corpus.io import refuse_to_replace, write_corpus
     from abcdlink.corpus.segmentation import get_segmenter
     from abcdlink.domain import find_domain
     from abcdlink.languages import guess_language
@@ -147,6 +148,11 @@ def import_documents(
     if bool(out) == check:
         msg = "an import needs either --out or --check"
         raise InputError(msg, "give --out FOLDER to write a corpus, or --check to write nothing")
+    origin: dict[str, Any] = {
+        "format": f"{format_name} as released" if as_released else format_name,
+        "imported_from": source.name,
+    }
+    replaced = out and not force and refuse_to_replace(out, origin, "give another --out, or --force to replace it")
     of_domain = find_domain(domain)
     named = {role: names[0] for role, names in conditions(listed(columns)).items()}
     choices = ImportChoices(as_released=as_released, targets=targets, columns=named, only=conditions(only))
@@ -179,11 +185,9 @@ def import_documents(
         corpus.notes.append(suspicious)
     segmenter = get_segmenter(language)
     view = preview(corpus, of_domain, language, segmenter.name)
-    origin = {
-        "format": f"{format_name} as released" if as_released else format_name,
+    origin |= {
         "language": language,
         "segmentation": segmenter.name,
-        "imported_from": source.name,
         "notes": [note.model_dump(mode="json") for note in corpus.notes],
     }
     if out:
@@ -196,6 +200,8 @@ def import_documents(
             {"corpus": out or None, **_counts(view), "language": language, "segmentation": segmenter.name, **cost}
         )
     else:
+        if replaced:
+            say(f"{out} held an earlier import of {source.name}, which is replaced.")
         _say_what_is_imported(view, out, guessed=guessed)
         if megabytes >= LARGE:
             rate = megabytes / max(seconds, 0.001)

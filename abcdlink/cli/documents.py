@@ -56,7 +56,7 @@ def sample(
 
     Example: `abcdlink sample arr22 --out twenty --one-source --shortest 100 --sample 20 --seed 1`
     """
-    from abcdlink.corpus.io import read_corpus, read_origin, with_step
+    from abcdlink.corpus.io import ANOTHER_FOLDER, read_corpus, read_origin, refuse_to_replace, with_step
     from abcdlink.corpus.sampling import PairSampling, sample_pairs, sample_targets
     from abcdlink.domain import find_domain
     from abcdlink.preview import write_derived
@@ -66,6 +66,7 @@ def sample(
     _require_another(out, corpus)
     drawn, sampled = sample_targets(whole, how) if targets or not whole.pairs else sample_pairs(whole, how)
     origin = with_step(read_origin(corpus), f"Drawn: {sampled}", sampled=sampled.model_dump(mode="json"))
+    refuse_to_replace(out, origin, ANOTHER_FOLDER)
     write_derived(drawn, out, origin, find_domain(domain))
     if json:
         print_json({"corpus": out, **sampled.model_dump(mode="json")})

@@ -10,6 +10,7 @@ import typer
 
 from abcdlink.cli.agreement_details import COLUMNS, measures_row, multiple_lines, print_details
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
+from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, LabelRule
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def agreement(
     from abcdlink.interannotator import details, read_judgment_file
 
     read = read_judgment_file(judgments)
+    if not read.judgments:
+        why = f": all {len(read.refused)} rows were refused, the first ({read.refused[0].where}) because "
+        msg = f"{judgments} has no judgments" + (why + read.refused[0].reason if read.refused else "")
+        raise InputError(msg, "fix the rows, or give a judgments.jsonl or annotations.csv with judgments")
     result, more = compute(read.judgments), details(read.judgments, width=width)
     if json:
         found = {**result.model_dump(mode="json"), "details": more.model_dump(mode="json")}

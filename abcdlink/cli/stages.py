@@ -67,7 +67,7 @@ def generate(
     from abcdlink.domain import find_domain, in_setting
     from abcdlink.llm.profiles import require_known
     from abcdlink.stages.execution import Here
-    from abcdlink.stages.generate import plan_generation, run_generation
+    from abcdlink.stages.generate import plan_generation, refuse_to_generate, run_generation
     from abcdlink.stages.intake import take_corpus, take_targets
     from abcdlink.stages.second_look import OF_RUN
     from abcdlink.store import open_run
@@ -78,6 +78,7 @@ def generate(
     if second_look and not second_look.startswith(OF_RUN):
         require_known([second_look])
     chosen, store = find_domain(in_setting(domain, setting)), open_run(run)
+    refuse_to_generate(like, second_look)
     if corpus or not targets:
         take_corpus(store, corpus or "sample", chosen, pairs)
     if targets:

@@ -22,6 +22,7 @@ DOCUMENTS = "documents.jsonl"
 PAIRS = "pairs.jsonl"
 REFUSED = "refused.jsonl"
 REMOVED_LINES = "removed_lines.jsonl"
+ANOTHER_FOLDER = "give another folder, or delete this one"
 
 
 def read_corpus(folder: str | Path) -> Corpus:
@@ -51,6 +52,33 @@ def read_origin(folder: str | Path) -> dict[str, Any]:
     """Return what the corpus in a folder was made from; empty where that is not known."""
     store = _store_of(folder)
     return dict(store.read_json(ORIGIN)) if store.exists(ORIGIN) else {}
+
+
+def refuse_to_replace(folder: str | Path, origin: dict[str, Any], hint: str) -> bool:
+    """Refuse to write over a corpus that was made of something else; returns whether one is replaced.
+
+    Args:
+        folder: where a corpus is to be written.
+        origin: what it is made of, as far as that is known before it is read.
+        hint: what to do where the folder holds another corpus.
+
+    Raises:
+        InputError: when the folder has a corpus from another source or format, or made by other steps.
+    """
+    store = _store_of(folder)
+    if not store.exists(PAIRS):
+        return False
+    before = read_origin(folder)
+    if _made_of(before) != _made_of(origin):
+        what = f", imported from {before['imported_from']}" if "imported_from" in before else ""
+        msg = f"{store.where()} holds another corpus{what}"
+        raise InputError(msg, hint)
+    return True
+
+
+def _made_of(origin: dict[str, Any]) -> tuple[Any, ...]:
+    steps = [step.partition(":")[0] for step in origin.get("history", ())]
+    return origin.get("imported_from"), origin.get("format"), *steps
 
 
 def with_step(origin: dict[str, Any], step: str, **about: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value

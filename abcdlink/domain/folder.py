@@ -52,8 +52,8 @@ class Domain:
         self.folder = folder
         self.name = folder.name
         self.settings = self._load_settings(setting)
-        self.link_description = self._read("link_description.md")
-        self.guidelines = self._read("guidelines.md")
+        self.link_description = self._read_text("link_description.md")
+        self.guidelines = self._read_text("guidelines.md")
         examples = folder / "examples.jsonl"
         self.examples = parse_records(self._read("examples.jsonl").encode(), LinkExample, str(examples))
         self.generation_example = self._load_generation_example()
@@ -79,16 +79,25 @@ class Domain:
     def _read(self, name: str) -> str:
         return self._read_file(next((f / name for f in self._folders if (f / name).is_file()), self.folder / name))
 
+    def _read_text(self, name: str) -> str:
+        if text := self._read(name):
+            return text
+        msg = f"{name} of the domain {self.name!r} is empty"
+        raise InputError(msg, f"write it in {self.folder}; `abcdlink domain check` says what it needs")
+
     def _read_file(self, path: Path) -> str:
         name = path.name
         if path.is_symlink() and not path.resolve().is_relative_to(self.folder.resolve()):
             msg = f"{path} is a link to a place outside the domain"
             raise InputError(msg, "put the file itself there: what it says is sent to a model")
         try:
-            return path.read_text(encoding="utf-8").strip()
+            return path.read_text(encoding="utf-8-sig").strip()
         except FileNotFoundError:
             msg = f"domain {self.name!r} has no file {path}"
             raise InputError(msg, f"write it, or copy {name} from a shipped domain") from None
+        except OSError as error:
+            msg = f"{path} cannot be read: {error.strerror}"
+            raise InputError(msg, "put a text file there that you may read") from None
         except UnicodeDecodeError as error:
             msg = f"{path} is not UTF-8 (byte {error.start})"
             raise InputError(msg, "save the file as UTF-8") from None
@@ -135,7 +144,8 @@ class Domain:
     def _loader(self) -> PromptLoader:
         shared = SHIPPED / SHARED
         setting = self.settings.setting
-        return PromptLoader([*self._folders, *([] if setting is Setting.DEFAULT else [shared / setting]), shared])
+        folders = [*self._folders, *([] if setting is Setting.DEFAULT else [shared / setting]), shared]
+        return PromptLoader(folders, encoding="utf-8-sig")
 
     @cached_property
     def _templates(self) -> PromptTemplates:

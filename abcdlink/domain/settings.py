@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from abcdlink.corpus.records import Record
 from abcdlink.languages import word_count
@@ -38,6 +39,17 @@ def compiling(expressions: tuple[str, ...]) -> tuple[str, ...]:
             msg = f"{expression!r} is not a valid regular expression: {error}"
             raise ValueError(msg) from None
     return expressions
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        kind = "string_too_short"
+        raise PydanticCustomError(kind, "must not be empty")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
+"""A text that people or models read: more than white space."""
 
 
 class PoolSizes(Record):
@@ -79,8 +91,8 @@ class SourceFilter(Record):
 class TopicExample(Record):
     """A topic and a sentence on it, as the model is to write them."""
 
-    topic: str
-    sentence: str
+    topic: Text
+    sentence: Text
 
 
 class Shape(Record):
@@ -138,14 +150,14 @@ class GenerationSettings(Record):
 class ExampleSentence(Record):
     """A sentence of the worked example: its text, and the positions of the target sentences that it is linked to."""
 
-    text: str
+    text: Text
     targets: tuple[int, ...] | None
 
 
 class GenerationExample(Record):
     """The worked example of the document strategy: a target document, and a source document with its links."""
 
-    target: tuple[str, ...] = Field(min_length=1)
+    target: tuple[Text, ...] = Field(min_length=1)
     source: tuple[ExampleSentence, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -202,10 +214,10 @@ class ValidationThresholds(Record):
 class DomainSettings(Record):
     """The content of ``domain.toml``."""
 
-    title: str
-    source_name: str = Field(description="what a source document is, e.g. review")
-    target_name: str = Field(description="what a target document is, e.g. paper")
-    question: str = Field(description="what an annotator decides for each candidate")
+    title: Text
+    source_name: Text = Field(description="what a source document is, e.g. review")
+    target_name: Text = Field(description="what a target document is, e.g. paper")
+    question: Text = Field(description="what an annotator decides for each candidate")
     language: str = Field("en", description="ISO code; for corpora that do not say theirs")
     setting: Setting = Field(Setting.DEFAULT, description="default, or paper: prompts and numbers as in the paper")
     llm_candidates: int = Field(7, ge=1, description="top-k of the retriever that the LLM decides on")
@@ -223,7 +235,7 @@ class DomainSettings(Record):
 class LinkExample(Record):
     """One in-context example: a source sentence, a target sentence, whether they link, and why."""
 
-    source: str
-    target: str
+    source: Text
+    target: Text
     link: bool
     why: str = ""

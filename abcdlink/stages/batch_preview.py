@@ -17,7 +17,7 @@ from abcdlink.candidates.pools import PoolMode, split_batches
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain, SourceFilter
-from abcdlink.errors import AbcdlinkError, InputError
+from abcdlink.errors import AbcdlinkError, InputError, fault_in
 from abcdlink.interannotator.times import seconds_a_candidate
 from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment
 from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
@@ -208,9 +208,8 @@ def checked_filters(now: SourceFilter, said: Mapping[str, Any]) -> SourceFilter:
     try:
         return SourceFilter.model_validate({**now.model_dump(), **said})
     except ValidationError as error:
-        first = error.errors()[0]
-        msg = f"{first['loc'][0]}: {str(first['msg']).removeprefix('Value error, ')}"
-        raise InputError(msg, "min_words is a number from 1, exclude a list of regular expressions") from None
+        hint = "min_words is a number from 1, exclude a list of regular expressions"
+        raise InputError(fault_in(error), hint) from None
 
 
 def change_filters(store: Store, domain: Domain, batch: int, said: Mapping[str, Any]) -> None:

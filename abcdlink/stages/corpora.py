@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from abcdlink.cleaning import text_folder
 from abcdlink.cleaning.clean import clean
 from abcdlink.cleaning.records import Cleaned, CleaningCounts, CleaningPlan, Removed, restore, to_restore
-from abcdlink.corpus.io import read_corpus, read_origin, with_step
+from abcdlink.corpus.io import ANOTHER_FOLDER, read_corpus, read_origin, refuse_to_replace, with_step
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
@@ -47,13 +47,15 @@ def run_cleaning(
         progress: told of the questions.
 
     Raises:
-        InputError: when there is no such corpus, or ``out`` is the corpus itself.
+        InputError: when there is no such corpus, or ``out`` is the corpus itself or holds another one.
         BudgetError, ServiceError: as ``clean``.
     """
     if open_folder(out).where() == open_folder(corpus_folder).where():
         msg = f"{out} is the corpus that is to be cleaned"
         raise InputError(msg, "give another folder, so that nothing is lost")
     are_lines = text_folder.is_text_folder(corpus_folder)
+    if not are_lines:
+        refuse_to_replace(out, with_step(read_origin(corpus_folder), "Cleaned"), ANOTHER_FOLDER)
     corpus = text_folder.read_lines(corpus_folder) if are_lines else read_corpus(corpus_folder)
     patterns = domain.settings.cleaning.line_patterns
     lines = text_folder.leftovers(corpus_folder, corpus, patterns) if are_lines else None
@@ -156,9 +158,11 @@ def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tup
         domain: its language, where the corpus does not say its own.
 
     Raises:
-        InputError: when there is no such corpus, or the rule does not fit its documents.
+        InputError: when there is no such corpus, the rule does not fit its documents, or ``out`` holds another corpus.
     """
     whole, origin = read_corpus(folder), read_origin(folder)
+    if out:
+        refuse_to_replace(out, with_step(origin, "Paired"), ANOTHER_FOLDER)
     pairing = propose(whole, rule, str(origin.get("language", "")) or domain.settings.language)
     if out:
         step = f"Paired: {len(pairing.pairs())} pairs of {len(whole.documents)} documents ({rule})"

@@ -85,6 +85,14 @@ class Generation(Record):
     second_look: SecondLook | None = None
 
 
+def refuse_to_generate(like: str, second_look: str) -> None:
+    """Raise ``InputError`` where ``plan_generation`` would; to be called before the run takes any documents."""
+    if second_look:
+        require_other_model(second_look)
+    if like:
+        learn_shape(read_corpus(like))
+
+
 def plan_generation(
     store: Store,
     strategy: Strategy,

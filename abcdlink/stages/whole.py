@@ -14,7 +14,7 @@ from abcdlink.retrieval.registry import get_retriever
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
 from abcdlink.stages.execution import Execution
-from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.generate import plan_generation, refuse_to_generate, run_generation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
@@ -58,12 +58,14 @@ def begin(store: Store, domain: Domain, job: WholeJob, execution: Execution) -> 
     """Take the corpus, and refuse at once what would otherwise fail hours later.
 
     Raises:
-        InputError: when the corpus or a retriever is not there, or the run was begun as another kind of job.
+        InputError: when a corpus or retriever does not exist, the second look would be by the model that writes,
+            or the run was begun as another kind of job.
     """
     if not job.quick:
         refuse_quick(store)
         for name in job.benchmark.retrievers:
             get_retriever(name)
+        refuse_to_generate(job.generating.like, job.generating.second_look)
     execution.step(f"take corpus {job.corpus}", take_corpus, store, job.corpus, domain, job.pairs)
     if job.targets:
         execution.step(f"take targets {job.targets}", take_targets, store, job.targets, domain, job.sampling)
