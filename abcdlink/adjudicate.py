@@ -8,8 +8,7 @@ from datetime import datetime
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
-from abcdlink.judgments import Candidate, Judgment, Label, Place, Pool, by_candidate
-from abcdlink.keys import opaque
+from abcdlink.judgments import Candidate, Judgment, Label, Place, Pool, by_candidate, opaque
 from abcdlink.layout import JUDGMENTS
 
 

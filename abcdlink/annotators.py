@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.layout import ADJUDICATORS, ANNOTATORS, CODERS, WAITING
-from abcdlink.qualify.applicants import APPLICANTS
+from abcdlink.qualify import APPLICANTS
 from abcdlink.qualify.screening import SCREENING
-from abcdlink.rate.documents import RATERS
+from abcdlink.rate import RATERS
 from abcdlink.store import Store
 
 PEOPLE = tuple(name.rpartition("/")[2] for name in (ANNOTATORS, ADJUDICATORS, CODERS, RATERS, APPLICANTS))

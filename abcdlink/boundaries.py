@@ -13,7 +13,7 @@ from pathlib import Path
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Note, Record, Refusal, Sentence
 from abcdlink.errors import InputError
-from abcdlink.keys import opaque
+from abcdlink.judgments import opaque
 from abcdlink.layout import NATURAL
 from abcdlink.stages.once import is_done
 from abcdlink.store import Store, parse_records

@@ -16,10 +16,8 @@ from pydantic import Field
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
-from abcdlink.interannotator import Estimate
-from abcdlink.interannotator.measures import alpha_estimate
-from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool
-from abcdlink.keys import opaque
+from abcdlink.interannotator.measures import Estimate, alpha_estimate
+from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool, opaque
 
 PATTERNS = (
     "scattered targets: the source is linked to sentences that are far apart, and each covers part of what it says",

@@ -19,8 +19,7 @@ from pydantic import Field
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
-from abcdlink.judgments import BOTH, Judgment, Label, LabelRule, by_candidate, verdict
-from abcdlink.keys import opaque
+from abcdlink.judgments import BOTH, Judgment, Label, LabelRule, by_candidate, opaque, verdict
 from abcdlink.linking.records import Decision
 from abcdlink.statistics import RESAMPLES, MeanInterval, bootstrap_mean
 

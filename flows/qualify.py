@@ -15,15 +15,17 @@ from abcdlink.errors import InputError
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.qualify import (
     Applicant,
+    Qualified,
     applicants_of,
     confirm,
-    ineligible,
-    keep_eligibility,
+    coordinator_rows,
+    has_judgments,
+    people_of,
     proposal,
-    screening_of,
+    qualified_of,
 )
-from abcdlink.qualify.applicants import Qualified, coordinator_rows, has_judgments, people_of, qualified_of
 from abcdlink.qualify.gold import domain_to_begin
+from abcdlink.qualify.screening import ineligible, keep_eligibility, screening_of
 from abcdlink.store import Store, open_run
 from flows.parameters import QualificationParameters, RunKey
 from flows.ui.artifacts import key, table

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from abcdlink.annotators import people_of
 from abcdlink.corpus.records import Record
 from abcdlink.interannotator.times import usual_time
-from abcdlink.qualify import screening_of
+from abcdlink.qualify.screening import screening_of
 from abcdlink.store import Store
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.run import known_so_far, pushed_slugs, read_pushed

@@ -21,7 +21,7 @@ from abcdlink.collection import collection_paused
 from abcdlink.corpus.records import Record
 from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
-from abcdlink.qualify import note_participants
+from abcdlink.qualify.screening import note_participants
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from labelstudio_config.client import CLOSED, TO_DO, Client, connect, public

@@ -12,8 +12,7 @@ from typing import Protocol
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal
 from abcdlink.domain import PoolSizes, SourceFilter
 from abcdlink.errors import InputError, counted
-from abcdlink.judgments import BOTH, RANDOM, Candidate, Pool
-from abcdlink.keys import opaque
+from abcdlink.judgments import BOTH, RANDOM, Candidate, Pool, opaque
 from abcdlink.linking.records import Decision
 
 

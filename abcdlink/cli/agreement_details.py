@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from abcdlink.cli.output import out, print_table
 
 if TYPE_CHECKING:
-    from abcdlink.interannotator import BatchParts, Details, Difference, Estimate, Measures
-    from abcdlink.interannotator.measures import Interval, MultipleMeasures
+    from abcdlink.interannotator import Details
+    from abcdlink.interannotator.measures import Estimate, Interval, Measures, MultipleMeasures
+    from abcdlink.interannotator.over_time import BatchParts, Difference
 
 COLUMNS = ("judged", "kappa", "95 % interval", "raw agreement", "95 % interval", "AC1", "95 % interval", "prevalence")
 

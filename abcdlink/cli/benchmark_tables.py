@@ -92,8 +92,9 @@ def _interval(ends: tuple[float, float] | None, sign: str = "") -> str:
 
 def write_pictures(store: Store, overview: Overview) -> None:
     """Write the pictures of every corpus, and of all together where there are several, into the run."""
-    from abcdlink.report.pictures import as_file, benchmark_pictures, quality_against_cost
-    from abcdlink.report.pictures.of_llms import Point
+    from abcdlink.report.pictures import as_file
+    from abcdlink.report.pictures.of_benchmark import benchmark_pictures
+    from abcdlink.report.pictures.of_llms import Point, quality_against_cost
 
     pictures: dict[str, Markup] = {}
     for corpus, one in overview.corpora.items():

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_rows, say
-from abcdlink.export import LabelRule
+from abcdlink.judgments import LabelRule
 
 
 def show(

@@ -11,7 +11,8 @@ import typer
 from abcdlink.cli.agreement_details import COLUMNS, measures_row, multiple_lines, print_details
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.errors import InputError
-from abcdlink.export import ExportFormat, LabelRule
+from abcdlink.export.layouts import ExportFormat
+from abcdlink.judgments import LabelRule
 
 if TYPE_CHECKING:
     from abcdlink.interannotator import Agreement
@@ -46,7 +47,8 @@ def agreement(
     Example: `abcdlink agreement .abcdlink/runs/demo/judgments.jsonl --width 0.1`
     """
     from abcdlink.interannotator import agreement as compute
-    from abcdlink.interannotator import details, read_judgment_file
+    from abcdlink.interannotator import details
+    from abcdlink.judgments import read_judgment_file
 
     read = read_judgment_file(judgments)
     if not read.judgments:

@@ -9,8 +9,7 @@ from typing import Any
 
 from abcdlink import __version__
 from abcdlink.domain import Domain, domain_of
-from abcdlink.export.candidates import natural_order
-from abcdlink.export.dataset import Dataset
+from abcdlink.export.dataset import Dataset, natural_order
 from abcdlink.feedback import newest_guidelines
 from abcdlink.interannotator import agreement
 from abcdlink.judgments import BOTH, MEANINGS, RANDOM, LabelRule, Provenance

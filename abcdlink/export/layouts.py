@@ -8,9 +8,8 @@ import json
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from abcdlink.export.candidates import LabelledCandidate
 from abcdlink.export.card import card
-from abcdlink.export.dataset import Dataset, Files
+from abcdlink.export.dataset import Dataset, Files, LabelledCandidate
 from abcdlink.judgments import Label, LabelRule
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.feedback.patterns import Pattern, View, views_of
-from abcdlink.judgments import Judgment, Label, Place, by_candidate
-from abcdlink.keys import opaque
+from abcdlink.judgments import Judgment, Label, Place, by_candidate, opaque
 
 MOST_CASES = 12
 """Cases of one round: about a quarter of an hour for each annotator."""

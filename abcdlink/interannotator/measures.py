@@ -12,12 +12,12 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from abcdlink.corpus.records import Record, with_new_names
-from abcdlink.interannotator.groups import Group, source_of
+from abcdlink.corpus.records import Record
+from abcdlink.interannotator.groups import Group, source_of, tables_of
 from abcdlink.judgments import Label
 from abcdlink.statistics import RESAMPLES, interval, resampled
 
@@ -64,41 +64,6 @@ class MultipleMeasures(Record):
     fleiss_judgments: int = Field(description="judgments on each of these")
     krippendorff: Estimate = Field(description="Krippendorff's alpha for nominal labels")
     krippendorff_judged: int = Field(description="candidates in it: those with two or more judgments")
-
-
-class Acceptance(Record):
-    """How many of one method's candidates all annotators call Link; ``interval``: 95 %, Wilson."""
-
-    accepted: int
-    candidates: int
-    rate: float
-    interval: Interval
-
-
-class Agreement(Measures):
-    """Agreement on all judgments given, and by method, batch and pair of annotators.
-
-    ``incomplete``: candidates with fewer judgments than asked for; they are in no other figure.
-    ``annotator_pairs``: the two pseudonyms, joined by "and" -> agreement on the candidates that both judged.
-    ``multiple``: where there are more than two annotators. ``aggregates``: what an approach proposes alone or with the
-    other, and the union of both -> its acceptance; empty unless candidates come from two approaches. ``links``:
-    method -> annotator -> how many of the candidates they call a link.
-    """
-
-    annotators: tuple[str, ...]
-    incomplete: int
-    acceptance: dict[str, Acceptance]
-    aggregates: dict[str, Acceptance] = Field({})
-    links: dict[str, dict[str, int]] = Field({})
-    methods: dict[str, Measures]
-    batches: dict[int, Measures]
-    annotator_pairs: dict[str, Measures] = Field({})
-    multiple: MultipleMeasures | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
-        return with_new_names(data, couples="annotator_pairs")
 
 
 class Values(NamedTuple):
@@ -186,6 +151,34 @@ def kappa_interval(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES)
         ``None`` when no resample has a defined kappa.
     """
     return interval(resampled_values(by_source, seed, resamples).kappa)
+
+
+def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures:
+    """Measure the agreement on candidates; see ``Measures`` for more than two annotators."""
+    labels = [judgment.label is Label.LINK for group in groups for judgment in group.values()]
+    prevalence = sum(labels) / len(labels) if labels else None
+    by_source = tables_of(groups)
+    tables = by_source.sum(axis=0)
+    if not len(tables):
+        return Measures(judged=len(groups), prevalence=prevalence, note=ONE_ANNOTATOR)
+    observed = float(observed_agreement(tables).mean())
+    values = resampled_values(by_source, resamples=resamples)
+    # Chance correction needs both labels in a table: with one label there is nothing to agree by chance on.
+    usable = [table for table in tables if 0 < 2 * table[0] + table[1] + table[2] < 2 * table.sum()]
+    known = Measures(
+        judged=len(groups), observed=observed, observed_interval=interval(values.observed), prevalence=prevalence
+    )
+    if not usable:
+        return known.model_copy(update={"note": ONE_LABEL})
+    return known.model_copy(
+        update={
+            "kappa": sum(map(cohen_kappa, usable)) / len(usable),
+            "interval": interval(values.kappa),
+            "ac1": sum(float(gwet_ac1(table)) for table in usable) / len(usable),
+            "ac1_interval": interval(values.ac1),
+            "note": f"mean over {len(usable)} pairs of annotators" if len(tables) > 1 else "",
+        }
+    )
 
 
 def fleiss_kappa(counts: Counts) -> float:

@@ -22,8 +22,7 @@ from abcdlink.interannotator.groups import (
     tables_of,
     tasks_of,
 )
-from abcdlink.interannotator.measures import Estimate, Measures, resampled_values
-from abcdlink.interannotator.summary import measures
+from abcdlink.interannotator.measures import Estimate, Measures, measures_of, resampled_values
 from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import Judgment
 from abcdlink.statistics import interval
@@ -85,7 +84,7 @@ def batch_differences(judgments: Sequence[Judgment], overlap: int | None = None)
 
 def difference_of_groups(before: Sequence[Group], after: Sequence[Group], names: tuple[str, str]) -> Difference:
     """Compare the agreement on two sets of candidates; see ``difference``."""
-    sides = [measures(groups, resamples=1) for groups in (before, after)]
+    sides = [measures_of(groups, resamples=1) for groups in (before, after)]
     tables = [tables_of(groups) for groups in (before, after)]
     drawn = (
         [resampled_values(part, seed) for part, seed in zip(tables, SEEDS, strict=True)]
@@ -159,7 +158,7 @@ def learning_curve(judgments: Sequence[Judgment], unit: Unit = Unit.PAIR, overla
     for part in cut(steps, MOST_POINTS):
         done += len(part)
         groups += [group for step in part for task in step for group in task.groups]
-        points.append(Point(done=done, batch=part[-1][-1].batch, measures=measures(groups, RESAMPLES)))
+        points.append(Point(done=done, batch=part[-1][-1].batch, measures=measures_of(groups, RESAMPLES)))
     return Curve(unit=unit, by_time=ordered.by_time, total=len(steps), points=tuple(points))
 
 
@@ -236,7 +235,7 @@ def by_position(
 def _part(tasks: Sequence[Task], times: Sequence[float]) -> Part:
     return Part(
         tasks=len(tasks),
-        measures=measures(_groups(tasks)),
+        measures=measures_of(_groups(tasks)),
         seconds=median(times) if times else None,
         timed=len(times),
     )

@@ -1,5 +1,194 @@
-"""One self-contained HTML file that shows a run."""
+"""The report: one self-contained page without scripts that opens offline, in light or dark, on a phone or printed."""
 
-from abcdlink.report.page import write_report
+from __future__ import annotations
 
-__all__ = ["write_report"]
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from abcdlink import __version__
+from abcdlink.coding import agreement_in_words
+from abcdlink.errors import counted
+from abcdlink.interannotator import KAPPA
+from abcdlink.layout import REPORT
+from abcdlink.page_templates import html_environment
+from abcdlink.report.content import Content, gather
+from abcdlink.report.links import write_links
+from abcdlink.report.pictures.of_benchmark import benchmark_pictures
+from abcdlink.report.pictures.of_people import (
+    acceptance_bars,
+    agreement_by_document,
+    kappa_intervals,
+    links_by_annotator,
+    rating_histograms,
+    validation_pictures,
+)
+from abcdlink.report.pictures.over_time import pictures_over_time, yield_curve
+from abcdlink.store import Store
+from abcdlink.validation import MEASURES
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+class Step(NamedTuple):
+    """Something to do, or to look at; ``section``: of the report, which says more; ``command``: which does it."""
+
+    what: str
+    section: str
+    command: str = ""
+
+
+def steps_of(content: Content) -> list[Step]:
+    """Return what is left to do, the most pressing first."""
+    return [*_of_people(content), *_of_judgments(content), *_to_look_at(content)]
+
+
+def _of_people(content: Content) -> Iterator[Step]:
+    if content.applicants and content.qualified is None:
+        finished = sum(one.finished for one in content.applicants)
+        what = f"{finished} of {counted(len(content.applicants), 'applicant')} did every task; nobody is qualified yet"
+        yield Step(what, "qualification", f"abcdlink qualify confirm {content.key} …")
+    for one in content.rounds:
+        if not one.is_over or one.outcome is None:
+            continue
+        if one.outcome.missing:
+            names = ", ".join(one.outcome.missing)
+            yield Step(f"Did not acknowledge the guidelines after batch {one.batch}: {names}", "feedback")
+        if one.outcome.questions:
+            names = ", ".join(one.outcome.questions)
+            what = f"Still with a question after the round after batch {one.batch}: {names}"
+            yield Step(what, "feedback", f"abcdlink feedback show {content.key} --batch {one.batch}")
+
+
+def _of_judgments(content: Content) -> Iterator[Step]:
+    result = content.agreement
+    if result is None:
+        return
+    missing = [batch for batch in (content.pools or {}).get("batches", {}) if int(batch) not in result.batches]
+    if missing:
+        yield Step(f"No judgments of batch {', '.join(missing)} were pulled yet", "candidates")
+    if result.incomplete:
+        yield Step(f"{counted(result.incomplete, 'candidate')} lack a judgment and are in no figure", "agreement")
+    open_ones = (
+        content.decisions.summary.total.open if content.decisions else sum(map(len, content.disagreements.values()))
+    )
+    if open_ones:
+        what = f"{counted(open_ones, 'disagreement')} that nobody has decided"
+        section = "adjudication" if content.decisions else "disagreements"
+        yield Step(what, section, f"abcdlink adjudicate start {content.key}")
+    if content.coding and content.coding.incomplete:
+        what = f"{counted(content.coding.incomplete, 'wrong prediction')} not coded by all who were asked"
+        yield Step(what, "coding")
+    needed = next((one for one in content.details.needed if one.measure == KAPPA), None) if content.details else None
+    if needed is not None and needed.more:
+        what = f"About {counted(needed.more, 'more pair')} for a 95 % interval of kappa only {needed.width:g} wide"
+        yield Step(what, "agreement")
+
+
+def _to_look_at(content: Content) -> Iterator[Step]:
+    if content.anomalies:
+        yield Step(f"{counted(len(content.anomalies), 'thing')} looked wrong when answers were pulled", "agreement")
+    if content.decisions and content.decisions.anomalies:
+        what = f"{counted(len(content.decisions.anomalies), 'thing')} looked wrong when decisions were pulled"
+        yield Step(what, "adjudication")
+    if content.validation and content.validation.flags:
+        flags = counted(len(content.validation.flags), "measure")
+        yield Step(f"{flags} of the generated pairs outside the domain's thresholds", "generated")
+    refused = sum(map(len, content.refusals.values()))
+    if refused:
+        yield Step(f"{counted(refused, 'pair or document', 'pairs or documents')} left out", "refusals")
+
+
+MOST_LISTED = 300
+"""So many disagreements, and so many refusals of one corpus, are listed; the files hold all."""
+
+MOST_SCORES = 12
+"""So many approaches are in the table of scores; the others are folded away, except shortlisted ones."""
+
+DASH = "\N{EN DASH}"
+"""Stands where there is no figure."""
+
+
+def write_report(store: Store) -> str:
+    """Write the run's report, and its page of links; return where the report is. Stages that have not run are named."""
+    content = gather(store)
+    store.write_text(REPORT, render(content))
+    if content.pairs and not isinstance(content.pairs, str):
+        write_links(store)
+    return store.where(REPORT)
+
+
+def render(content: Content) -> str:
+    """Return the report as HTML; every text of the run is escaped."""
+    environment = html_environment("abcdlink.report")
+    environment.filters |= {
+        "percent": _percent,
+        "figure": _figure,
+        "span": _span,
+        "pretty": _pretty,
+        "money": _money,
+        "seconds": _seconds,
+        "coders": agreement_in_words,
+    }
+    return environment.get_template("report.html.j2").render(
+        run=content,
+        pictures=_pictures(content),
+        steps=steps_of(content),
+        most=MOST_LISTED,
+        measures_of_style=MEASURES,
+        dash=DASH,
+        most_scores=MOST_SCORES,
+        version=__version__,
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _pictures(content: Content) -> dict[str, Markup]:
+    pictures = benchmark_pictures(content.results)
+    pictures |= {f"ratings: {name}": made for name, made in rating_histograms(content.ratings).items()}
+    if content.validation:
+        pictures |= {f"validation: {name}": made for name, made in validation_pictures(content.validation).items()}
+    if content.agreement:
+        result = content.agreement
+        rows = {f"batch {batch}": measures for batch, measures in result.batches.items()}
+        pictures["kappa"] = kappa_intervals({**rows, "all": result})
+        if result.acceptance:
+            pictures["acceptance"] = acceptance_bars(result.acceptance)
+            pictures["links by annotator"] = links_by_annotator(result.links)
+        if result.aggregates:
+            pictures["aggregates"] = acceptance_bars(result.aggregates, "Acceptance rate of methods together")
+    if content.choices:
+        pictures["yield"] = yield_curve(content.choices, content.gains)
+    if content.details:
+        pictures |= pictures_over_time(content.details)
+        if len(content.details.documents) > 1:
+            pictures["documents"] = agreement_by_document(content.details.documents)
+    return pictures
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _figure(value: float | None) -> str:
+    """Return a measure with two decimals, or a dash where it is undefined."""
+    return DASH if value is None else f"{value:.2f}"
+
+
+def _span(interval: tuple[float, float] | None) -> str:
+    return DASH if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
+
+
+def _money(value: float) -> str:
+    """Return an amount with cents, or with four significant digits where it is less."""
+    return f"{value:.2f}" if value >= 1 or not value else f"{value:.4g}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"  # noqa: PLR2004 - so that all take four places
+
+
+def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,10 +1,11 @@
-"""What a report tells, gathered from a run's folder; what a run does not hold yet is ``None`` or empty.
+"""What a report tells, gathered from a run's folder; what a run does not have yet is ``None`` or empty.
 
 The report knows the files of a run, not the code that wrote them, so that any run can be shown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -13,7 +14,8 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from abcdlink.adjudicate import Adjudication
+from abcdlink.adjudicate import Adjudication, AdjudicationSummary, by_place
+from abcdlink.adjudicate import summarise as summarise_decisions
 from abcdlink.coding import CodingSummary
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
@@ -22,9 +24,15 @@ from abcdlink.evaluation.comparisons import average_f1
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Recall
+from abcdlink.export.dataset import judgments_needed
+from abcdlink.feedback import Accepted, Outcome
+from abcdlink.feedback.guidelines import version_of
 from abcdlink.interannotator import Agreement, Details, agreement, details
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
 from abcdlink.layout import (
+    ADJUDICATION_ANOMALIES,
+    ADJUDICATIONS,
+    ADJUDICATORS,
     ANNOTATORS,
     BENCHMARK,
     CHANGED,
@@ -43,19 +51,79 @@ from abcdlink.layout import (
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
 from abcdlink.qualify import Applicant, applicants_of, qualified_of, ranked
-from abcdlink.rate import RatingSummary, has_ratings, raters_of, ratings_of, summarise
+from abcdlink.rate import RatingSummary, has_ratings, raters_of, ratings_of
+from abcdlink.rate import summarise as summarise_ratings
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, seen_pairs
-from abcdlink.report.people import Decisions, Round, decisions_in, rounds_in
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.budget import Choice, choices_of
 from abcdlink.stages.coding import coders_in, coding_summary
+from abcdlink.stages.feedback import accepted_in, outcome_in
 from abcdlink.stages.gains import GAINS, Gains
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.validation import Validation
 from abcdlink.whatnow import WhatNow, what_now
+
+
+class Round(NamedTuple):
+    """A batch and the round after it.
+
+    ``guidelines``: version that the batch was annotated under, ``None`` where the run kept none. ``accepted``:
+    what the coordinator accepted, ``outcome``: what came of it; ``None`` where it is not that far.
+    """
+
+    batch: int
+    guidelines: int | None
+    accepted: Accepted | None
+    outcome: Outcome | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether annotators were asked, and what they answered is known."""
+        return self.accepted is not None and self.accepted.label_studio_round and self.outcome is not None
+
+    @property
+    def stands(self) -> str:
+        """How far the round is, in words."""
+        if self.accepted is None:
+            return "no round" if self.outcome is None else "ended without one"
+        if not self.accepted.label_studio_round:
+            return "nobody was asked again"
+        return "annotators answer" if self.outcome is None else "over"
+
+
+def rounds_in(store: Store, batches: Iterable[int]) -> list[Round]:
+    """Read the rounds after batches; empty when there was none and the run kept no versions of its guidelines."""
+    rounds = [
+        Round(batch, version_of(store, batch), accepted_in(store, batch), outcome_in(store, batch)) for batch in batches
+    ]
+    return rounds if any(one.guidelines or one.accepted for one in rounds) else []
+
+
+class Decisions(NamedTuple):
+    """What was decided: (pair, source, target) -> decision, and its figures.
+
+    ``anomalies``: what looked wrong, a sentence each. ``adjudicators``: those who are no annotators of the run.
+    """
+
+    by_place: dict[tuple[str, str, str], Adjudication]
+    summary: AdjudicationSummary
+    anomalies: list[str]
+    adjudicators: list[Annotator]
+
+
+def decisions_in(store: Store, judgments: Sequence[Judgment]) -> Decisions | None:
+    """Read what was decided on judgments; ``None``: nothing was read back yet."""
+    if not (store.exists(ADJUDICATIONS) and judgments):
+        return None
+    decided = store.read_records(ADJUDICATIONS, Adjudication)
+    summary = summarise_decisions(judgments, decided, judgments_needed(store, judgments))
+    anomalies = store.read_json(ADJUDICATION_ANOMALIES) if store.exists(ADJUDICATION_ANOMALIES) else []
+    adjudicators = store.read_records(ADJUDICATORS, Annotator) if store.exists(ADJUDICATORS) else []
+    return Decisions(by_place(decided), summary, anomalies, adjudicators)
+
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -238,7 +306,7 @@ def gather(store: Store) -> Content:
         shortlist=shortlist,
         pools=_json(store, POOL_COUNTS),
         findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
-        decided=_usage_of_decisions(store, NATURAL),
+        decided=_usage_of_decisions(store),
         judgments=judgments,
         annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
         skips=whole_or_parts("skips.jsonl", Skip),
@@ -246,7 +314,7 @@ def gather(store: Store) -> Content:
         changes=[f"Batch {batch}: {line}" for batch, lines in changes.items() for line in lines],
         applicants=ranked(applicants_of(store)),
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
-        ratings=summarise(ratings_of(store)) if has_ratings(store) else [],
+        ratings=summarise_ratings(ratings_of(store)) if has_ratings(store) else [],
         raters=raters_of(store),
         pairs=_seen(store),
         rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),
@@ -267,10 +335,10 @@ def _corpus(store: Store, name: str) -> Corpus | None:
     return read_corpus_from(store, name) if store.exists(f"{name}/pairs.jsonl") else None
 
 
-def _usage_of_decisions(store: Store, corpus: str) -> dict[str, Usage]:
-    """Return approach -> what its decisions on a corpus of the run cost, over all kept parts."""
+def _usage_of_decisions(store: Store) -> dict[str, Usage]:
+    """Return approach -> what its decisions on natural pairs cost, over all parts."""
     usage: dict[str, Usage] = {}
-    for name in store.folder.names(f"decisions/{corpus}/"):
+    for name in store.folder.names(f"decisions/{NATURAL}/"):
         approach = unquote(name.split("/")[2])
         usage[approach] = usage.get(approach, Usage()) + Usage.model_validate(store.read_json(name)["usage"])
     return usage

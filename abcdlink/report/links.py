@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.export.candidates import labelled_candidates
-from abcdlink.export.dataset import judgments_needed
+from abcdlink.export.dataset import judgments_needed, labelled_candidates
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS, batch_file

@@ -10,7 +10,8 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import AbcdlinkError, InputError
-from abcdlink.interannotator import agreement, read_judgment_file
+from abcdlink.interannotator import agreement
+from abcdlink.judgments import read_judgment_file
 from abcdlink.progress import Progress, silent
 from abcdlink.reproduction import human, retrieval
 from abcdlink.reproduction.llm import DEFAULT_ASKING, NO_ENDPOINT, Asking, LLMTables, chosen_models

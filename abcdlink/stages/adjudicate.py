@@ -8,10 +8,10 @@ from typing import Any
 from abcdlink.adjudicate import Adjudication, AdjudicationSummary, disputed, pools_to_decide, summarise
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
-from abcdlink.export import LabelRule, export_dataset
+from abcdlink.export import export_dataset
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.feedback.cases import settled
-from abcdlink.judgments import Annotator, Judgment, Pool
+from abcdlink.judgments import Annotator, Judgment, LabelRule, Pool
 from abcdlink.layout import (
     ADJUDICATION_ANOMALIES,
     ADJUDICATIONS,

@@ -69,8 +69,8 @@ def start(
 
     Example: `abcdlink qualify start spring-news --domain news --applicants 6`
     """
-    from abcdlink.qualify import PAPER_ELIGIBILITY, Eligibility
     from abcdlink.qualify.gold import domain_to_begin
+    from abcdlink.qualify.screening import PAPER_ELIGIBILITY, Eligibility
     from abcdlink.store import open_run
 
     rules = Eligibility(
@@ -105,7 +105,7 @@ def screening(
 
     Example: `abcdlink qualify screening spring-news applicants.csv`
     """
-    from abcdlink.qualify import add_screening, read_screening, screening_of
+    from abcdlink.qualify.screening import add_screening, read_screening, screening_of
     from abcdlink.store import open_run
 
     store = open_run(run)
@@ -127,8 +127,8 @@ def show(
 
     Example: `abcdlink qualify show spring-news`
     """
-    from abcdlink.qualify import ineligible, proposal, screening_of
-    from abcdlink.qualify.applicants import coordinator_rows, qualified_of
+    from abcdlink.qualify import coordinator_rows, proposal, qualified_of
+    from abcdlink.qualify.screening import ineligible, screening_of
     from abcdlink.store import existing_run
 
     store = existing_run(run)
@@ -149,8 +149,8 @@ def show(
 
 def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
     """Return the applicants as they were pulled or, while applications are open, as Label Studio has them now."""
-    from abcdlink.qualify import applicants_of, gold_set_of, score_applicants
-    from abcdlink.qualify.applicants import has_judgments, keep_people, people_of
+    from abcdlink.qualify import applicants_of, has_judgments, keep_people, people_of, score_applicants
+    from abcdlink.qualify.gold import gold_set_of
 
     if has_judgments(store):
         return applicants_of(store), people_of(store)
@@ -177,9 +177,9 @@ def confirm(
 
     Example: `abcdlink qualify confirm spring-news --accounts ada@example.org,ben@example.org`
     """
-    from abcdlink.qualify import applicants_of, ineligible, proposal
+    from abcdlink.qualify import applicants_of, people_of, proposal
     from abcdlink.qualify import confirm as decide
-    from abcdlink.qualify.applicants import people_of
+    from abcdlink.qualify.screening import ineligible
     from abcdlink.store import existing_run
     from abcdlink.waiting import WaitsFor, waiting_of
 

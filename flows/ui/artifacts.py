@@ -16,10 +16,13 @@ from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.texts import cases_text
-from abcdlink.interannotator import Acceptance, Agreement, Measures
+from abcdlink.interannotator import Acceptance, Agreement
+from abcdlink.interannotator.measures import Measures
 from abcdlink.layout import NATURAL, batch_file
 from abcdlink.llm.records import Usage
-from abcdlink.report.pictures import as_image, benchmark_pictures, validation_pictures
+from abcdlink.report.pictures import as_image
+from abcdlink.report.pictures.of_benchmark import benchmark_pictures
+from abcdlink.report.pictures.of_people import validation_pictures
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.stages.batch_preview import PREVIEW_PAGE, BatchPreview
 from abcdlink.stages.benchmark import Benchmark

@@ -18,8 +18,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.feedback import guidelines_for
 from abcdlink.interannotator import Agreement, agreement
-from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip
-from abcdlink.keys import opaque
+from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque
 from abcdlink.layout import (
     AGREEMENT,
     ANNOTATORS,

@@ -15,8 +15,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.feedback import Acknowledgement, Case, Opinion, SecondAnswer, newest_guidelines
-from abcdlink.judgments import Annotator, Label
-from abcdlink.keys import opaque
+from abcdlink.judgments import Annotator, Label, opaque
 from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.feedback import end_feedback, end_unasked, judges_in, outcome_in, prepare_feedback

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
-from abcdlink.qualify import (
-    GoldSet,
-)
-from abcdlink.qualify.applicants import keep_judgments
-from abcdlink.qualify.gold import GOLD, gold_set, prepare
+from abcdlink.qualify import keep_judgments
+from abcdlink.qualify.gold import GOLD, GoldSet, gold_set, prepare
 from abcdlink.store import Store
 from tests.helpers.builders import document
 

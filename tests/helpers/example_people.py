@@ -13,7 +13,7 @@ from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Recall, View, gold_of, mea
 from abcdlink.feedback import Acknowledgement, SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, by_candidate
 from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
-from abcdlink.qualify.applicants import confirm, keep_judgments
+from abcdlink.qualify import confirm, keep_judgments
 from abcdlink.qualify.gold import GOLD, gold_set, keep_gold_set
 from abcdlink.rate import Rating, keep_ratings
 from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback

@@ -10,8 +10,8 @@ import pytest
 
 from abcdlink.adjudicate import Adjudication, disputed
 from abcdlink.corpus.io import write_corpus_to
-from abcdlink.export import LabelledCandidate, Provenance
-from abcdlink.judgments import Annotator, Judgment, Label
+from abcdlink.export.dataset import LabelledCandidate
+from abcdlink.judgments import Annotator, Judgment, Label, Provenance
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, ANNOTATORS, JUDGMENTS, NATURAL, POOLS, batch_slug
 from abcdlink.settings import get_settings
 from abcdlink.stages.adjudicate import summary_of

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from abcdlink.errors import ServiceError
-from abcdlink.qualify import screening_of
+from abcdlink.qualify.screening import screening_of
 from labelstudio_config.accounts import log_in
 from labelstudio_config.client import Client
 from tests.helpers.annotation import submit

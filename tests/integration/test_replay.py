@@ -26,8 +26,8 @@ from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Over, Recall, Sample, SampledSource, View, exhaustive_key
-from abcdlink.interannotator import Agreement, read_judgments
-from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate
+from abcdlink.interannotator import Agreement
+from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate, read_judgments
 from abcdlink.layout import (
     AGREEMENT,
     EXHAUSTIVE_JUDGMENTS,

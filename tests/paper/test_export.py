@@ -12,7 +12,7 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.export import export_dataset
 from abcdlink.folders import LocalFolder
-from abcdlink.interannotator import read_judgments
+from abcdlink.judgments import read_judgments
 from abcdlink.store import Store
 from tests.conftest import SharedData
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from abcdlink.interannotator import Agreement, Details, agreement, details, read_judgment_file
+from abcdlink.interannotator import (
+    Agreement,
+    Details,
+    agreement,
+    details,
+)
+from abcdlink.judgments import read_judgment_file
 from tests.conftest import SharedData
 
 

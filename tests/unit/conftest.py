@@ -13,7 +13,7 @@ from tests.helpers.tiny_models import tiny_bert
 def sketches(request, monkeypatch):
     """Draw pictures but do not render them, which takes most of the time of a report; ``tests/unit/report`` does."""
     if "report" not in request.path.parts:
-        monkeypatch.setattr("abcdlink.report.pictures.drawing.rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
+        monkeypatch.setattr("abcdlink.report.pictures.rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def finished(tmp_path_factory):
 @pytest.fixture(scope="session")
 def complete(finished):
     """The report of the complete example run, as HTML."""
+    from abcdlink.report import render
     from abcdlink.report.content import gather
-    from abcdlink.report.page import render
 
     return render(gather(finished))
 

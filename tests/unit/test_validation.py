@@ -10,7 +10,7 @@ from abcdlink.corpus.io import write_corpus, write_corpus_to
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.languages import share_copied, words
-from abcdlink.report.pictures import validation_pictures
+from abcdlink.report.pictures.of_people import validation_pictures
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation, style_of, validate

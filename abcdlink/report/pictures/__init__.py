@@ -1,28 +1,95 @@
-"""Pictures of a report."""
+"""Pictures of a report: matplotlib draws them, the page's style sheet colours them.
 
-from abcdlink.report.pictures.drawing import as_file, as_image
-from abcdlink.report.pictures.of_agreement import (
-    acceptance_bars,
-    agreement_by_document,
-    kappa_intervals,
-    links_by_annotator,
-)
-from abcdlink.report.pictures.of_benchmark import benchmark_pictures
-from abcdlink.report.pictures.of_documents import rating_histograms, validation_pictures
-from abcdlink.report.pictures.of_llms import quality_against_cost
-from abcdlink.report.pictures.over_time import pictures_over_time, yield_curve
+Every colour is a stand-in that becomes a CSS variable, so that one picture serves the light and the
+dark scheme; text stays text and takes the page's font.
+"""
 
-__all__ = [
-    "acceptance_bars",
-    "agreement_by_document",
-    "as_file",
-    "as_image",
-    "benchmark_pictures",
-    "kappa_intervals",
-    "links_by_annotator",
-    "pictures_over_time",
-    "quality_against_cost",
-    "rating_histograms",
-    "validation_pictures",
-    "yield_curve",
-]
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+INK, SOFT, LINE = "#010101", "#010102", "#010103"
+SERIES = tuple(f"#02010{number}" for number in range(1, 7))
+CSS_NAMES = {INK: "ink", SOFT: "soft", LINE: "line", **{colour: f"series-{n}" for n, colour in enumerate(SERIES, 1)}}
+STYLE = {
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": SOFT,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 11,
+    "grid.color": LINE,
+    "grid.linewidth": 0.7,
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+}
+WIDTH = 4.6
+"""Inches; at a phone's width the text is still 10 px high."""
+
+
+@contextmanager
+def picture(height: float, alt: str, parts: list[Markup]) -> Iterator[Axes]:
+    """Give axes to draw on; append the finished SVG to ``parts``."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    # The salt names clip paths and markers: pictures of one page must not share these names.
+    with mpl.rc_context({**STYLE, "svg.hashsalt": alt}):
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        axes = figure.add_subplot()
+        yield axes
+        svg = rendered(figure)
+    parts.append(_for_page(svg, alt))
+
+
+def rendered(figure: Figure) -> str:
+    """Return a figure as an SVG file."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def _for_page(svg: str, alt: str) -> Markup:
+    """Return a matplotlib SVG as part of a page: no prologue, size by the page, stand-ins as variables."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    view = re.search(r'viewBox="[^"]+"', svg)
+    box = view.group(0) if view else ""
+    head = f'<svg {box} role="img" aria-label="{escape(alt)}" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    svg = head + svg[svg.index(">") + 1 :]
+    for colour, name in CSS_NAMES.items():
+        svg = svg.replace(colour, f"var(--{name})")
+    return Markup(svg)  # noqa: S704 - drawn by matplotlib, which escapes text; the rest is ours
+
+
+def as_image(picture: Markup) -> str:
+    """Return a picture as a ``data:`` address that any page can show, in the colours of the light scheme."""
+    from base64 import b64encode
+
+    return f"data:image/svg+xml;base64,{b64encode(as_file(picture).encode()).decode()}"
+
+
+def as_file(picture: Markup) -> str:
+    """Return a picture as the content of an SVG file, in the colours of the light scheme."""
+    from importlib.resources import files
+
+    css = files("abcdlink.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    colours: dict[str, str] = {}
+    for name, colour in re.findall(r"--([a-z0-9-]+): (#[0-9a-f]+)", css):
+        colours.setdefault(name, colour)  # the light scheme comes first
+    svg = re.sub(r"var\(--([a-z0-9-]+)\)", lambda found: colours[found.group(1)], picture)
+    background = f'<svg xmlns="http://www.w3.org/2000/svg" style="background: {colours["card"]}" '
+    return svg.replace("<svg ", background, 1)

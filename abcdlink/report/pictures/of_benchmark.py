@@ -15,7 +15,7 @@ from abcdlink.evaluation.calibration import Calibration
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.llm.profiles import DEFAULT
-from abcdlink.report.pictures.drawing import SERIES, SOFT, picture
+from abcdlink.report.pictures import SERIES, SOFT, picture
 from abcdlink.report.pictures.of_llms import llm_pictures
 
 if TYPE_CHECKING:

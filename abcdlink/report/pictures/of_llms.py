@@ -14,7 +14,13 @@ from markupsafe import Markup
 
 from abcdlink.evaluation.scores import ApproachResult
 from abcdlink.linking.records import ApproachKind
-from abcdlink.report.pictures.drawing import INK, LINE, SERIES, SOFT, picture
+from abcdlink.report.pictures import (
+    INK,
+    LINE,
+    SERIES,
+    SOFT,
+    picture,
+)
 
 MOST_NAMED = 10
 """Approaches on the front that are named; on a front of more, evenly many of them."""

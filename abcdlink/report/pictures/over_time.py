@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from abcdlink.interannotator import BatchParts, Curve, Details, Measures
-from abcdlink.interannotator.over_time import PARTS
-from abcdlink.report.pictures.drawing import LINE, SERIES, SOFT, picture
+from abcdlink.interannotator import Details
+from abcdlink.interannotator.measures import Measures
+from abcdlink.interannotator.over_time import PARTS, BatchParts, Curve
+from abcdlink.report.pictures import (
+    LINE,
+    SERIES,
+    SOFT,
+    picture,
+)
 from abcdlink.stages.budget import Choice
 from abcdlink.stages.gains import Gains
 

@@ -17,14 +17,15 @@ from abcdlink.cli.app import main
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.export import ExportFormat, export_dataset
+from abcdlink.export import export_dataset
+from abcdlink.export.layouts import ExportFormat
 from abcdlink.generation import Strategy
-from abcdlink.interannotator import agreement, read_judgments
-from abcdlink.judgments import Judgment, Label, Pool
+from abcdlink.interannotator import agreement
+from abcdlink.judgments import Judgment, Label, Pool, read_judgments
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.linking.records import Setup
+from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.report.page import render
 from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates

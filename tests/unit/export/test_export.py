@@ -16,10 +16,21 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import InputError
-from abcdlink.export import ExportFormat, LabelledCandidate, LabelRule, Provenance, export_dataset, labelled_candidates
+from abcdlink.export import export_dataset
+from abcdlink.export.dataset import LabelledCandidate, labelled_candidates
+from abcdlink.export.layouts import ExportFormat
 from abcdlink.folders import LocalFolder
-from abcdlink.interannotator import agreement, read_judgment_file
-from abcdlink.judgments import Annotator, Judgment, Label, by_candidate, verdict
+from abcdlink.interannotator import agreement
+from abcdlink.judgments import (
+    Annotator,
+    Judgment,
+    Label,
+    LabelRule,
+    Provenance,
+    by_candidate,
+    read_judgment_file,
+    verdict,
+)
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.store import Store
 from tests.helpers.example_run import example_run

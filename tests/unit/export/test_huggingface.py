@@ -10,9 +10,10 @@ import yaml
 
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
-from abcdlink.export import LabelledCandidate, LabelRule, export_dataset
+from abcdlink.export import export_dataset
+from abcdlink.export.dataset import LabelledCandidate
 from abcdlink.interannotator import agreement
-from abcdlink.judgments import Annotator, Judgment
+from abcdlink.judgments import Annotator, Judgment, LabelRule
 from abcdlink.layout import ADJUDICATIONS
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store

@@ -13,7 +13,9 @@ import pytest
 
 from abcdlink.corpus.records import Document, Pair, Sentence
 from abcdlink.errors import InputError
-from abcdlink.export import LabelledCandidate, LabelRule, Provenance, export_dataset
+from abcdlink.export import export_dataset
+from abcdlink.export.dataset import LabelledCandidate
+from abcdlink.judgments import LabelRule, Provenance
 from abcdlink.store import Store
 from tests.helpers.example_run import example_run
 from tests.helpers.hostile_run import PAIRS, TEXTS, hostile_corpus, hostile_run, sentence_id
@@ -250,7 +252,7 @@ def test_a_clean_run_needs_no_change(tmp_path: Path):
 
 def test_a_document_paired_with_itself_is_laid_out_twice():
     from abcdlink.export.dataset import JudgedPair
-    from abcdlink.export.plain import lay_out
+    from abcdlink.export.standoff import lay_out
 
     corpus = hostile_corpus()
     document = Document(id="d", sentences=(Sentence(id="0", text="ab"), Sentence(id="1", text=" c ")))

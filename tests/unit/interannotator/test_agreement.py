@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.errors import InputError
-from abcdlink.interannotator import agreement, read_judgment_file, read_judgments
+from abcdlink.interannotator import agreement
 from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL, cohen_kappa, gwet_ac1, kappa_interval, kappas
-from abcdlink.judgments import Judgment, Label
+from abcdlink.judgments import Judgment, Label, read_judgment_file, read_judgments
 
 HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.interannotator import Agreement, agreement, fleiss_kappa, krippendorff_alpha
-from abcdlink.interannotator.measures import ONE_LABEL
+from abcdlink.interannotator import Agreement, agreement
+from abcdlink.interannotator.measures import ONE_LABEL, fleiss_kappa, krippendorff_alpha
 from tests.helpers.agreement_examples import task
 
 DIAGNOSES = """

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from abcdlink.interannotator import (
+from abcdlink.interannotator import agreement, by_document
+from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL
+from abcdlink.interannotator.over_time import (
     Unit,
-    agreement,
     batch_differences,
-    by_document,
     by_position,
     difference,
+    difference_of_groups,
     learning_curve,
 )
-from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL
-from abcdlink.interannotator.over_time import difference_of_groups
 from tests.helpers.agreement_examples import many, task
 
 GOOD, BAD, POOR = ("LLNN", "LLNN"), ("LLNN", "LNLN"), ("LLNN", "NNLL")

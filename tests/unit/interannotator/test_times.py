@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from abcdlink.interannotator import times_of
+from abcdlink.interannotator.times import times_of
 from abcdlink.judgments import Judgment
 from tests.helpers.agreement_examples import task
 

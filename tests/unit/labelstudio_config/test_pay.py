@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from abcdlink.cli.app import make_app
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
-from abcdlink.qualify import screening_of
+from abcdlink.qualify.screening import screening_of
 from labelstudio_config.pay import pay_of
 from labelstudio_config.run import look_now
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve

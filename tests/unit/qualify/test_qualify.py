@@ -23,13 +23,12 @@ from abcdlink.qualify import (
     Applicant,
     applicants_of,
     confirm,
-    gold_set_of,
+    keep_judgments,
     proposal,
     qualified_accounts,
     ranked,
     score_applicants,
 )
-from abcdlink.qualify.applicants import keep_judgments
 from abcdlink.qualify.gold import (
     EXPERT_JUDGMENTS,
     GOLD,
@@ -39,6 +38,7 @@ from abcdlink.qualify.gold import (
     expert_sample,
     gold_pairs,
     gold_set,
+    gold_set_of,
     link_count,
     prepare,
     prepare_expert,

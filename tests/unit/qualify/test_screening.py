@@ -16,24 +16,27 @@ from abcdlink.annotators import forget
 from abcdlink.cli.app import make_app
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.export import ExportFormat, export_dataset
+from abcdlink.export import export_dataset
+from abcdlink.export.layouts import ExportFormat
 from abcdlink.folders import LocalFolder
 from abcdlink.qualify import (
+    applicants_of,
+    confirm,
+    coordinator_rows,
+    proposal,
+    qualified_accounts,
+)
+from abcdlink.qualify.screening import (
     PAPER_ELIGIBILITY,
     Eligibility,
     Screening,
     add_screening,
-    applicants_of,
-    confirm,
     ineligible,
     keep_eligibility,
     note_participants,
-    proposal,
-    qualified_accounts,
     read_screening,
     screening_of,
 )
-from abcdlink.qualify.applicants import coordinator_rows
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.store import Store

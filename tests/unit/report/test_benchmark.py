@@ -17,9 +17,9 @@ from abcdlink.folders import LocalFolder
 from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC, decision_part
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, HowToScore, Scoring, Setup, llm_grid
 from abcdlink.llm.records import Outcome
+from abcdlink.report import render
 from abcdlink.report.content import gather
 from abcdlink.report.findings import examples, notable
-from abcdlink.report.page import render
 from abcdlink.report.pictures.of_benchmark import (
     benchmark_pictures,
     cutoff_series,

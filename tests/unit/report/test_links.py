@@ -13,7 +13,7 @@ from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from abcdlink.export.candidates import labelled_candidates
+from abcdlink.export.dataset import labelled_candidates
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Judgment, Label, Pool, by_candidate
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS, batch_file

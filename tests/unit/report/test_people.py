@@ -10,9 +10,8 @@ import pytest
 
 from abcdlink.domain import find_domain
 from abcdlink.folders import LocalFolder
+from abcdlink.report import DASH, counted, render, steps_of
 from abcdlink.report.content import Content, gather
-from abcdlink.report.page import DASH, render
-from abcdlink.report.todo import counted, steps_of
 from abcdlink.stages.feedback import accept_feedback, end_unasked, outcome_in
 from abcdlink.store import Store
 from tests.helpers.example_people import GUIDELINES, with_people

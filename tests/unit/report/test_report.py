@@ -147,7 +147,7 @@ def test_disagreements_show_both_sentences_and_what_each_said(finished: Store, c
 
 
 def test_long_list_of_disagreements_is_cut_and_says_so(empty: Store, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("abcdlink.report.page.MOST_LISTED", 3)
+    monkeypatch.setattr("abcdlink.report.MOST_LISTED", 3)
     annotate(empty, make_pools(empty, take_in(empty)))
     page = page_of(empty)
     assert "The first 3 are listed" in page.text

@@ -26,8 +26,8 @@ from abcdlink.layout import (
     model_file,
 )
 from abcdlink.linking.decisions import top_k
+from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.report.page import render
 from abcdlink.stages.budget import BudgetPlan, choices_of
 from abcdlink.stages.candidates import (
     NothingToAnnotateError,

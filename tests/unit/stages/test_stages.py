@@ -27,8 +27,8 @@ from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.linking.records import Approach
+from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.report.page import render
 from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates

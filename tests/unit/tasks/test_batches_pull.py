@@ -12,8 +12,8 @@ from abcdlink.errors import InputError
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, REPORT, batch_file
+from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.report.page import render
 from abcdlink.stages.annotate import join_batches, keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.batches import check, pull_again, pull_partial
