@@ -22,11 +22,10 @@ import psutil
 
 from abcdlink.settings import Settings
 from benchmarks.claims import Claim
-from services import down, up
 from services.credentials import with_secrets
-from services.health import PrefectApi
-from services.ports import free_port
+from services.health import PrefectApi, free_port
 from services.programs import EVENT_HOURS, prefect_api
+from services.start import down, up
 from services.supervision import Supervisor
 
 MINUTES = 15.0

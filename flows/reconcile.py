@@ -27,11 +27,11 @@ from flows.people import check_earlier, look_after
 from flows.ui.artifacts import key
 from flows.ui.live_artifacts import show_live, show_progress
 from flows.ui.what_now import show_what_now
-from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.answers import anomalies_in
+from labelstudio_config.attendance import note_standing
 from labelstudio_config.pages.exhaustive import close_if_enough
 from labelstudio_config.run import look_now, not_said_yet, read_pushed
 from labelstudio_config.snapshot import progress_in
-from labelstudio_config.standing import note_standing
 from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]

@@ -21,7 +21,7 @@ from abcdlink.settings import get_settings
 from flows.reconcile import look_at_all
 from labelstudio_config.client import Client
 from labelstudio_config.run import label_studio
-from services.records import Heartbeat, read_heartbeat
+from services import Heartbeat, read_heartbeat
 
 LOOK_SECONDS = 15.0
 BATCH_SECONDS = 60.0

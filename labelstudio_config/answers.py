@@ -1,16 +1,17 @@
-"""The answer that counts of each annotator to each task, and a word on all that was left out."""
+"""The answer that counts of each annotator to each task, and a sentence on all that was left out or looks wrong."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from abcdlink.judgments import Annotator
-from labelstudio_config.anomalies import Namer, anomalies_in, drafts_in
-from labelstudio_config.history import answer_in
-from labelstudio_config.snapshot import Answer, Snapshot
+from labelstudio_config.history import Fate, GoneTask, answer_in, key_of, last_changed_by, user_of
+from labelstudio_config.snapshot import Answer, SetAside, Snapshot
 
 SIMULATED_DOMAIN = "@simulated.invalid"
 """Ending of the e-mail addresses of programs that annotate; ``.invalid`` can be no one's address."""
@@ -117,3 +118,177 @@ def differences(pulled: Fingerprints, snapshot: Snapshot, name: Namer) -> list[s
         elif now[answer] != pulled[answer]:
             said.append(f"{who} changed the answer to the task {key}")
     return said
+
+
+Namer = Callable[[str], str]
+"""E-mail address of an account -> what the account is called in the sentences."""
+
+
+def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
+    """Say what was deleted, altered, forged, answered twice, skipped, or is not of this project.
+
+    Args:
+        snapshot: what counts of the project.
+        name: how the sentences call an account.
+    """
+    return [
+        *_gone_projects(snapshot),
+        *_gone_tasks(snapshot),
+        *_altered(snapshot),
+        *_copies(snapshot),
+        *_set_aside(snapshot, name),
+        *_deleted_answers(snapshot, name),
+        *_removed_accounts(snapshot, name),
+        *_twice(snapshot, name),
+        *_skips(snapshot, name),
+        *_foreign(snapshot),
+    ]
+
+
+def drafts_in(snapshot: Snapshot, name: Namer) -> list[str]:
+    """Say who began tasks without submitting them; drafts of what was submitted are left out."""
+    left: defaultdict[str, list[str]] = defaultdict(list)
+    for task in snapshot.history.tasks:
+        submitted = {snapshot.account(user_of(annotation)) for annotation in task["annotations"]}
+        for account in dict.fromkeys(str(draft.get("user")) for draft in task["drafts"]):
+            if account not in submitted:
+                left[account].append(key_of(task))
+    return [
+        f"{name(account)} left {len(keys)} drafts that were never submitted ({', '.join(keys)})"
+        for account, keys in left.items()
+    ]
+
+
+def unqualified_in(snapshot: Snapshot, qualified: Collection[str] | None, name: Namer) -> list[str]:
+    """Say who answered without being qualified; ``None``: whoever answers is."""
+    if qualified is None:
+        return []
+    answered = Counter(snapshot.account(user) for _, user in snapshot.answers)
+    return [
+        f"{name(account)} answered {count} tasks without being confirmed after the qualification"
+        for account, count in answered.items()
+        if account.lower() not in qualified
+    ]
+
+
+def _gone_projects(snapshot: Snapshot) -> list[str]:
+    said = [
+        f"the project {number} was deleted with {len(tasks)} tasks (noted {_day(tasks[0].noted)}); "
+        f"{_their_answers(tasks)}"
+        for number, tasks in _by_project(snapshot).items()
+        if _is_gone(snapshot, number)
+    ]
+    if not (snapshot.history.there or said):
+        said.append("the project is not in Label Studio")
+    return said
+
+
+def _gone_tasks(snapshot: Snapshot) -> list[str]:
+    known = {key_of(one.task) for one in snapshot.history.gone}
+    never = [key for key in snapshot.vanished if key not in known and snapshot.history.there]
+    deleted = [
+        (key_of(one.task), one)
+        for number, tasks in _by_project(snapshot).items()
+        if not _is_gone(snapshot, number)
+        for one in tasks
+    ]
+    return [
+        *(f"the task {key} was pushed and is not in Label Studio" for key in never),
+        *(f"the task {key} was deleted (noted {_day(one.noted)}); {_their_answers([one])}" for key, one in deleted),
+    ]
+
+
+def _by_project(snapshot: Snapshot) -> dict[int, list[GoneTask]]:
+    found: defaultdict[int, list[GoneTask]] = defaultdict(list)
+    for one in snapshot.history.gone:
+        found[one.project].append(one)
+    return found
+
+
+def _is_gone(snapshot: Snapshot, project: int) -> bool:
+    return project not in snapshot.history.there
+
+
+def _their_answers(tasks: list[GoneTask]) -> str:
+    count = sum(len(one.task["annotations"]) for one in tasks)
+    return f"the {count} answers to it count as last seen" if count else "nobody had answered"
+
+
+def _altered(snapshot: Snapshot) -> list[str]:
+    return [
+        f"the task {key} is not as it was pushed: someone changed {', '.join(fields) or 'a document'}; "
+        "its answers are read by what was pushed"
+        for key, fields in snapshot.altered
+    ]
+
+
+def _copies(snapshot: Snapshot) -> list[str]:
+    return [
+        f"the task {key} is in Label Studio {len(ids)} times (tasks {', '.join(map(str, ids))}): someone imported it"
+        for key, ids in snapshot.copies.items()
+    ]
+
+
+def _set_aside(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [_why_aside(one, snapshot, name) for one in snapshot.set_aside]
+
+
+def _why_aside(one: SetAside, snapshot: Snapshot, name: Namer) -> str:
+    author = name(snapshot.account(user_of(one.annotation)))
+    what = f"annotation {one.annotation['id']} of task {one.task}"
+    if one.why:
+        return f"the answer of {author} to the task {one.key} ({what}) does not count: {one.why}"
+    writer = last_changed_by(one.annotation)
+    by = f"was written by {name(snapshot.account(writer))}" if writer else "was imported, not submitted"
+    counts = (
+        "the answer as its author gave it counts"
+        if one.original
+        else "it does not count; delete it in Label Studio, or offer the task again, if the answer is still needed"
+    )
+    return f"the answer of {author} to the task {one.key} ({what}) {by}: {counts}"
+
+
+def _deleted_answers(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [
+        f"the answer of {name(snapshot.account(user_of(one.annotation)))} to the task {one.key}, "
+        f"given {_day(datetime.fromisoformat(one.annotation['updated_at']))}, was deleted (noted {_day(one.noted)}) "
+        "and does not count"
+        for one in snapshot.history.earlier
+        if one.fate is Fate.DELETED
+    ]
+
+
+def _removed_accounts(snapshot: Snapshot, name: Namer) -> list[str]:
+    answered = {user for _, user in snapshot.answers}
+    return [
+        f"the account of {name(snapshot.account(user))} was removed; the answers stay"
+        for user in snapshot.history.removed
+        if user in answered
+    ]
+
+
+def _twice(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [
+        f"{name(snapshot.account(user))} answered the task {key} {len(answers)} times; the newest counts"
+        for (key, user), answers in snapshot.answers.items()
+        if len(answers) > 1
+    ]
+
+
+def _skips(snapshot: Snapshot, name: Namer) -> list[str]:
+    return [
+        f"{name(snapshot.account(user))} skipped the task {key}"
+        for (key, user), answers in snapshot.answers.items()
+        if answers[0].skipped
+    ]
+
+
+def _foreign(snapshot: Snapshot) -> list[str]:
+    if not snapshot.foreign:
+        return []
+    where = ", ".join(map(str, snapshot.history.there))
+    return [f"{snapshot.foreign} tasks in the project {where} are not of this run and are left out"]
+
+
+def _day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

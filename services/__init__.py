@@ -1,8 +1,129 @@
-"""The servers of this machine: started, stopped, looked at and checked."""
+"""The servers of this machine, and the records in which ``up``, ``status``, ``doctor`` and the watcher report."""
 
-from services.checks import doctor
-from services.programs import environment
-from services.start import down, up
-from services.state import status
+from __future__ import annotations
 
-__all__ = ["doctor", "down", "environment", "status", "up"]
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from abcdlink.folders import write_atomically
+
+
+class ServiceState(StrEnum):
+    """The state of a service."""
+
+    READY = "ready"
+    STARTING = "starting"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class Service(BaseModel):
+    """The present state of one service.
+
+    Attributes:
+        url: where it is; empty for the worker and the watcher, which have no address.
+        managed: whether ``up`` starts it here; ``False`` for a server that the settings name elsewhere.
+        detail: one line for a person: process id, age and memory, or what is wrong.
+        log: path of its log; empty when it is not managed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    state: ServiceState
+    url: str = ""
+    managed: bool = True
+    detail: str = ""
+    log: str = ""
+
+
+class Stack(BaseModel):
+    """All services of one home.
+
+    Attributes:
+        started: names of the services that this call of ``up`` started.
+        login: how to log in to the local servers; contains no password and no token.
+        notes: what else the reader should know, one sentence each.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    services: list[Service]
+    started: list[str] = []
+    login: str = ""
+    notes: list[str] = []
+
+    @property
+    def ready(self) -> bool:
+        """Whether every service is ready."""
+        return all(service.state is ServiceState.READY for service in self.services)
+
+
+class Result(StrEnum):
+    """The result of a check; after ``WARN`` everything can still be used."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Check(BaseModel):
+    """One check of ``doctor``: what was found and, unless it is fine, how to fix it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    result: Result
+    what: str
+    hint: str = ""
+
+
+FILE = "watcher.json"
+SILENT_SECONDS = 120.0
+"""Nobody has looked for so long: something is wrong."""
+
+
+class Heartbeat(BaseModel):
+    """What the watcher did last.
+
+    Attributes:
+        looked: when it last finished a look.
+        waiting: how many suspended runs it found.
+        error: why the newest look failed, empty when it did not.
+        faults: run name -> what went wrong with this run alone.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    looked: datetime
+    waiting: int = 0
+    error: str = ""
+    faults: dict[str, str] = {}
+
+    def write(self, home: Path) -> None:
+        """Keep it in the home folder."""
+        write_atomically(home / FILE, self.model_dump_json().encode(), mode=0o600)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last look."""
+        return (datetime.now(UTC) - self.looked).total_seconds()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in words; empty: nothing."""
+        if self.age > SILENT_SECONDS:
+            minutes = f"nobody has looked after waiting runs for {self.age / 60:.0f} minutes"
+            return f"{minutes}: {self.error}" if self.error else minutes
+        return "; ".join(f"run {name}: {fault}" for name, fault in self.faults.items())
+
+
+def read_heartbeat(home: Path) -> Heartbeat | None:
+    """Return the newest sign of life; ``None``: there is none."""
+    try:
+        return Heartbeat.model_validate_json((home / FILE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None

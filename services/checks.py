@@ -19,11 +19,10 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.embedded import find_weights
 from abcdlink.llm.profiles import DEFAULT, names, profile
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from services import SILENT_SECONDS, Check, Result, read_heartbeat
 from services.credentials import with_secrets
-from services.health import label_studio_user, llm_models
-from services.ports import holder, is_free, is_local
+from services.health import holder, is_free, is_local, label_studio_user, llm_models
 from services.programs import LABEL_STUDIO_ENVIRONMENT, WATCHER, Program, local_programs
-from services.records import SILENT_SECONDS, Check, Result, read_heartbeat
 from services.supervision import ACTIVE, Supervisor
 
 SETUP = "run `make setup` in the project's folder"

@@ -8,7 +8,7 @@ import typer
 
 from abcdlink.cli.output import JsonOption, print_json, print_table, say
 from abcdlink.settings import get_settings
-from services.records import Result, Stack
+from services import Result, Stack
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 def start_servers() -> Stack:
     """Start what is not running yet, with progress bars, and read the settings that this generated."""
     from abcdlink.progress import terminal
-    from services import up as start
+    from services.start import up as start
 
     with terminal() as progress:
         stack = start(get_settings(), progress)
@@ -42,14 +42,14 @@ def down(json: JsonOption = False) -> None:
 
     Example: `abcdlink down`
     """
-    from services import down as stop
+    from services.start import down as stop
 
     show(stop(get_settings()), json)
 
 
 def show_servers(json: bool) -> None:
     """Show which servers are running, and where; exit with 1 if one is not."""
-    from services import status as look
+    from services.state import status as look
 
     stack = look(get_settings())
     show(stack, json)
@@ -74,7 +74,7 @@ def doctor(json: JsonOption = False) -> None:
 
     Example: `abcdlink doctor`
     """
-    from services import doctor as check_all
+    from services.checks import doctor as check_all
 
     checks = check_all(get_settings())
     if json:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, SecretStr
 from abcdlink.errors import InputError
 from abcdlink.folders import write_atomically
 from abcdlink.settings import SECRETS_FILE, Settings
-from services.ports import is_local
+from services.health import is_local
 
 LABEL_STUDIO_FOLDER = "label-studio"
 DATABASE = "label_studio.sqlite3"

@@ -17,7 +17,7 @@ import sys
 import threading
 from contextlib import suppress
 
-from services.ports import LOOPBACK, free_port, is_local
+from services.health import LOOPBACK, free_port, is_local
 
 IDLE_SECONDS = 600.0
 START_SECONDS = 120.0

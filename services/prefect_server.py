@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.ports import LOOPBACK
+from services.health import LOOPBACK
 
 QUEUE_INTERVAL = timedelta(seconds=2)
 """How often the server's job queue looks for work: its clean-up jobs run every minute or less often."""

@@ -16,10 +16,9 @@ from abcdlink.errors import ServiceError
 from abcdlink.llm.profiles import for_other_processes
 from abcdlink.settings import PROJECT_ROOT, Settings
 from labelstudio_config.server import ENVIRONMENT as LABEL_STUDIO_EXTENSION
+from services import SILENT_SECONDS, read_heartbeat
 from services.credentials import LABEL_STUDIO_FOLDER, Credentials
-from services.health import PrefectApi, answers, worker_is_online
-from services.ports import LOOPBACK, is_local
-from services.records import SILENT_SECONDS, read_heartbeat
+from services.health import LOOPBACK, PrefectApi, answers, is_local, worker_is_online
 
 LABEL_STUDIO, PREFECT, LLM, WORKER, WATCHER = "label-studio", "prefect", "llm", "worker", "watcher"
 WORK_POOL = "abcdlink"

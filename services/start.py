@@ -12,6 +12,7 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.locks import SERVICES, lock_of
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
+from services import Stack
 from services.credentials import (
     DATABASE,
     LABEL_STUDIO_FOLDER,
@@ -21,7 +22,7 @@ from services.credentials import (
     with_secrets,
 )
 from services.deployments import PREFECT_FILE, Deployment, end_of, settle_dead_runs
-from services.ports import holder, is_free, is_local, next_free
+from services.health import holder, is_free, is_local, next_free
 from services.programs import (
     LABEL_STUDIO_TEMPLATE,
     MARK,
@@ -34,7 +35,6 @@ from services.programs import (
     prefect_server_environment,
     require_installed,
 )
-from services.records import Stack
 from services.state import status
 from services.supervision import ACTIVE, Supervisor
 

@@ -11,11 +11,10 @@ from typing import Any
 import psutil
 
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from services import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
-from services.health import answers, llm_models
-from services.ports import holder, is_free, is_local
+from services.health import answers, holder, is_free, is_local, llm_models
 from services.programs import LABEL_STUDIO, LLM, PREFECT, WATCHER, Program, local_programs
-from services.records import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.supervision import ACTIVE, Supervisor
 
 MEGABYTE = 1024 * 1024

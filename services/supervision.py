@@ -21,7 +21,7 @@ import psutil
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import write_atomically
 from abcdlink.settings import PROJECT_ROOT
-from services.ports import program_of
+from services.health import program_of
 from services.programs import MARK, Program, process_environment
 
 TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"

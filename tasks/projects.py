@@ -13,9 +13,10 @@ from prefect import get_run_logger, task
 from abcdlink.domain import find_domain
 from abcdlink.store import open_run
 from abcdlink.waiting import is_closed
-from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.answers import anomalies_in
+from labelstudio_config.attendance import note_standing
+from labelstudio_config.pages import Page
 from labelstudio_config.pages.exhaustive import close_if_enough
-from labelstudio_config.pages.page import Page
 from labelstudio_config.run import (
     PushedProject,
     is_pushed,
@@ -28,7 +29,6 @@ from labelstudio_config.run import (
     read_pushed,
 )
 from labelstudio_config.snapshot import Progress, progress_in
-from labelstudio_config.standing import note_standing
 from tasks.running import SERVICE_RETRIES
 
 

@@ -56,7 +56,7 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
         from abcdlink.store import existing_run
         from abcdlink.waiting import standing_of, waiting_of
         from abcdlink.whatnow import item_of
-        from flows.commands.status import look_at_projects
+        from flows.commands.starting import look_at_projects
 
         store = existing_run(run)
         use_local_server()
@@ -120,7 +120,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
 def answer(store: Store, told: str, json: bool, wait: bool, resumed: str) -> None:
     """Say what was done; with ``wait``, what now when the flow run that was resumed stands still again."""
     if wait:
-        from flows.commands.status import show_now
+        from flows.commands.starting import show_now
         from flows.watch import wait_while_working
 
         if not json:

@@ -33,10 +33,17 @@ from abcdlink.layout import (
 from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import PARTIAL_JUDGMENTS, PULLED, Pulled, annotators_of, pools_of, pulled_of
 from abcdlink.store import Store
-from labelstudio_config.anomalies import unqualified_in
-from labelstudio_config.answers import fingerprints_of, namer, read_answers
-from labelstudio_config.html import document_html, guidelines_html, jumps_html, shown
-from labelstudio_config.pages.page import JudgmentsPull, Page, keep_pull, label_config
+from labelstudio_config.answers import fingerprints_of, namer, read_answers, unqualified_in
+from labelstudio_config.pages import (
+    JudgmentsPull,
+    Page,
+    document_html,
+    guidelines_html,
+    jumps_html,
+    keep_pull,
+    label_config,
+    shown,
+)
 from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 

@@ -20,8 +20,16 @@ from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.coding import coders_in, coding_of, keep_codes, overlap_of
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
-from labelstudio_config.html import document_html, guidelines_html, shown, text_html
-from labelstudio_config.pages.page import Page, Pull, keep_pull, label_config
+from labelstudio_config.pages import (
+    Page,
+    Pull,
+    document_html,
+    guidelines_html,
+    keep_pull,
+    label_config,
+    shown,
+    text_html,
+)
 from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Snapshot
 

@@ -21,9 +21,17 @@ from abcdlink.stages.exhaustive import links_found, overlap_of, read_sample
 from abcdlink.store import Store
 from abcdlink.waiting import close_project, keep_standing, standing_of
 from labelstudio_config.answers import read_answers
-from labelstudio_config.html import document_html, guidelines_html, shown, text_html
+from labelstudio_config.pages import (
+    JudgmentsPull,
+    Page,
+    document_html,
+    guidelines_html,
+    keep_pull,
+    label_config,
+    shown,
+    text_html,
+)
 from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.pages.page import JudgmentsPull, Page, keep_pull, label_config
 from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 

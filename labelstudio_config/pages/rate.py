@@ -29,8 +29,7 @@ from abcdlink.rate import (
 )
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
-from labelstudio_config.html import document_html, guidelines_html
-from labelstudio_config.pages.page import Page, Pull, label_config
+from labelstudio_config.pages import Page, Pull, document_html, guidelines_html, label_config
 from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 

@@ -23,10 +23,10 @@ from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.store import open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
 from flows.ui.what_now import show_what_now as tell_what_now
-from services import down, up
 from services.credentials import with_secrets
-from services.ports import free_port
+from services.health import free_port
 from services.programs import prefect_api, prefect_url
+from services.start import down, up
 from tests.browser.window import picture
 from tests.helpers.example_run import make_pools, proposed_run, take_in
 from tests.helpers.waiting import until

@@ -6,7 +6,7 @@ from abcdlink.judgments import Judgment, Pool
 from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import Store
-from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.answers import anomalies_in
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import look_now, not_said_yet
 from labelstudio_config.snapshot import Progress, progress_in

@@ -18,11 +18,10 @@ import pytest
 
 from abcdlink.settings import Settings, get_settings
 from abcdlink.store import Store, open_run
-from services import down, up
 from services.credentials import with_secrets
-from services.health import answers
-from services.ports import free_port
+from services.health import answers, free_port
 from services.programs import LABEL_STUDIO_COMMAND, MARK, prefect_api
+from services.start import down, up
 from services.supervision import Supervisor
 from tests import ROOT
 from tests.helpers.fake_llm import MODEL

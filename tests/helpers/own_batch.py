@@ -12,7 +12,7 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.layout import NATURAL, POOLS
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
-from labelstudio_config.anomalies import anomalies_in
+from labelstudio_config.answers import anomalies_in
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import PushedProject, look_now, read_pushed
 from labelstudio_config.snapshot import Progress, progress_in

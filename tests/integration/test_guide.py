@@ -32,7 +32,7 @@ from abcdlink.waiting import WaitsFor
 from labelstudio_config.pages.annotate import candidate_id, of_batch
 from labelstudio_config.run import PUSHED
 from labelstudio_config.simulate import simulate_annotators
-from services.ports import free_port
+from services.health import free_port
 from tests import ROOT
 from tests.helpers.fake_llm import MODEL, FakeLLM
 from tests.helpers.stack import answer

@@ -41,7 +41,7 @@ from abcdlink.store import MANIFEST, Store
 from labelstudio_config.client import connect
 from labelstudio_config.run import is_pushed, read_pushed
 from labelstudio_config.simulate import simulate_batch
-from services import status
+from services.state import status
 from tests.helpers.builders import corpus, document
 from tests.helpers.machine import Machine, running_machine
 from tests.helpers.waiting import LONG, until

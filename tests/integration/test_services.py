@@ -17,12 +17,13 @@ import pytest
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import Settings, get_settings
-from services import doctor, down, status, up
+from services import Result, ServiceState, Stack
+from services.checks import doctor
 from services.credentials import with_secrets
-from services.health import answers
-from services.ports import free_port, is_free
+from services.health import answers, free_port, is_free
 from services.programs import LABEL_STUDIO_COMMAND, MARK, Program, prefect_api
-from services.records import Result, ServiceState, Stack
+from services.start import down, up
+from services.state import status
 from services.supervision import SOCKET_LIMIT, Supervisor
 from tests.helpers.waiting import until
 

@@ -18,10 +18,10 @@ from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import kinds
+from labelstudio_config.attendance import note_standing
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import write_preview
 from labelstudio_config.run import look_now, read_pushed
-from labelstudio_config.standing import note_standing
 from tasks.projects import pull
 from tests.helpers.example_run import make_pools, take_in
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve

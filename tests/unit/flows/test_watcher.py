@@ -20,7 +20,7 @@ from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, wait_for
 from flows.reconcile import look_at_all
 from flows.watcher import Watcher, WorthALook
-from services.records import Heartbeat, read_heartbeat
+from services import Heartbeat, read_heartbeat
 from tasks.runs import GONE
 
 FLOW = Flow(id=uuid4(), name="annotate")

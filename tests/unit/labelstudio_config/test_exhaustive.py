@@ -14,9 +14,9 @@ from abcdlink.errors import InputError
 from abcdlink.exhaustive import SampledSource
 from abcdlink.judgments import Annotator, Label
 from labelstudio_config.client import Client
+from labelstudio_config.pages import JudgmentsPull, label_config
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, exhaustive_project, exhaustive_tasks
-from labelstudio_config.pages.page import JudgmentsPull, label_config
 from tests.helpers.annotation import as_read
 from tests.helpers.pulls import pull_exhaustive
 

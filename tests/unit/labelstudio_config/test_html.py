@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Document, Sentence
-from labelstudio_config.html import EMPTY, document_html, guidelines_html, shown, text_html
+from labelstudio_config.pages import EMPTY, document_html, guidelines_html, shown, text_html
 
 INVISIBLE = (
     " \t\n\u00a0\u00ad\u034f\u061c\u115f\u180e\u2000\u200b\u200c\u200d\u200e\u2028\u2060\u2800\u3000\u3164"

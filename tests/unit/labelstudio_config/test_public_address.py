@@ -11,12 +11,12 @@ from pydantic import ValidationError
 import services.checks
 from abcdlink.settings import Settings, get_settings
 from abcdlink.store import open_run
+from labelstudio_config.attendance import note_standing
 from labelstudio_config.client import public
 from labelstudio_config.run import look_now, read_pushed
-from labelstudio_config.standing import note_standing
+from services import Result
 from services.credentials import Credentials
 from services.programs import label_studio_environment
-from services.records import Result
 from tests.helpers.fake_label_studio import pushed_run, serve
 
 PUBLIC = "https://annotate.example.org"

@@ -13,11 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
-from services import doctor, status
+from services import Result, ServiceState
+from services.checks import doctor
 from services.credentials import ensure_credentials
-from services.health import PrefectApi, worker_is_online
-from services.ports import free_port
-from services.records import Result, ServiceState
+from services.health import PrefectApi, free_port, worker_is_online
+from services.state import status
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from contextlib import suppress
 import httpx
 
 from services.embedded_llm import OnDemand
-from services.ports import free_port
+from services.health import free_port
 
 ECHO = """
 import os, sys, threading, http.server

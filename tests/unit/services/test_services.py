@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from abcdlink.errors import InputError
 from abcdlink.llm.profiles import profile
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
-from services import environment
+from services import Heartbeat, read_heartbeat
 from services.credentials import ensure_credentials, ensure_prefect_auth, make_home, with_secrets
-from services.ports import holder, is_free, next_free
+from services.health import holder, is_free, next_free
 from services.prefect_server import OnlyOurPages
 from services.programs import (
+    environment,
     label_studio_port,
     local_programs,
     prefect_client_environment,
     prefect_server_environment,
 )
-from services.records import Heartbeat, read_heartbeat
 from services.supervision import Supervisor
 
 # --- what is started, and with what ----------------------------------------------------------
