@@ -143,9 +143,12 @@ def _remarks(domain: Domain) -> Iterator[str]:
     if not paper and {example.link for example in domain.examples} != {True, False}:
         yield "examples.jsonl: give examples of links and of pairs that are none"
     for number, example in enumerate(domain.examples, start=1):
-        reason = domain.settings.sources.reason_to_leave_out(example.source)
-        if reason:
-            yield f"examples.jsonl, line {number}: annotators would not see this source sentence: {reason}"
+        for side, rules, text in (
+            ("source", domain.settings.sources, example.source),
+            ("target", domain.settings.targets, example.target),
+        ):
+            if reason := rules.reason_to_leave_out(text):
+                yield f"examples.jsonl, line {number}: annotators would not see this {side} sentence: {reason}"
     if word_count(domain.link_description) < FEW_WORDS:
         yield f"link_description.md has fewer than {FEW_WORDS} words"
     for match in dict.fromkeys(match[0] for match in GIVES_AWAY.finditer(domain.guidelines)):

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal
-from abcdlink.domain import PoolSizes, SourceFilter
+from abcdlink.domain import PoolSizes, SentenceFilter, SourceFilter
 from abcdlink.errors import InputError, counted
 from abcdlink.judgments import BOTH, RANDOM, Candidate, Pool, opaque
 from abcdlink.linking.records import Decision
@@ -64,12 +64,13 @@ class PoolRules(Record):
     """What is shown to annotators.
 
     ``sizes``: how many targets of each approach, in a comparison. Elsewhere an approach's cutoff alone says
-    how many it decides.
+    how many it decides. ``targets``: what it leaves out is no distractor; approaches have proposed without it.
     """
 
     mode: PoolMode = PoolMode.COMPARISON
     sizes: PoolSizes = PoolSizes()
     sources: SourceFilter = SourceFilter()
+    targets: SentenceFilter = SentenceFilter()
 
     def check(self, proposals: Sequence[Proposals]) -> None:
         """Raise ``InputError`` when there are not as many approaches as the mode wants, or labels are not distinct."""
@@ -110,7 +111,7 @@ class Distractors(Protocol):
             pair: the pair.
             source: the source sentence.
             target: the target document.
-            decided: ids that an approach decided at any rank, shown or not.
+            decided: ids that an approach decided at any rank, shown or not, and those that are left out.
         """
 
 
@@ -154,11 +155,13 @@ class PoolResult(Record):
     """The pools, and what was left out.
 
     ``filtered``: reason -> number of source sentences without a pool.
+    ``targets_left_out``: reason -> number of target sentences that were no candidates.
     ``refused``: decisions and distractors on sentences or pairs that the corpus does not hold.
     """
 
     pools: tuple[Pool, ...]
     filtered: dict[str, int]
+    targets_left_out: dict[str, int]
     refused: tuple[Refusal, ...]
 
     @property
@@ -199,6 +202,7 @@ def build_pools(
     pools: list[Pool] = []
     for pair in corpus.pairs:
         target = corpus.target_of(pair)
+        left_out = rules.targets.left_out_of(target)
         for source in corpus.source_of(pair).sentences:
             reason = NO_BATCH if pair.id not in batch_of else rules.sources.reason_to_leave_out(source.text)
             if reason:
@@ -207,7 +211,8 @@ def build_pools(
             decided = [of_one.get((pair.id, source.id), ()) for of_one in known]
             methods = rules.methods(labels, decided)
             if methods or rules.sources.unproposed:
-                picked = distractors(pair, source.id, target, {name for targets in decided for name in targets})
+                taken = left_out.keys() | {name for targets in decided for name in targets}
+                picked = distractors(pair, source.id, target, taken)
                 where = f"distractor on pair {pair.id!r}, source {source.id!r}"
                 methods = dict.fromkeys(_in(target, picked, where, refused), RANDOM) | methods
             if not methods:
@@ -224,7 +229,19 @@ def build_pools(
                     ),
                 )
             )
-    return PoolResult(pools=tuple(pools), filtered=dict(filtered), refused=tuple(refused))
+    return PoolResult(
+        pools=tuple(pools),
+        filtered=dict(filtered),
+        targets_left_out=count_left_out(corpus, corpus.pairs, rules.targets),
+        refused=tuple(refused),
+    )
+
+
+def count_left_out(corpus: Corpus, pairs: Iterable[Pair], rules: SentenceFilter) -> dict[str, int]:
+    """Return reason -> number of sentences left out of the pairs' target documents, most first."""
+    documents = [corpus.documents[name] for name in dict.fromkeys(pair.target for pair in pairs)]
+    counts = Counter(reason for document in documents for reason in rules.left_out_of(document).values())
+    return dict(counts.most_common())
 
 
 def task_key(run_key: str, pair: str, source: str) -> str:

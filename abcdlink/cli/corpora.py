@@ -229,6 +229,7 @@ def _counts(view: Preview) -> dict[str, Any]:
         "tasks": view.tasks,
         "hours": round(view.hours, 2),
         "left_out": dict(view.left_out),
+        "targets_left_out": dict(view.targets_left_out),
         "doubtful": {why: doubt.count for why, doubt in view.doubts.items()},
         "notes": [str(note) for note in corpus.notes],
         "refused": len(corpus.refused),
@@ -249,6 +250,12 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
         f"Tasks: at most {view.tasks}{needed}. Source sentences left out in the domain {view.domain.name!r}: "
         f"{view.left_out.total()}" + "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
     )
+    if view.targets_left_out:
+        reasons = view.targets_left_out.most_common(SHOWN)
+        say(
+            f"Target sentences left out: {view.targets_left_out.total()}"
+            + "".join(f"\n  {count}: {why}" for why, count in reasons)
+        )
     if view.doubtful:
         among = f" (in {view.looked_at} documents looked at)" if view.looked_at < len(corpus.documents) else ""
         say(

@@ -160,6 +160,7 @@ def candidates(
     rows = [(f"pools of batch {batch}", count) for batch, count in counts.batches.items()]
     rows += [(f"candidates by {method}", count) for method, count in counts.methods.items()]
     rows += [(f"sources left out: {reason}", count) for reason, count in counts.filtered.items()]
+    rows += [(f"targets left out: {reason}", count) for reason, count in counts.targets_left_out.items()]
     print_table(f"{run}: {counts.candidates} candidates in {counts.pools} pools ({counts.mode})", ("", "count"), rows)
     if counts.refused:
         say(f"Refused {counts.refused} proposals on sentences that the corpus does not hold.")

@@ -1,11 +1,21 @@
 """What a link means in one domain: settings, texts and prompts that people write, not code."""
 
-from abcdlink.domain.folder import SHIPPED, Domain, domain_of, find_domain, in_setting, make_domain, own_domains
+from abcdlink.domain.folder import (
+    SHIPPED,
+    Domain,
+    domain_of,
+    find_domain,
+    in_setting,
+    make_domain,
+    own_domains,
+    targets_of,
+)
 from abcdlink.domain.settings import (
     DomainSettings,
     GenerationSettings,
     LinkExample,
     PoolSizes,
+    SentenceFilter,
     Setting,
     Shape,
     SourceFilter,
@@ -20,6 +30,7 @@ __all__ = [
     "GenerationSettings",
     "LinkExample",
     "PoolSizes",
+    "SentenceFilter",
     "Setting",
     "Shape",
     "SourceFilter",
@@ -30,4 +41,5 @@ __all__ = [
     "in_setting",
     "make_domain",
     "own_domains",
+    "targets_of",
 ]

@@ -6,6 +6,7 @@ import hashlib
 import re
 import shutil
 import tomllib
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +16,7 @@ from jinja2 import TemplateError
 from jinja2.meta import find_referenced_templates
 from pydantic import ValidationError
 
-from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, Setting
+from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, SentenceFilter, Setting
 from abcdlink.domain.templates import PromptLoader, PromptTemplates
 from abcdlink.errors import InputError, fault_in
 from abcdlink.settings import PROJECT_ROOT, get_settings
@@ -69,6 +70,12 @@ class Domain:
         """What ``find_domain`` finds this domain by, in this setting and from every process."""
         setting = self.settings.setting
         return str(self.folder) if setting == self._own_setting else f"{self.folder}{AT}{setting}"
+
+    def with_settings(self, **changes: object) -> Domain:
+        """Return the domain with some of its settings changed; its texts are the same."""
+        other = copy(self)
+        other.settings = self.settings.model_copy(update=changes)
+        return other
 
     @property
     def _folders(self) -> list[Path]:
@@ -303,4 +310,12 @@ def domain_of(store: Store, name: str = "") -> Domain:
     if domain.name != begun_with.name or (AT in name and domain.settings.setting is not Setting(setting)):
         msg = f"run {store.key!r} was started with the domain {begun_with.label!r}, not {domain.label!r}"
         raise InputError(msg, "leave the domain out, or use another run key")
-    return Domain(domain.folder, Setting(setting))
+    return Domain(domain.folder, Setting(setting)).with_settings(targets=targets_of(store))
+
+
+def targets_of(store: Store) -> SentenceFilter:
+    """Return which target sentences a run leaves out: as its domain said when the run was started.
+
+    Rankings and an LLM's decisions rest on it, so it never changes; a run of an earlier version leaves none out.
+    """
+    return SentenceFilter.model_validate(store.manifest.get("domain", {}).get("targets", {}))

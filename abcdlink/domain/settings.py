@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from abcdlink.corpus.records import Record
+from abcdlink.corpus.records import Document, Record
 from abcdlink.languages import word_count
 
 PATTERN_NAME = re.compile(r"\(\?#([^)]*)\)")
@@ -60,19 +60,12 @@ class PoolSizes(Record):
     random: int = Field(2, ge=0, description="random distractors from the rest of the target document")
 
 
-class SourceFilter(Record):
-    """Which source sentences are not shown to annotators.
+class SentenceFilter(Record):
+    """Which sentences of a document take no part in candidates; without settings, all do."""
 
-    ``unproposed``: shows what annotators find where every approach is silent; of the paper's annotated
-    source sentences 30 % are such ones.
-    """
-
-    min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")
+    min_words: int = Field(1, ge=1, description="fewest words of a sentence that is kept")
     exclude: tuple[str, ...] = Field(
-        (), description="regular expressions; a match removes the source. A comment (?#...) at the start names one"
-    )
-    unproposed: bool = Field(
-        default=False, description="whether sources for which nothing is proposed are shown too, with distractors alone"
+        (), description="regular expressions; a match leaves a sentence out. A comment (?#...) at the start names one"
     )
 
     @field_validator("exclude")
@@ -80,12 +73,36 @@ class SourceFilter(Record):
     def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
         return compiling(expressions)
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether no sentence can be left out."""
+        return self.min_words == 1 and not self.exclude
+
     def reason_to_leave_out(self, text: str) -> str:
-        """Return why a source sentence is not shown to annotators; empty when it is."""
-        if word_count(text) < self.min_words:
+        """Return why a sentence is left out; empty when it is kept."""
+        # Text without a word (a row of dashes) is left out only where somebody has asked for a filter.
+        if not self.keeps_all and word_count(text) < self.min_words:
             return f"fewer than {self.min_words} words"
         pattern = next((pattern for pattern in self.exclude if re.search(pattern, text)), None)
         return "" if pattern is None else name_of_pattern(pattern)
+
+    def left_out_of(self, document: Document) -> dict[str, str]:
+        """Return sentence id -> why it is left out; of a document that has no other sentences, none is."""
+        reasons = {one.id: reason for one in document.sentences if (reason := self.reason_to_leave_out(one.text))}
+        return reasons if len(reasons) < len(document.sentences) else {}
+
+
+class SourceFilter(SentenceFilter):
+    """Which source sentences are not shown to annotators.
+
+    ``unproposed``: shows what annotators find where every approach is silent; of the paper's annotated
+    source sentences 30 % are such ones.
+    """
+
+    min_words: int = Field(4, ge=1, description="fewest words of a source sentence that is kept")
+    unproposed: bool = Field(
+        default=False, description="whether sources for which nothing is proposed are shown too, with distractors alone"
+    )
 
 
 class TopicExample(Record):
@@ -226,6 +243,7 @@ class DomainSettings(Record):
     )
     pool: PoolSizes = PoolSizes()
     sources: SourceFilter = SourceFilter()
+    targets: SentenceFilter = SentenceFilter()
     generation: GenerationSettings = GenerationSettings()
     validation: ValidationThresholds = ValidationThresholds()
     cleaning: CleaningSettings = CleaningSettings()

@@ -56,8 +56,9 @@ class ShapeRow(Record):
 
 
 def usable(target: Document, domain: Domain) -> list[int]:
-    """Return the positions of the target sentences that are long enough to be told in other words."""
-    return [i for i, text in enumerate(target.texts) if word_count(text) >= domain.settings.sources.min_words]
+    """Return the positions of the target sentences that can be candidates and are long enough to be paraphrased."""
+    least, left_out = domain.settings.sources.min_words, domain.settings.targets.left_out_of(target)
+    return [i for i, one in enumerate(target.sentences) if word_count(one.text) >= least and one.id not in left_out]
 
 
 def sizes_of(shape: Shape, targets: Mapping[str, int], seed: int) -> dict[str, Size]:

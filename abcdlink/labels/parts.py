@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Pair, Record, Refusal
+from abcdlink.domain import SentenceFilter
 from abcdlink.labels.corpus_index import CorpusIndex
+from abcdlink.linking.decisions import over_kept_targets
 from abcdlink.linking.fitted import pair_fingerprints
 from abcdlink.linking.learned import LearnedLinker
 from abcdlink.linking.learners import FittedLinker, base_retrievers
@@ -128,12 +130,18 @@ class Labeller:
         index: the corpus.
         sampling: which rows are kept.
         language: of the texts.
+        targets: which target sentences get no label.
     """
 
     def __init__(
-        self, linker: LearnedLinker | FittedLinker, index: CorpusIndex, sampling: Sampling, language: str
+        self,
+        linker: LearnedLinker | FittedLinker,
+        index: CorpusIndex,
+        sampling: Sampling,
+        language: str,
+        targets: SentenceFilter,
     ) -> None:
-        self._linker, self._index, self._sampling = linker, index, sampling
+        self._linker, self._index, self._sampling, self._targets = linker, index, sampling, targets
         self._retrievers = [get_retriever(name, language) for name in base_retrievers(linker.name)]
         self._background = index.read(index.sample(BACKGROUND, sampling.seed))
 
@@ -184,7 +192,7 @@ class Labeller:
         for retriever, name in zip(self._retrievers, base_retrievers(self._linker.name), strict=True):
             retriever.prepare(documents)
             tables[name] = rank_pairs(corpus, retriever, pairs)
-        return self._linker.rank(tables, corpus, pairs, progress)
+        return over_kept_targets(self._linker.rank(tables, corpus, pairs, progress), corpus, self._targets)
 
     def _kept(self, table: pd.DataFrame, part: int) -> pd.DataFrame:
         import pandas as pd

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.corpus.records import Record
+from abcdlink.corpus.records import Corpus, Record
+from abcdlink.domain import SentenceFilter
 from abcdlink.errors import InputError
 from abcdlink.linking.records import Approach, Decision, Scoring
 from abcdlink.llm.records import Answer, Outcome
@@ -149,6 +150,35 @@ def chosen_targets(rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> dict[st
     for start, end in pairwise([*starts, len(top)]):
         best[pairs[start]][sources[start]] = tuple(targets[start:end])
     return best
+
+
+def over_kept_targets(rankings: pd.DataFrame, corpus: Corpus, rules: SentenceFilter) -> pd.DataFrame:
+    """Return rankings without the target sentences that a filter leaves out; the others move up.
+
+    Args:
+        rankings: as ``rank_corpus`` gives.
+        corpus: that was ranked.
+        rules: the filter of target sentences.
+    """
+    if rules.keeps_all:
+        return rankings
+    pairs, targets = rankings["pair"].cat, rankings["target"].cat
+    pair_of = {name: code for code, name in enumerate(pairs.categories)}
+    target_of = {name: code for code, name in enumerate(targets.categories)}
+    left_out = {name: rules.left_out_of(corpus.documents[name]) for name in {pair.target for pair in corpus.pairs}}
+    width = len(target_of)
+    out = [
+        pair_of[pair.id] * width + target_of[sentence]
+        for pair in corpus.pairs
+        for sentence in left_out[pair.target]
+        if pair.id in pair_of and sentence in target_of
+    ]
+    kept = ~np.isin(pairs.codes.to_numpy(np.int64) * width + targets.codes.to_numpy(), out)
+    if kept.all():
+        return rankings
+    rest = rankings[kept].reset_index(drop=True)
+    ranks = rest.groupby(["pair", "source"], observed=True)["rank"].rank("first")
+    return rest.assign(rank=ranks.astype(rankings["rank"].dtype))
 
 
 def top_k(rankings: pd.DataFrame, cutoff: int) -> dict[str, dict[str, tuple[str, ...]]]:

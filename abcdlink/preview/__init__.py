@@ -14,7 +14,7 @@ from abcdlink.corpus.counts import key_of, repeated_sentences
 from abcdlink.corpus.io import write_corpus
 from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.corpus.shelf import Shelf
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, SentenceFilter
 from abcdlink.folders import open_folder
 from abcdlink.judgments import SECONDS_A_CANDIDATE
 from abcdlink.languages import language_name, word_count
@@ -89,7 +89,8 @@ class Preview:
     """What is shown of a corpus.
 
     ``pairs``, ``documents``: the first pairs, or the first documents where there are no pairs; ``left_out``: reason ->
-    number of source sentences that annotators would not be asked about; ``tasks``: source sentences that annotators
+    number of source sentences that annotators would not be asked about; ``targets_left_out``: the same of target
+    sentences, which would be no candidates; ``tasks``: source sentences that annotators
     could be asked about, fewer where no approach proposes anything; both are estimated from ``counted_pairs`` where
     these are not all. ``doubts``: reason -> sentences whose boundaries look wrong, among ``looked_at`` documents.
     """
@@ -104,6 +105,7 @@ class Preview:
     tasks: int = 0
     counted_pairs: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    targets_left_out: Counter[str] = field(default_factory=Counter)
     looked_at: int = 0
     doubts: dict[str, Doubt] = field(default_factory=dict)
 
@@ -147,7 +149,7 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
     looked_at = _some(documents)
     repeated = repeated_sentences(documents[name] for name in looked_at)
     for name in looked_at:
-        for line in _lines(documents[name], domain, repeated):
+        for line in _lines(documents[name], domain.settings.sources, repeated):
             if line.doubt:
                 view.doubts.setdefault(line.doubt, Doubt(line.sentence.text)).count += 1
     view.looked_at = len(looked_at)
@@ -165,31 +167,32 @@ def _some(items: Collection[T]) -> list[T]:
 
 def _count_tasks(view: Preview) -> None:
     pairs = _some(view.corpus.pairs)
-    left_out: Counter[str] = Counter()
+    settings, sources, targets = view.domain.settings, Counter[str](), Counter[str]()
     tasks = 0
     for pair in pairs:
-        reasons = [view.domain.settings.sources.reason_to_leave_out(text) for text in view.corpus.source_of(pair).texts]
-        left_out.update(filter(None, reasons))
+        reasons = [settings.sources.reason_to_leave_out(text) for text in view.corpus.source_of(pair).texts]
+        sources.update(filter(None, reasons))
+        targets.update(settings.targets.left_out_of(view.corpus.target_of(pair)).values())
         tasks += reasons.count("")
     factor = len(view.corpus.pairs) / max(len(pairs), 1)
     view.counted_pairs, view.tasks = len(pairs), round(tasks * factor)
-    view.left_out = Counter({reason: round(count * factor) for reason, count in left_out.items()})
+    view.left_out, view.targets_left_out = (
+        Counter({reason: round(count * factor) for reason, count in counts.items()}) for counts in (sources, targets)
+    )
 
 
 def _show(view: Preview, repeated: Counter[int]) -> None:
     """Fill in the first pairs, or the first documents where there are none."""
-    corpus, shown = view.corpus, 0
+    corpus, settings, shown = view.corpus, view.domain.settings, 0
     for pair in corpus.pairs[:MOST_PAIRS]:
-        source, target = (
-            list(_lines(document, view.domain, repeated))
-            for document in (corpus.source_of(pair), corpus.target_of(pair))
-        )
+        source = list(_lines(corpus.source_of(pair), settings.sources, repeated))
+        target = list(_lines(corpus.target_of(pair), settings.targets, repeated))
         view.pairs.append(PairView(pair.id, pair.source, pair.target, source, target))
         shown += len(source) + len(target)
         if shown >= MOST_LINES:
             return
     for name in islice(corpus.documents, 0 if corpus.pairs else MOST_PAIRS):
-        view.documents[name] = list(_lines(corpus.documents[name], view.domain, repeated))
+        view.documents[name] = list(_lines(corpus.documents[name], settings.sources, repeated))
         shown += len(view.documents[name])
         if shown >= MOST_LINES:
             return
@@ -245,10 +248,10 @@ def doubt_about(text: str, following: str = "", before: str = "") -> str:
     return f"has more than {LONGEST} words" if word_count(bare) > LONGEST else ""
 
 
-def _lines(document: Document, domain: Domain, repeated: Counter[int]) -> Iterator[Line]:
+def _lines(document: Document, rules: SentenceFilter, repeated: Counter[int]) -> Iterator[Line]:
     for index, sentence in enumerate(document.sentences):
         following = document.sentences[index + 1].text if index + 1 < len(document.sentences) else ""
-        left_out = domain.settings.sources.reason_to_leave_out(sentence.text)
+        left_out = rules.reason_to_leave_out(sentence.text)
         before = document.sentences[index - 1].text if index else ""
         doubt = doubt_about(sentence.text, following, before)
         if not doubt and not left_out and repeated[key_of(sentence.text)] >= REPEATED_IN:

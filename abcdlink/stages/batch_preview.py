@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from copy import copy
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from abcdlink.candidates.pools import PoolMode, split_batches
+from abcdlink.candidates.pools import PoolMode, count_left_out, split_batches
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
-from abcdlink.domain import Domain, SourceFilter
+from abcdlink.domain import Domain, SourceFilter, targets_of
 from abcdlink.errors import AbcdlinkError, InputError, fault_in
 from abcdlink.interannotator.times import seconds_a_candidate
 from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment
@@ -50,6 +49,7 @@ class BatchPreview(Record):
         candidates: of all tasks.
         methods: method -> candidates; for the coordinator alone.
         left_out: reason -> source sentences of the batch's pairs that are not shown.
+        targets_left_out: reason -> target sentences of these pairs that are no candidates.
         overlap: annotators of each task.
         seconds: that one annotator takes for one candidate.
         timed: judged candidates that this was measured on, in batches before; 0: it is assumed.
@@ -62,6 +62,7 @@ class BatchPreview(Record):
     candidates: int
     methods: dict[str, int]
     left_out: dict[str, int]
+    targets_left_out: dict[str, int] = Field(default_factory=dict)
     overlap: int
     seconds: float
     timed: int
@@ -120,10 +121,8 @@ def filters_of(store: Store, domain: Domain, batch: int) -> SourceFilter:
 
 
 def filtered(domain: Domain, filters: SourceFilter) -> Domain:
-    """Return the domain with other filters."""
-    other = copy(domain)
-    other.settings = domain.settings.model_copy(update={"sources": filters})
-    return other
+    """Return the domain with other filters of source sentences."""
+    return domain.with_settings(sources=filters)
 
 
 def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> BatchPreview:
@@ -141,14 +140,13 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
     plan = plan_of(store)
     names = _pairs_of(store, plan, batch) | {pool.pair for pool in pools}
     nothing = (plan.mode if plan else PoolMode.COMPARISON).nothing
-    left_out: Counter[str] = Counter()
-    for pair in corpus.pairs:
-        if pair.id in names:
-            left_out.update(
-                filters.reason_to_leave_out(sentence.text) or nothing
-                for sentence in corpus.source_of(pair).sentences
-                if (pair.id, sentence.id) not in asked
-            )
+    pairs = [pair for pair in corpus.pairs if pair.id in names]
+    left_out = Counter(
+        filters.reason_to_leave_out(sentence.text) or nothing
+        for pair in pairs
+        for sentence in corpus.source_of(pair).sentences
+        if (pair.id, sentence.id) not in asked
+    )
     methods = Counter(candidate.method for pool in pools for candidate in pool.candidates)
     judgments = [
         judgment
@@ -163,6 +161,7 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
         candidates=methods.total(),
         methods=dict(methods),
         left_out=dict(left_out.most_common()),
+        targets_left_out=count_left_out(corpus, pairs, targets_of(store)),
         overlap=overlap,
         seconds=seconds,
         timed=timed,

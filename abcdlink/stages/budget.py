@@ -17,13 +17,14 @@ from abcdlink.candidates.budget import BudgetRules, Order, Yield
 from abcdlink.candidates.pools import Next, task_key
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, targets_of
 from abcdlink.errors import InputError
 from abcdlink.interannotator.times import seconds_a_candidate
 from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Place, Pool, by_candidate, verdict
 from abcdlink.labels.parts import Histogram
 from abcdlink.labels.records import Drift
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, SYNTHETIC, batch_file, model_file
+from abcdlink.linking.decisions import over_kept_targets
 from abcdlink.linking.learned import Known, LearnedLinker, Said, refit
 from abcdlink.linking.learners import FittedLinker, base_retrievers
 from abcdlink.linking.saving import from_bytes, to_bytes
@@ -141,7 +142,7 @@ def choose_batch(
     if rest is None or not left:
         return None
     now, unchanged = _learn(run, said, batch, progress)
-    table = now.rank(run.rankings, run.corpus, left, progress)
+    table = over_kept_targets(now.rank(run.rankings, run.corpus, left, progress), run.corpus, targets_of(store))
     order = Order(table, _may_be_shown(table, run.corpus, left, domain), rest)
     selection = order.select(rules.seed + batch)
     wanted = -(-len(left) // (batches - batch + 1))
@@ -215,7 +216,7 @@ def labels_of(store: Store, batch: int) -> dict[Place, bool]:
 
 
 def _tables(store: Store, corpus: str, linker: str) -> dict[str, pd.DataFrame]:
-    return {name: read_rankings(store, corpus, name).table for name in base_retrievers(linker)}
+    return {name: read_rankings(store, corpus, name, whole=True).table for name in base_retrievers(linker)}
 
 
 def _file_name(linker: str, batch: int) -> str:

@@ -8,10 +8,19 @@ from functools import partial
 
 from pydantic import Field, model_validator
 
-from abcdlink.candidates.pools import PoolMode, PoolResult, PoolRules, Proposals, build_pools, sampled, split_batches
+from abcdlink.candidates.pools import (
+    PoolMode,
+    PoolResult,
+    PoolRules,
+    Proposals,
+    build_pools,
+    count_left_out,
+    sampled,
+    split_batches,
+)
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, targets_of
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.judgments import Pool
@@ -78,6 +87,7 @@ class PoolCounts(Record):
     batches: dict[int, int]
     methods: dict[str, int]
     filtered: dict[str, int]
+    targets_left_out: dict[str, int] = Field(default_factory=dict)
     refused: int
 
 
@@ -161,7 +171,7 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> 
         Proposals(label, decided_links(store, shortlist, approach, size))
         for approach, label, size in zip(proposing(shortlist, plan.mode), shortlist.labels, places, strict=False)
     ]
-    rules = PoolRules(mode=plan.mode, sizes=sizes, sources=domain.settings.sources)
+    rules = PoolRules(mode=plan.mode, sizes=sizes, sources=domain.settings.sources, targets=targets_of(store))
     distractors = sampled(plan.distractors_in(domain), plan.seed)
     result = build_pools(corpus, proposals, rules, distractors, store.key, split_batches(corpus.pairs, plan.batches))
     if first > 1:
@@ -194,6 +204,7 @@ def _count(store: Store, result: PoolResult, plan: PoolPlan, pairs: int) -> Pool
         batches={batch: by_batch.count(batch) for batch in range(1, plan.batches + 1)},
         methods=result.methods,
         filtered=result.filtered,
+        targets_left_out=result.targets_left_out,
         refused=len(result.refused),
     )
 
@@ -227,7 +238,7 @@ def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) 
     if choose_batch(store, domain, linker, plan.budget, batch, plan.batches) is None:
         msg = f"nothing is left to annotate in batch {batch} of run {store.key!r}: the budget is used up"
         raise NothingToAnnotateError(msg, "raise the budget in a new run")
-    pools = store.read_records(POOLS, Pool)
+    pools, corpus = store.read_records(POOLS, Pool), read_corpus_from(store, NATURAL)
     by_batch = Counter(pool.batch for pool in pools)
     candidates = [candidate.method for pool in pools for candidate in pool.candidates]
     counts = PoolCounts(
@@ -237,6 +248,7 @@ def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) 
         batches=dict(sorted(by_batch.items())),
         methods=dict(Counter(candidates)),
         filtered={},
+        targets_left_out=count_left_out(corpus, corpus.pairs, targets_of(store)),
         refused=0,
     )
     _claim(store, plan)

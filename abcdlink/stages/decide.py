@@ -8,7 +8,7 @@ from operator import add
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, targets_of
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.decisions import HALF, top_k
@@ -229,10 +229,11 @@ def _offered(
         rankings = read_rankings(store, corpus_name, approach.retriever, [pair.id for pair in pairs])
         offered = top_k(rankings.table, approach.k)
     else:
-        offered = {
-            pair.id: dict.fromkeys(corpus.source_of(pair).position, tuple(corpus.target_of(pair).position))
-            for pair in pairs
-        }
+        rules, offered = targets_of(store), {}
+        for pair in pairs:
+            left_out = rules.left_out_of(corpus.target_of(pair))
+            kept = tuple(target for target in corpus.target_of(pair).position if target not in left_out)
+            offered[pair.id] = dict.fromkeys(corpus.source_of(pair).position, kept)
     sample = read_sample(store, corpus_name)
     return sample.only(offered) if sample else offered
 

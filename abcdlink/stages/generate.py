@@ -7,7 +7,7 @@ from typing import Any
 
 from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.corpus.records import Corpus, Record
-from abcdlink.domain import Domain, Shape, domain_of
+from abcdlink.domain import Domain, Shape, domain_of, targets_of
 from abcdlink.errors import AbcdlinkError
 from abcdlink.generation import (
     GeneratedPair,
@@ -159,6 +159,7 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
     name = generation_part(part)
     if store.exists(name):
         return
+    domain = domain.with_settings(targets=targets_of(store))
     corpus, llm, language = read_targets(store), LLM(profile("generator"), account=store.key), store.language
     llm.check()
     label = f"Generate by {plan.strategy}, part {part + 1} of {len(plan.parts)}"

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from abcdlink.corpus.io import read_corpus, read_corpus_from, read_origin, with_step, write_corpus_to
 from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.sampling import Sampling, sample_targets
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, targets_of
 from abcdlink.errors import InputError
 from abcdlink.layout import GENERATION, NATURAL, TARGETS
 from abcdlink.stages.once import is_done
@@ -102,6 +102,8 @@ def _folder(corpus: str, domain: Domain) -> str:
 def describe_run(store: Store, domain: Domain) -> None:
     """Note in the manifest what the run is made with: domain, hashes of all prompts, versions."""
     about = {"name": domain.name, "folder": str(domain.folder), **domain.settings.model_dump(mode="json")}
+    if "domain" in store.manifest:
+        about["targets"] = targets_of(store).model_dump(mode="json")
     store.note("domain", about)
     store.note("prompts", domain.prompt_hashes)
     store.note("versions", {name: version(name) for name in VERSIONS})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from abcdlink.corpus.records import Refusal
+from abcdlink.domain import targets_of
 from abcdlink.errors import InputError
 from abcdlink.labels.corpus_index import CorpusIndex
 from abcdlink.labels.parts import CELLS_PER_PART, Histogram, Labeller, Sampling, cut
@@ -159,7 +160,7 @@ class LabelRun:
 
     @cached_property
     def _labeller(self) -> Labeller:
-        return Labeller(self._linker, self.corpus(), self.plan.sampling, self.store.language)
+        return Labeller(self._linker, self.corpus(), self.plan.sampling, self.store.language, targets_of(self.store))
 
 
 def plan_labels(

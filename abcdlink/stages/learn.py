@@ -67,7 +67,7 @@ def rank_learned(store: Store, corpus_name: str, name: str) -> None:
 
 
 def _base(store: Store, corpus_name: str, name: str) -> dict[str, Rankings]:
-    return {retriever: read_rankings(store, corpus_name, retriever) for retriever in base_retrievers(name)}
+    return {retriever: read_rankings(store, corpus_name, retriever, whole=True) for retriever in base_retrievers(name)}
 
 
 def _keep(

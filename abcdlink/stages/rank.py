@@ -11,7 +11,9 @@ import numpy as np
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
+from abcdlink.domain import targets_of
 from abcdlink.layout import rank_plan_file, rankings_part
+from abcdlink.linking.decisions import over_kept_targets
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Effort, Retriever
 from abcdlink.stages.once import parts_of
@@ -232,10 +234,17 @@ def keep_rankings(store: Store, corpus_name: str, name: str, table: pd.DataFrame
     store.write_record(rank_plan_file(corpus_name, name), plan, indent=None)
 
 
-def read_rankings(store: Store, corpus_name: str, retriever: str, pairs: Collection[str] | None = None) -> Rankings:
+def read_rankings(
+    store: Store, corpus_name: str, retriever: str, pairs: Collection[str] | None = None, *, whole: bool = False
+) -> Rankings:
     """Return the rankings of one retriever that a run holds as one table, and what the parts that were read took.
 
-    ``pairs``: only these pair ids; parts that hold none of them are not read.
+    Args:
+        store: the run.
+        corpus_name: ``natural`` or ``synthetic``.
+        retriever: its name.
+        pairs: only these pair ids; parts that hold none of them are not read.
+        whole: with the target sentences that the run leaves out, for what reads a pair as a matrix.
 
     Raises:
         InputError: when a part is missing.
@@ -245,8 +254,12 @@ def read_rankings(store: Store, corpus_name: str, retriever: str, pairs: Collect
     numbers = [n for n, part in enumerate(plan.parts) if pairs is None or not set(part).isdisjoint(pairs)]
     tables = [_read_part(store, rankings_part(corpus_name, retriever, number)) for number in numbers]
     efforts = [PartEffort.model_validate(table.attrs.pop(EFFORT)) for table in tables]
-    whole = _joined(tables)
-    return Rankings(whole if pairs is None else whole[whole["pair"].isin(pairs)], RankingEffort.of_parts(efforts))
+    table, rules = _joined(tables), targets_of(store)
+    if pairs is not None:
+        table = table[table["pair"].isin(pairs)]
+    if not (whole or rules.keeps_all):
+        table = over_kept_targets(table, read_corpus_from(store, corpus_name), rules)
+    return Rankings(table, RankingEffort.of_parts(efforts))
 
 
 def _read_part(store: Store, name: str) -> pd.DataFrame:

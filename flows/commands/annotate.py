@@ -151,6 +151,7 @@ def preview(
             ("time", found.time),
             ("candidates by method", found.shares),
             *((f"left out: {reason}", count) for reason, count in found.left_out.items()),
+            *((f"target sentences left out: {reason}", count) for reason, count in found.targets_left_out.items()),
             ("filter: fewest words", shown.min_words),
             ("filter: excluded", excluded),
             ("filter: without proposals too", "yes" if shown.unproposed else "no"),

@@ -198,6 +198,8 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
     rows = [{"what": f"pools of batch {batch}", "count": count} for batch, count in counts.batches.items()]
     rows += [{"what": f"candidates by {method}", "count": count} for method, count in counts.methods.items()]
     rows += [{"what": f"left out: {reason}", "count": count} for reason, count in counts.filtered.items()]
+    left_out = counts.targets_left_out.items()
+    rows += [{"what": f"target sentences left out: {reason}", "count": count} for reason, count in left_out]
     table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates, mode {counts.mode}")
 
 
@@ -211,6 +213,10 @@ def show_preview(store: Store, preview: BatchPreview) -> None:
         {"what": "share by method", "value": preview.shares},
         {"what": "time", "value": preview.time},
         *({"what": f"left out: {reason}", "value": count} for reason, count in preview.left_out.items()),
+        *(
+            {"what": f"target sentences left out: {reason}", "value": count}
+            for reason, count in preview.targets_left_out.items()
+        ),
         {"what": "filter: fewest words", "value": filters.min_words},
         {"what": "filter: excluded", "value": ", ".join(map(name_of_pattern, filters.exclude))},
         {"what": "filter: show sources without proposals", "value": filters.unproposed},

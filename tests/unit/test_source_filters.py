@@ -102,6 +102,49 @@ SENTENCES = {
 }
 
 
+HEADINGS = {
+    "news": [
+        "Sport",
+        "Power cut",
+        "UPDATE:",
+        "April 27, 2009",
+        "Tuesday, July 2nd, 2013",
+        "07 June 2013",
+        "04 / 04 / 2012",
+    ],
+    "reviews": [
+        "Abstract",
+        "3 Results",
+        "2.1 Data collection",
+        "A.2 Further results on the second task",
+        "Related Work:",
+        "Methods.",
+        "Results and Discussion",
+    ],
+}
+TARGETS = {
+    "news": ["Nobody died.", "It burned.", "Fire guts bakery", "On April 27, 2009, the bridge fell.", "2013 was dry."],
+    "reviews": [
+        "It failed.",
+        "3 of the patients left the study.",
+        "A larger sample shows the same effect",
+        "We measured the results in 2019.",
+        "3 Results show that the larger model is worse.",
+    ],
+}
+
+
+@pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in HEADINGS for text in HEADINGS[domain]])
+def test_headings_and_dates_are_no_candidates_outside_the_setting_of_the_paper(domain, text):
+    assert find_domain(domain).settings.targets.reason_to_leave_out(text)
+    assert not find_domain(f"{domain}@paper").settings.targets.reason_to_leave_out(text)
+
+
+@pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in TARGETS for text in TARGETS[domain]])
+def test_short_sentences_and_headlines_stay_candidates(domain, text):
+    assert not find_domain(domain).settings.targets.reason_to_leave_out(text)
+
+
 @pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in JUNK for text in JUNK[domain]])
 def test_bylines_datelines_lists_and_links_are_left_out_with_a_reason_in_words(domain, text):
     reason = find_domain(domain).settings.sources.reason_to_leave_out(text)

@@ -80,7 +80,8 @@ def test_a_sentence_that_many_documents_have_is_marked(news):
 
 def test_the_page_shows_everything_that_was_refused_done_and_left_out(news):
     corpus = corpus_of(
-        document("a", "A long enough sentence about the bridge.", "and a broken one."), document("b", "It is open.")
+        document("a", "A long enough sentence about the bridge.", "and a broken one.", "It is open."),
+        document("b", "Contents", "It is open."),
     ).model_copy(
         update={"refused": [Refusal(where="x.txt", reason="is bad")], "notes": [Note.of("Files not read", ["y.md"])]}
     )
@@ -90,6 +91,8 @@ def test_the_page_shows_everything_that_was_refused_done_and_left_out(news):
         "Files not read: 1 (y.md)",
         "begins in the middle",
         "fewer than 4 words",
+        "fewer than 2 words",
+        "source sentences; target sentences: 1",
         "and a broken one.",
     ):
         assert part in page
