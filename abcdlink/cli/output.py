@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -112,18 +113,36 @@ def print_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1, to: Console = out
 ) -> None:
     """Print a table, on stdout by default; the first ``texts`` columns are text, the others are right-aligned."""
-    table = Table(title=title, title_justify="left")
     cells = [[str(cell) for cell in row] for row in rows]
+    table = _table(columns, cells, texts, narrow=False)
+    if Measurement.get(to, to.options.update(max_width=WIDEST), table).maximum > to.width:
+        table = _table(columns, cells, texts, narrow=True)
+    size = Measurement.get(to, to.options.update(max_width=WIDEST), table)
+    to.print(f"[table.title]{escape(title)}[/]", soft_wrap=True)
+    # Where even the narrowest form does not fit, lines go on beyond the terminal's width rather than being cut.
+    (to if size.minimum <= to.width else Console(width=size.maximum, file=to.file)).print(table)
+
+
+def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: int, *, narrow: bool) -> Table:
+    """Make a table; names and figures stay whole, as they are what the next command is given. Other words are folded.
+
+    ``narrow``: heads of columns that stay whole are folded too.
+    """
+    table = Table()
     for index, column in enumerate(columns):
         longest = max((len(line) for row in cells for line in row[index].split("\n")), default=0)
-        # Names and figures stay whole, as they are what the next command is given; other words are folded.
-        whole = longest if index == 0 or index >= texts else None
-        table.add_column(column, justify="left" if index < texts else "right", min_width=whole, overflow="fold")
+        whole = narrow and (index == 0 or index >= texts)
+        width = max(longest, *map(len, column.split()), 1)
+        table.add_column(
+            escape(fill(column, width) if whole else column),
+            justify="left" if index < texts else "right",
+            min_width=width if whole else None,
+            no_wrap=whole,
+            overflow="fold",
+        )
     for row in cells:
         table.add_row(*map(escape, row))
-    size = Measurement.get(to, to.options.update(max_width=WIDEST), table)
-    # Where even the narrowest form does not fit, lines go on beyond the terminal's width rather than being cut.
-    (to if size.minimum <= to.width else Console(width=size.maximum, stderr=to.stderr)).print(table)
+    return table
 
 
 def print_rows(title: str, rows: Sequence[Mapping[str, object]], texts: int = 1) -> None:
