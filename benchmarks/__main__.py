@@ -14,10 +14,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
-from keyword import iskeyword
 from pathlib import Path
 
 from rich.console import Console
@@ -25,9 +24,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from abcdlink.corpus.records import Record
-from benchmarks.claims import Claim, SkippedError
+from benchmarks import Claim, SkippedError
 
-BENCHMARKS = ("bm25", "encodes", "resampling", "memory", "large-import", "growth", "label-studio", "prefix", "yield")
+BENCHMARKS = {
+    "bm25": "ranking:bm25",
+    "encodes": "ranking:encodes",
+    "resampling": "scoring:resampling",
+    "memory": "memory:memory",
+    "large-import": "memory:large_import",
+    "growth": "scoring:growth",
+    "label-studio": "label_studio:claims",
+    "prefix": "prefix:claims",
+    "yield": "yields:claims",
+}
+"""Name -> module and function."""
 BUILD = Path("build")
 BENCH = "ABCDLINK_BENCH_"
 """What the settings of benchmarks begin with; no other setting of this shell reaches them."""
@@ -66,16 +76,17 @@ def main() -> int:
     return 1 if missed or any(outcome.failed for outcome in outcomes) else 0
 
 
-def module_of(name: str) -> str:
-    """Return the module of a benchmark."""
-    # A keyword cannot be the name of a module.
-    return f"benchmarks.{name.replace('-', '_')}{'s' * iskeyword(name)}"
+def benchmark_of(name: str) -> Callable[[Path], Iterable[Claim]]:
+    """Return the function of a benchmark: folder of the real data -> claims."""
+    module, _, function = BENCHMARKS[name].partition(":")
+    found: Callable[[Path], Iterable[Claim]] = getattr(import_module(f"benchmarks.{module}"), function)
+    return found
 
 
 def _here(name: str, data: Path) -> Outcome:
     """Run one benchmark in this process."""
     try:
-        return Outcome(benchmark=name, claims=tuple(import_module(module_of(name)).claims(data)))
+        return Outcome(benchmark=name, claims=tuple(benchmark_of(name)(data)))
     except SkippedError as reason:
         return Outcome(benchmark=name, skipped=str(reason))
 

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from abcdlink.settings import Settings
-from benchmarks.claims import Claim
+from benchmarks import Claim
 from services.credentials import with_secrets
 from services.health import PrefectApi, free_port
 from services.programs import EVENT_HOURS, prefect_api

@@ -16,7 +16,7 @@ from abcdlink.judgments import Candidate, Judgment, Pool
 from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
-from benchmarks.claims import Claim, SkippedError
+from benchmarks import Claim, SkippedError
 from tests.helpers.label_studio_server import PROGRAM, label_studio_server
 
 PAIRS = 40

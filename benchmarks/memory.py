@@ -1,8 +1,13 @@
-"""Peak memory of the whole NEWS-ECB+ benchmark, in a process of its own, with nothing in the stores."""
+"""Peak memory: of the NEWS-ECB+ benchmark with nothing in the stores, and of the import of a large JSON Lines file.
+
+That file has 200 MB; ``ABCDLINK_BENCH_MEGABYTES=2000`` makes it 2 GB, whose import should stay below 500 MB too.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -11,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.claims import Claim, SkippedError
+from benchmarks import Claim, SkippedError
 
 RETRIEVERS = "bm25,all-minilm-l6-v2,hybrid"
 CUTOFFS = "1,3,5,7,10,20"
@@ -19,7 +24,7 @@ LIMIT = 2.0
 COMMAND = "from abcdlink.cli.app import main; main()"
 
 
-def claims(data: Path) -> Iterator[Claim]:
+def memory(data: Path) -> Iterator[Claim]:
     """Run the command and ask the system what its process held at most.
 
     A child's peak counts from what its parent holds when it is made, so nothing big is loaded here.
@@ -60,3 +65,44 @@ def peak(arguments: Sequence[str]) -> tuple[float, float]:
     # Linux counts in KiB, macOS in bytes.
     unit = 1 if sys.platform == "darwin" else 1024
     return usage.ru_maxrss * unit / 1e9, usage.ru_utime + usage.ru_stime
+
+
+IMPORT_LIMIT = 0.5
+MEGABYTE = 1_000_000
+LETTERS = "abcdefghijklmnoprstuvw"
+
+
+def large_import(data: Path) -> Iterator[Claim]:  # noqa: ARG001 - the file is made here
+    """Import whole pairs of invented sentences."""
+    size = int(os.environ.get("ABCDLINK_BENCH_MEGABYTES", "200"))
+    home = Path(os.environ["ABCDLINK_HOME"])
+    home.mkdir(parents=True, exist_ok=True)
+    file, corpus = home / "pairs.jsonl", home / "large"
+    pairs = _write(file, size * MEGABYTE)
+    used, seconds = peak(["import", "jsonl", str(file), "--out", str(corpus), "--language", "en"])
+    yield Claim(
+        what=f"import of {size} MB of JSON Lines, peak memory",
+        ours=f"{used:.2f} GB, {seconds:.0f} s CPU, {size / seconds:.1f} MB/s",
+        baseline="",
+        value=used,
+        unit="GB",
+        most=IMPORT_LIMIT,
+        note=f"{pairs} pairs with their sentences; preview included",
+    )
+
+
+def _write(path: Path, size: int) -> int:
+    """Write pairs until the file has this size; returns how many."""
+    dice = random.Random(1)
+    words = ["".join(dice.choices(LETTERS, k=dice.randint(2, 10))) for _ in range(20_000)]
+    pool = [f"{' '.join(dice.choices(words, k=dice.randint(8, 24))).capitalize()}." for _ in range(50_000)]
+    written = pairs = 0
+    with path.open("w", encoding="utf-8") as file:
+        while written < size:
+            sides = {
+                side: {"id": f"{side}-{pairs}", "sentences": dice.choices(pool, k=dice.randint(*lengths))}
+                for side, lengths in (("source", (8, 20)), ("target", (20, 60)))
+            }
+            written += file.write(json.dumps({"pair": f"pair-{pairs}", **sides}) + "\n")
+            pairs += 1
+    return pairs

@@ -26,7 +26,7 @@ from abcdlink.llm.embedded import PROMPT_CACHE, find_weights
 from abcdlink.llm.records import Message, Question
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.settings import PROJECT_ROOT, Settings
-from benchmarks.claims import Claim, SkippedError, ratio
+from benchmarks import Claim, SkippedError, ratio
 
 DOMAIN, PAIRS, PER_PAIR = "reviews", 4, 10
 SEED = 13

@@ -27,7 +27,7 @@ from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
 from abcdlink.linking.learners import base_retrievers
 from abcdlink.retrieval import get_retriever, rank_corpus
-from benchmarks.claims import Claim, SkippedError, news
+from benchmarks import Claim, SkippedError, news
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -39,12 +39,9 @@ class Answers:
 
 
 def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence[Annotator] = ()) -> Answers:
-    """Take the newest answer of each annotator to each task, a skip included; older ones are reported.
+    """Take the newest answer of each annotator to each task pushed, a skip included; older ones are reported.
 
-    Args:
-        snapshot: what is in Label Studio.
-        keys: of the tasks that were pushed.
-        annotators: those who are known, who keep their pseudonyms.
+    ``annotators``: those who are known, who keep their pseudonyms.
     """
     known = with_pseudonyms(annotators, snapshot)
     pseudonym = {annotator.account: annotator.annotator for annotator in known}
@@ -68,12 +65,9 @@ def namer(annotators: Sequence[Annotator]) -> Namer:
 
 
 def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: str = ANNOTATOR) -> list[Annotator]:
-    """Give the accounts that are new pseudonyms after those in use, in the order of their account ids.
+    """Give new accounts pseudonyms after those in use, in the order of their account ids.
 
-    Args:
-        annotators: those who are known, who keep their pseudonyms.
-        snapshot: what is in Label Studio.
-        role: what the new pseudonyms begin with; people of another role are counted apart.
+    ``role``: what the new pseudonyms begin with; people of another role are counted apart.
     """
     known = list(annotators)
     accounts = {annotator.account for annotator in known}
@@ -99,13 +93,7 @@ def fingerprints_of(snapshot: Snapshot) -> dict[str, str]:
 
 
 def differences(pulled: Fingerprints, snapshot: Snapshot, name: Namer) -> list[str]:
-    """Say which answers were changed, came or went since they were pulled.
-
-    Args:
-        pulled: fingerprints of the answers that were pulled.
-        snapshot: what counts now.
-        name: how the sentences call an account.
-    """
+    """Say which answers were changed, came or went since they were pulled."""
     now = fingerprints_of(snapshot)
     said = []
     for answer in sorted(pulled.keys() | now.keys()):
@@ -125,18 +113,13 @@ Namer = Callable[[str], str]
 
 
 def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
-    """Say what was deleted, altered, forged, answered twice, skipped, or is not of this project.
-
-    Args:
-        snapshot: what counts of the project.
-        name: how the sentences call an account.
-    """
+    """Say what was deleted, altered, forged, answered twice, skipped, or is not of this project."""
     return [
         *_gone_projects(snapshot),
         *_gone_tasks(snapshot),
         *_altered(snapshot),
         *_copies(snapshot),
-        *_set_aside(snapshot, name),
+        *(_why_aside(one, snapshot, name) for one in snapshot.set_aside),
         *_deleted_answers(snapshot, name),
         *_removed_accounts(snapshot, name),
         *_twice(snapshot, name),
@@ -176,7 +159,7 @@ def _gone_projects(snapshot: Snapshot) -> list[str]:
         f"the project {number} was deleted with {len(tasks)} tasks (noted {_day(tasks[0].noted)}); "
         f"{_their_answers(tasks)}"
         for number, tasks in _by_project(snapshot).items()
-        if _is_gone(snapshot, number)
+        if number not in snapshot.history.there
     ]
     if not (snapshot.history.there or said):
         said.append("the project is not in Label Studio")
@@ -189,7 +172,7 @@ def _gone_tasks(snapshot: Snapshot) -> list[str]:
     deleted = [
         (key_of(one.task), one)
         for number, tasks in _by_project(snapshot).items()
-        if not _is_gone(snapshot, number)
+        if number in snapshot.history.there
         for one in tasks
     ]
     return [
@@ -203,10 +186,6 @@ def _by_project(snapshot: Snapshot) -> dict[int, list[GoneTask]]:
     for one in snapshot.history.gone:
         found[one.project].append(one)
     return found
-
-
-def _is_gone(snapshot: Snapshot, project: int) -> bool:
-    return project not in snapshot.history.there
 
 
 def _their_answers(tasks: list[GoneTask]) -> str:
@@ -227,10 +206,6 @@ def _copies(snapshot: Snapshot) -> list[str]:
         f"the task {key} is in Label Studio {len(ids)} times (tasks {', '.join(map(str, ids))}): someone imported it"
         for key, ids in snapshot.copies.items()
     ]
-
-
-def _set_aside(snapshot: Snapshot, name: Namer) -> list[str]:
-    return [_why_aside(one, snapshot, name) for one in snapshot.set_aside]
 
 
 def _why_aside(one: SetAside, snapshot: Snapshot, name: Namer) -> str:

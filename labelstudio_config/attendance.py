@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from abcdlink.corpus.records import Record
@@ -25,14 +25,6 @@ class Relief(Record):
     at: datetime
 
 
-class Term(Record):
-    """Times: when a project was pushed, and the time now; no answer for ``late_days`` days is late."""
-
-    since: datetime
-    now: datetime
-    late_days: int
-
-
 class Attendance(Record):
     """How far one annotator is with a project.
 
@@ -49,41 +41,6 @@ class Attendance(Record):
     days: int
     late: bool
     relieved: bool
-
-
-def attendance_in(
-    snapshot: Snapshot, unfinished: Collection[str], expected: Mapping[str, str], relieved: Collection[str], term: Term
-) -> list[Attendance]:
-    """Tell how far everyone is who has answered or is expected to, in the order of their accounts.
-
-    Args:
-        snapshot: what counts of the project.
-        unfinished: keys of the tasks that wait for answers.
-        expected: accounts that are to answer -> pseudonym, or nothing where there is none yet.
-        relieved: accounts that are no longer waited for.
-        term: times.
-    """
-    answered: dict[str, dict[str, datetime]] = {account: {} for account in expected}
-    for (key, user), answers in snapshot.answers.items():
-        answered.setdefault(snapshot.account(user), {})[key] = answers[0].at
-    rows = []
-    for account, times in sorted(answered.items()):
-        last = max(times.values(), default=None)
-        silent = term.now - (last or term.since)
-        left = sum(key not in times for key in unfinished)
-        rows.append(
-            Attendance(
-                account=account,
-                annotator=expected.get(account, ""),
-                done=len(times),
-                open=left,
-                last=last,
-                days=max(silent.days, 0),
-                late=bool(left) and account not in relieved and silent >= timedelta(days=term.late_days),
-                relieved=account in relieved,
-            )
-        )
-    return rows
 
 
 SCHEDULE = "schedule.json"
@@ -146,25 +103,39 @@ def relieve(store: Store, slug: str, account: str, to: str) -> None:
 
 
 def attendance(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> list[Attendance]:
-    """Tell how far everyone is.
+    """Tell how far everyone is who has answered or is expected to, in the order of their accounts.
 
     Expected are the people who were confirmed after a qualification; where there was none, the annotators
     of the run so far; and those who were named to do someone's work.
     """
     pseudonyms = {one.account: one.annotator for one in annotators_of(store)}
     qualified, reliefs = qualified_accounts(store), reliefs_of(store, pushed.slug)
-    expected = {
-        account: name for account, name in pseudonyms.items() if qualified is None or account.lower() in qualified
-    }
+    expected = {account for account in pseudonyms if qualified is None or account.lower() in qualified}
     known = {account.lower() for account in expected}
-    expected |= {account: "" for account in qualified or () if account not in known}
-    expected |= {one.to: pseudonyms.get(one.to, "") for one in reliefs.values() if one.to}
-    answered = {snapshot.account(user) for _, user in snapshot.answers}
-    expected |= {account: pseudonyms.get(account, "") for account in answered}
-    schedule = schedule_of(store, pushed.slug)
-    term = Term(since=schedule.since, now=now, late_days=schedule.late_days)
-    unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
-    return attendance_in(snapshot, unfinished, expected, reliefs, term)
+    expected |= {account for account in qualified or () if account not in known}
+    expected |= {one.to for one in reliefs.values() if one.to}
+    answered: dict[str, dict[str, datetime]] = {account: {} for account in expected}
+    for (key, user), answers in snapshot.answers.items():
+        answered.setdefault(snapshot.account(user), {})[key] = answers[0].at
+    schedule, unfinished = schedule_of(store, pushed.slug), open_keys(snapshot, pushed.task_keys, pushed.overlap)
+    rows = []
+    for account, times in sorted(answered.items()):
+        last, relieved = max(times.values(), default=None), account in reliefs
+        silent = now - (last or schedule.since)
+        left = sum(key not in times for key in unfinished)
+        rows.append(
+            Attendance(
+                account=account,
+                annotator=pseudonyms.get(account, ""),
+                done=len(times),
+                open=left,
+                last=last,
+                days=max(silent.days, 0),
+                late=bool(left) and not relieved and silent >= timedelta(days=schedule.late_days),
+                relieved=relieved,
+            )
+        )
+    return rows
 
 
 def reminder_due(
@@ -191,12 +162,7 @@ def reminder_due(
 def send_reminder(store: Store, pushed: PushedProject, text: str, notify: Notify | None, now: datetime) -> Reminder:
     """Note a reminder, then send it: killed in between, it is not sent, but none is ever sent twice.
 
-    Args:
-        store: the run.
-        pushed: the project.
-        text: of the reminder.
-        notify: sends it; ``None``: nothing does, and it is only noted.
-        now: the time.
+    ``notify`` sends it; ``None``: it is only noted.
     """
     before, block = reminders_of(store, pushed.slug), schedule_of(store, pushed.slug).block
     sent = f"sent by {block}" if notify else "not sent: no notification block is set"

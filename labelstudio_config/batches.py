@@ -82,12 +82,14 @@ def check(store: Store, batch: int) -> Changed | None:
     pulled, before = _require_pulled(store, batch), changed_of(store, batch)
     changes = _differences(store, pulled, snapshot)
     if not changes:
-        _forget_changes(store, batch)
+        if before:
+            store.folder.remove(batch_file(batch, CHANGED))
+            _regenerate_report(store)
         return None
     if before is None or before.changes != changes:
         noted = Changed(noted=datetime.now(UTC), changes=changes)
         store.write_record(batch_file(batch, CHANGED), noted)
-        _report_anew(store)
+        _regenerate_report(store)
     return changed_of(store, batch)
 
 
@@ -224,12 +226,6 @@ def _differences(store: Store, pulled: Pulled, snapshot: Snapshot) -> tuple[str,
     return tuple(differences(pulled.answers, snapshot, namer(annotators_of(store))))
 
 
-def _forget_changes(store: Store, batch: int) -> None:
-    if store.exists(batch_file(batch, CHANGED)):
-        store.folder.remove(batch_file(batch, CHANGED))
-        _report_anew(store)
-
-
-def _report_anew(store: Store) -> None:
+def _regenerate_report(store: Store) -> None:
     if store.exists(REPORT):
         write_report(store)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
+from label_studio_sdk.core.api_error import ApiError
 
 from abcdlink.errors import ServiceError
 from abcdlink.settings import get_settings
@@ -23,7 +24,6 @@ PART = 200
 """Tasks that are read at once where the whole export fails."""
 
 UNREADABLE = "Label Studio cannot send it (a character that is not Unicode?)"
-
 
 HOME = "/abcdlink/"
 """Where our own server leads annotators to their tasks (``server/abcdlink_pages.py``)."""
@@ -54,13 +54,13 @@ class Client:
             self._sdk = LabelStudio(base_url=self.url, api_key=token, timeout=TIMEOUT)
 
     @contextmanager
-    def _errors(self, doing: str) -> Iterator[None]:
+    def _errors(self, doing: str, *, gone_is_fine: bool = False) -> Iterator[None]:
         """Turn the errors of the SDK into ``ServiceError``; never shows headers, which hold a session cookie."""
-        from label_studio_sdk.core.api_error import ApiError
-
         try:
             yield
         except ApiError as error:
+            if gone_is_fine and error.status_code == NOT_FOUND:
+                return  # someone else deleted it first
             raise _refusal(self.url, doing, error.status_code, error.body) from None
         except httpx.HTTPError as error:
             msg = f"Label Studio at {self.url} does not answer ({doing}: {error or type(error).__name__})"
@@ -81,9 +81,7 @@ class Client:
         return dict(sorted(found.items()))
 
     def project(self, project: int) -> tuple[str, str] | None:
-        """Return title and time of making of a project; ``None``: there is no project with this id."""
-        from label_studio_sdk.core.api_error import ApiError
-
+        """Return a project's title and creation time; ``None``: there is no project with this id."""
         with self._errors(f"look for the project {project}"):
             try:
                 found = self._sdk.projects.get(id=project)
@@ -110,7 +108,7 @@ class Client:
 
     def delete_project(self, project: int) -> None:
         """Delete a project with all that is in it; one that is gone already is no error."""
-        with self._errors(f"delete the project {project}"), _gone_is_fine():
+        with self._errors(f"delete the project {project}", gone_is_fine=True):
             self._sdk.projects.delete(id=project)
 
     def create_tab(self, project: int, data: dict[str, Any]) -> int:
@@ -139,19 +137,11 @@ class Client:
         return found.task_number, found.total_annotations_number, found.skipped_annotations_number
 
     def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
-        """Add tasks. A call that is repeated adds them again: the caller looks what is there."""
-        from label_studio_sdk.core.api_error import ApiError
-
+        """Add tasks. A repeated call adds them again: the caller checks what is there."""
         with self._errors(f"import tasks into the project {project}"):
-            # The SDK's own call walks through every value of the tasks in Python before it sends them.
-            answer = self._sdk._client_wrapper.httpx_client.request(  # noqa: SLF001
-                f"api/projects/{project}/import",
-                method="POST",
-                content=json.dumps(list(tasks)).encode(),
-                headers={"content-type": "application/json"},
-            )
-            if not answer.is_success:
-                raise ApiError(status_code=answer.status_code, body=answer.text)
+            content = json.dumps(list(tasks)).encode()
+            headers = {"content-type": "application/json"}
+            self._request("POST", f"api/projects/{project}/import", content=content, headers=headers)
 
     def tasks(self, project: int) -> list[dict[str, Any]]:
         """Return all tasks of a project with their annotations, as Label Studio exports them.
@@ -159,8 +149,6 @@ class Client:
         One character that is not Unicode (a lone surrogate) makes the whole export fail: then the tasks are read
         in parts, down to the annotation that cannot be read, which has the field ``unreadable``.
         """
-        from label_studio_sdk.core.api_error import ApiError
-
         with self._errors(f"export the project {project}"):
             try:
                 chunks = self._sdk.projects.exports.download_sync(project, export_type="JSON", download_all_tasks=True)
@@ -176,8 +164,9 @@ class Client:
         listed: list[dict[str, Any]] = []
         while True:
             fields = "id,created_at,annotations_ids,annotators"
-            page = {"page": len(listed) // PART + 1, "page_size": PART, "include": fields}
-            new = self._get("api/tasks", project=project, fields="all", **page)["tasks"]
+            page = {"project": project, "fields": "all", "include": fields, "page_size": PART}
+            page["page"] = len(listed) // PART + 1
+            new = self._request("GET", "api/tasks", params=page)["tasks"]
             listed += new
             if len(new) < PART:
                 break
@@ -216,20 +205,18 @@ class Client:
             "drafts": [],
         }
 
-    def _get(self, address: str, **parameters: Any) -> Any:  # noqa: ANN401 - any JSON value
-        from label_studio_sdk.core.api_error import ApiError
-
-        answer = self._sdk._client_wrapper.httpx_client.request(address, method="GET", params=parameters)  # noqa: SLF001
-        if not answer.is_success:
-            raise ApiError(status_code=answer.status_code, body=answer.text)
-        return answer.json()
+    def _request(self, method: str, address: str, **details: Any) -> Any:  # noqa: ANN401 - any JSON value
+        """Return the JSON of a reply; not by the SDK's own calls, which walk through every value in Python."""
+        reply = self._sdk._client_wrapper.httpx_client.request(address, method=method, **details)  # noqa: SLF001
+        if not reply.is_success:
+            is_json = reply.headers.get("content-type", "").startswith("application/json")
+            raise ApiError(status_code=reply.status_code, body=reply.json() if is_json else reply.text)
+        return reply.json()
 
     def _try(self, address: str, **parameters: Any) -> Any:  # noqa: ANN401 - any JSON value
         """Read a value; ``None``: the server fails on it."""
-        from label_studio_sdk.core.api_error import ApiError
-
         try:
-            return self._get(address, **parameters)
+            return self._request("GET", address, params=parameters)
         except ApiError as error:
             if (error.status_code or 0) < FIRST_SERVER_ERROR:
                 raise
@@ -237,12 +224,12 @@ class Client:
 
     def delete_task(self, task: int) -> None:
         """Delete a task; one that is gone already is no error."""
-        with self._errors(f"delete the task {task}"), _gone_is_fine():
+        with self._errors(f"delete the task {task}", gone_is_fine=True):
             self._sdk.tasks.delete(id=str(task))
 
     def delete_annotation(self, annotation: int) -> None:
         """Delete an annotation; one that is gone already is no error."""
-        with self._errors(f"delete the annotation {annotation}"), _gone_is_fine():
+        with self._errors(f"delete the annotation {annotation}", gone_is_fine=True):
             self._sdk.annotations.delete(id=annotation)
 
     def accounts(self) -> dict[int, str]:
@@ -260,11 +247,9 @@ class Client:
 
     def participants(self) -> list[dict[str, str]]:
         """Return who came from a platform, with account and ids, oldest first; nobody where the server is not ours."""
-        from label_studio_sdk.core.api_error import ApiError
-
         with self._errors("ask who came from a platform"):
             try:
-                found: list[dict[str, str]] = self._get(f"{HOME}participants".lstrip("/"))
+                found: list[dict[str, str]] = self._request("GET", f"{HOME}participants".lstrip("/"))
             except (ApiError, ValueError) as error:  # a page instead of JSON: another server
                 if isinstance(error, ApiError) and error.status_code != NOT_FOUND:
                     raise
@@ -280,14 +265,8 @@ class Client:
         if not self.home():
             msg = f"Label Studio at {self.url} cannot show completion codes"
             raise ServiceError(msg, "use the Label Studio that `abcdlink up` starts, or show the code on the platform")
-        from label_studio_sdk.core.api_error import ApiError
-
         with self._errors("set the completion code"):
-            answer = self._sdk._client_wrapper.httpx_client.request(  # noqa: SLF001
-                f"{HOME}codes".lstrip("/"), method="POST", json={"title": title, "code": code}
-            )
-            if not answer.is_success:
-                raise ApiError(status_code=answer.status_code, body=answer.json())
+            self._request("POST", f"{HOME}codes".lstrip("/"), json={"title": title, "code": code})
 
     def study_link(self) -> str:
         """Return the address of a study on Prolific, which fills in the ids of each participant."""
@@ -313,21 +292,9 @@ def _ids(people: Any) -> list[int]:  # noqa: ANN401 - Label Studio gives ids or 
     return [person["user_id"] if isinstance(person, dict) else person for person in people or []]
 
 
-@contextmanager
-def _gone_is_fine() -> Iterator[None]:
-    """Let pass that what is to be deleted is not there: someone else was faster."""
-    from label_studio_sdk.core.api_error import ApiError
-
-    try:
-        yield
-    except ApiError as error:
-        if error.status_code != NOT_FOUND:
-            raise
-
-
 def _refusal(url: str, doing: str, status: int | None, body: Any) -> ServiceError:  # noqa: ANN401 - any JSON value
-    detail = body.get("validation_errors") or body.get("detail") if isinstance(body, dict) else str(body)[:200]
-    detail = str(detail).rstrip(".")
+    said = body.get("validation_errors") or body.get("detail") if isinstance(body, dict) else None
+    detail = str(said or str(body)[:200]).rstrip(".")
     if status in UNAUTHORIZED:
         msg = f"Label Studio at {url} refuses the token ({doing}: {detail})"
         return ServiceError(msg, "set ABCDLINK_LABEL_STUDIO_TOKEN to the token on its page Account & Settings")

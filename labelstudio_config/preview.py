@@ -18,7 +18,7 @@ from labelstudio_config.pages.annotate import LinkingPage, offered
 from labelstudio_config.projects import Asked, with_style
 
 MOST_TASKS = 12
-"""So many tasks are shown: from all over the batch, with the one that has most to decide and the longest."""
+"""Tasks shown: from all over the batch, among them the one with most to decide and the longest."""
 
 FIELD = re.compile(r"\$(\w+)(?:\[(\d+)\]\.(\w+))?")
 """How a label config names a value of the task's data: ``$progress``, ``$candidates[0].text``."""

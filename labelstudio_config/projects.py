@@ -214,7 +214,7 @@ def push_tasks(
         client: the server.
         project: where the tasks go; made when it is not there.
         tasks: task key -> data, in the order in which annotators get them.
-        known: id of the project where it is known to be there, whatever its title is now.
+        known: id of the project if it exists, whatever its title is now.
 
     Raises:
         ServiceError: when Label Studio does not do its part.

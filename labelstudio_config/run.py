@@ -151,11 +151,7 @@ def pushed_copy(store: Store, slug: str) -> PushedCopy:
 def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Collection[int] = ()) -> Snapshot:
     """Read what is in Label Studio for a project and keep it; returns what counts.
 
-    Args:
-        store: the run.
-        client: the server.
-        pushed: the project.
-        requeued: ids of annotations that we took away ourselves.
+    ``requeued``: ids of annotations that we took away ourselves.
 
     Raises:
         ServiceError: when Label Studio does not answer.
@@ -277,22 +273,17 @@ def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:
 def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
     """Bring those tasks into their project that were not pushed before; all are waited for then."""
     with _pushing(store, slug):
-        return _push_more(store, slug, asked)
-
-
-def _push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
-    pushed = _push_once(store, slug, asked)
-    new = {key: data for key, data in asked.tasks.items() if key not in pushed.task_keys}
-    if new:
+        pushed = _push_once(store, slug, asked)
+        new = {key: data for key, data in asked.tasks.items() if key not in pushed.task_keys}
+        if not new:
+            return pushed
         # Tasks that are there already stay as they were pushed, whatever they would look like now.
         keep_tasks(store, slug, asked.project, asked.tasks | tasks_kept(store, slug))
         client, (one,) = label_studio(), pushed.projects
         known = find_project(client, one.title, one.project_id, one.made)
         at = _at(asked.project, push_tasks(client, asked.project, new, known))
-        pushed = pushed.model_copy(update={"projects": (at,), "task_keys": (*pushed.task_keys, *new)})
-        keep_pushed(store, pushed)
-        pushed = let_titles_say(store, slug, closed=False)
-    return pushed
+        keep_pushed(store, pushed.model_copy(update={"projects": (at,), "task_keys": (*pushed.task_keys, *new)}))
+        return let_titles_say(store, slug, closed=False)
 
 
 def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:

@@ -226,15 +226,8 @@ class _Mind:
 def simulate_feedback(store: Store, client: Client, token: str, batch: int, accounts: int = 2, seed: int = 13) -> int:
     """Let the simulated annotators of a batch answer the round after it; returns how many tasks they submitted.
 
-    They judge each case again, erring half as often as before, and say that they have read the guidelines.
-
-    Args:
-        store: the run.
-        client: of Label Studio.
-        token: token of an account that may invite others.
-        batch: after which the round is.
-        accounts: how many annotators the batch had.
-        seed: makes their mistakes.
+    They judge each case again, erring half as often as before, and say that they have read the guidelines. The
+    arguments are those of ``simulate_annotators``.
     """
     pairs = {pair.id: pair for pair in read_corpus_from(store, NATURAL).pairs}
     cases = {case.key: case for case in prepare_feedback(store, batch).cases}
@@ -263,11 +256,7 @@ def simulate_feedback(store: Store, client: Client, token: str, batch: int, acco
 def simulate_adjudicator(store: Store, client: Client, token: str, number: int = 3) -> int:
     """Let one more simulated person, who makes no mistakes, decide all disputes; returns how many tasks that were.
 
-    Args:
-        store: the run.
-        client: of Label Studio.
-        token: token of an account that may invite others.
-        number: of the account, beyond those of the annotators.
+    ``number``: of the account, beyond those of the annotators.
     """
     gold = gold_of(pools_in(store), read_corpus_from(store, NATURAL))
     mind = _Mind(gold, Mistakes(missed_link=0, false_link=0), "")
@@ -289,12 +278,8 @@ def _enter(client: Client, token: str, account: str) -> httpx.Client:
 def _work(connection: httpx.Client, project: int, answer: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> int:
     """Take the next task and submit it, until there is none; return how many were submitted.
 
-    When a call fails, the next task is asked for again: it is the same one unless it was stored.
-
-    Args:
-        connection: of the annotator.
-        project: the project.
-        answer: returns the result for the data of a task.
+    When a call fails, the next task is asked for again: it is the same one unless it was stored. ``answer`` returns the
+    result for the data of a task.
     """
     done, failures = 0, 0
     while True:

@@ -170,12 +170,9 @@ class Snapshot:
 
 
 def snapshot_of(history: History, keys: Collection[str], pushed: PushedCopy | None = None) -> Snapshot:
-    """Sort what was seen of a project.
+    """Sort what was seen of the tasks with these keys.
 
-    Args:
-        history: all that was read of it.
-        keys: of the tasks that were pushed.
-        pushed: the tasks as they were pushed; ``None``: not known, and tasks count as they are.
+    ``pushed``: the tasks as they were pushed; ``None``: not known, and tasks count as they are.
     """
     pushed, wanted = pushed or PushedCopy(), set(keys)
     mine = sorted((task for task in history.tasks if key_of(task) in wanted), key=lambda task: int(task["id"]))
@@ -284,13 +281,7 @@ class Progress(Record):
 
 
 def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
-    """Tell how far a pushed project is.
-
-    Args:
-        snapshot: what counts of it.
-        keys: of the tasks that were pushed.
-        overlap: how many annotators each task needs.
-    """
+    """Tell how far a pushed project is, each task of which needs ``overlap`` annotators."""
     per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
     done = len(keys) - len(open_keys(snapshot, keys, overlap))
     return Progress(

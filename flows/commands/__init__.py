@@ -43,9 +43,11 @@ from abcdlink.cli.pools import (
     WantedLinksOption,
     kinds_of,
 )
+from abcdlink.domain import domain_of, find_domain, in_setting
 from abcdlink.generation import Strategy
 from abcdlink.linking.records import Aim
 from abcdlink.progress import terminal
+from abcdlink.store import existing_run, open_run
 from flows.commands import annotate, feedback, people, qualify, starting
 from flows.commands.starting import (
     AutoFeedbackOption,
@@ -161,8 +163,6 @@ def run_bootstrap(
 
     Example: `abcdlink run bootstrap spring-news --corpus corpus --domain news`
     """
-    from abcdlink.domain import in_setting
-
     parameters = {
         "run": run,
         "domain": in_setting(domain, setting),
@@ -204,11 +204,9 @@ def run_bootstrap(
 
 def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
     """Do what the flow ``bootstrap`` does up to the candidates, from the same parameters, and say what came of it."""
-    from abcdlink.domain import find_domain
     from abcdlink.evaluation.shortlist import ShortlistRule
     from abcdlink.stages.execution import Here
     from abcdlink.stages.whole import up_to_candidates
-    from abcdlink.store import open_run
     from flows.parameters import (
         AnnotationParameters,
         GenerationParameters,
@@ -256,11 +254,9 @@ def run_benchmark(
     """
     from abcdlink.api import plan_of
     from abcdlink.cli.benchmark_tables import COLUMNS, row_of
-    from abcdlink.domain import domain_of
     from abcdlink.stages import benchmark as stage
     from abcdlink.stages.execution import Here
     from abcdlink.stages.plan import LLMPlan
-    from abcdlink.store import existing_run
 
     store = existing_run(run)
     plan = plan_of(listed(retrievers), (), listed(cutoffs), "paper", folds, aim)

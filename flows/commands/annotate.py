@@ -14,8 +14,12 @@ import typer
 from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
 from abcdlink.cli.results import OpenOption, print_agreement
+from abcdlink.domain.settings import name_of_pattern
 from abcdlink.errors import InputError
+from abcdlink.interannotator import Agreement
+from abcdlink.layout import AGREEMENT, POOLS, batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
+from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.commands.kinds import answer, group, resume_run
 from flows.commands.starting import (
     AutoFeedbackOption,
@@ -27,7 +31,6 @@ from flows.commands.starting import (
 )
 
 if TYPE_CHECKING:
-    from abcdlink.waiting import Waiting
     from labelstudio_config.attendance import Attendance
     from labelstudio_config.batches import Status
 
@@ -74,8 +77,6 @@ def start(
 
     Example: `abcdlink annotate start spring-news --overlap 2 --deadline-days 14`
     """
-    from abcdlink.layout import POOLS
-
     existing_run(run).require(POOLS, "candidates")
     annotation = {
         "batches": batches,
@@ -117,8 +118,6 @@ def preview(
 
     Example: `abcdlink annotate preview spring-news --min-words 6 --exclude "^Read more"`
     """
-    from abcdlink.domain.settings import name_of_pattern
-    from abcdlink.layout import batch_file, batch_of
     from abcdlink.stages.batch_preview import PREVIEW_PAGE, checked_filters, preview_of
 
     store = existing_run(run)
@@ -168,7 +167,6 @@ def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> 
 
     Example: `abcdlink annotate go spring-news`
     """
-    from abcdlink.layout import batch_of
     from abcdlink.stages.batch_preview import preview_of
 
     store = existing_run(run)
@@ -182,9 +180,6 @@ def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> 
 
 def _waits_for_go(store: Store) -> Waiting:
     """Return what the run waits for; ``InputError`` when it is not the coordinator's Go for a batch."""
-    from abcdlink.layout import is_feedback
-    from abcdlink.waiting import WaitsFor, waiting_of
-
     waiting = waiting_of(store, "annotate")
     if waiting is None or waiting.kind is not WaitsFor.COORDINATOR or is_feedback(waiting.slug):
         msg = f"no batch of run {store.key!r} waits for your Go"
@@ -215,8 +210,6 @@ def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = Fa
 
     Example: `abcdlink annotate show spring-news --batch 1`
     """
-    from abcdlink.interannotator import Agreement
-    from abcdlink.layout import AGREEMENT, batch_file
     from abcdlink.stages.annotate import details_so_far
     from labelstudio_config import batches
 

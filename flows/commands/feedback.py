@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, say
 from abcdlink.errors import InputError
+from abcdlink.judgments import Label
+from abcdlink.layout import batch_file, batch_of, is_feedback
+from abcdlink.store import Store, existing_run
+from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.commands.kinds import answer, group, resume_run
 from flows.commands.starting import WaitOption
-
-if TYPE_CHECKING:
-    from abcdlink.store import Store
-    from abcdlink.waiting import Waiting
 
 FLOW = "annotate"
 
@@ -37,9 +37,7 @@ def show(
 
     Example: `abcdlink feedback show spring-news --batch 1`
     """
-    from abcdlink.layout import batch_file
     from abcdlink.stages.feedback import DRAFT, accepted_in, outcome_in, prepare_feedback
-    from abcdlink.store import existing_run
 
     store = existing_run(run)
     feedback = prepare_feedback(store, batch)
@@ -82,9 +80,6 @@ def start(
 
     Example: `abcdlink feedback start spring-news --clarifications clarifications.md`
     """
-    from abcdlink.layout import batch_of
-    from abcdlink.store import existing_run
-
     store = existing_run(run)
     waiting = _waits_for_coordinator(store)
     batch = batch_of(waiting.slug)
@@ -95,9 +90,6 @@ def start(
 
 def _waits_for_coordinator(store: Store) -> Waiting:
     """Return what the run waits for; ``InputError`` when it is not the coordinator's word on a batch."""
-    from abcdlink.layout import is_feedback
-    from abcdlink.waiting import WaitsFor, waiting_of
-
     key, waiting = store.key, waiting_of(store, FLOW)
     about = waiting is not None and is_feedback(waiting.slug)
     if waiting is not None and about and waiting.kind is WaitsFor.COORDINATOR:
@@ -113,7 +105,6 @@ def _waits_for_coordinator(store: Store) -> Waiting:
 
 def _examples(store: Store, batch: int, given: Sequence[str]) -> dict[str, str]:
     """Return the fields of the form that make cases examples."""
-    from abcdlink.judgments import Label
     from abcdlink.stages.feedback import with_examples
 
     labels = {"link": Label.LINK, "no-link": Label.NO_LINK}

@@ -6,17 +6,16 @@ Prefect is imported inside the commands: it takes seconds, and ``--help`` must n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.errors import InputError
+from abcdlink.layout import is_feedback
+from abcdlink.store import Store, existing_run
+from abcdlink.waiting import Waiting, WaitsFor, close_project, standing_of, waiting_of
 from flows.commands.starting import WaitOption, use_local_server
-
-if TYPE_CHECKING:
-    from abcdlink.store import Store
-    from abcdlink.waiting import Waiting
 
 
 def group(
@@ -53,8 +52,6 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
     """Return the command that shows how far people are."""
 
     def status(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
-        from abcdlink.store import existing_run
-        from abcdlink.waiting import standing_of, waiting_of
         from abcdlink.whatnow import item_of
         from flows.commands.starting import look_at_projects
 
@@ -95,9 +92,6 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
     """Return the command that ends the wait for people."""
 
     def close(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
-        from abcdlink.store import existing_run
-        from abcdlink.waiting import close_project, standing_of
-
         store = existing_run(run)
         waiting = waits_for_people(store, name, flow)
         standing = standing_of(store, waiting.slug)
@@ -135,15 +129,11 @@ def answer(store: Store, told: str, json: bool, wait: bool, resumed: str) -> Non
 
 def is_of(name: str, slug: str) -> bool:
     """Tell whether a project belongs to a kind of work: the flow annotate waits for batches and for feedback."""
-    from abcdlink.layout import is_feedback
-
     return is_feedback(slug) == (name == "feedback")
 
 
 def waits_for_people(store: Store, name: str, flow: str) -> Waiting:
     """Return what the run waits for; ``InputError`` when it is no people of this kind."""
-    from abcdlink.waiting import WaitsFor, waiting_of
-
     waiting = waiting_of(store, flow)
     if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or not is_of(name, waiting.slug):
         msg = f"run {store.key!r} does not wait for people of {name}"

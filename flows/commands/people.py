@@ -20,6 +20,9 @@ from abcdlink.cli.output import (
     print_rows,
     say,
 )
+from abcdlink.domain import domain_of
+from abcdlink.layout import SYNTHETIC
+from abcdlink.store import existing_run
 from flows.commands.kinds import group
 from flows.commands.starting import OverlapOption, WaitOption, start_flow
 
@@ -69,9 +72,6 @@ def start_rating(
 
     Example: `abcdlink rate start spring-news --synthetic 20 --natural 10`
     """
-    from abcdlink.layout import SYNTHETIC
-    from abcdlink.store import existing_run
-
     existing_run(run).require(f"{SYNTHETIC}/pairs.jsonl", "generate")
     rating = {"synthetic": synthetic, "natural": natural, "same_targets": same_targets, "overlap": overlap}
     start_flow("rate/rate", {"run": run, "domain": domain, "rating": rating}, json, wait)
@@ -83,7 +83,6 @@ def show_ratings(run: RunArgument, json: JsonOption = False) -> None:
     Example: `abcdlink rate show spring-news`
     """
     from abcdlink.rate import ratings_of, rows_of, summarise
-    from abcdlink.store import existing_run
 
     summaries = summarise(ratings_of(existing_run(run)))
     if json:
@@ -108,9 +107,7 @@ def start_adjudication(
 
     Example: `abcdlink adjudicate start spring-news`
     """
-    from abcdlink.domain import domain_of
     from abcdlink.stages.adjudicate import judged_so_far
-    from abcdlink.store import existing_run
 
     store, batches = existing_run(run), sorted(set(batch or []))
     domain_of(store, domain)
@@ -126,7 +123,6 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
     """
     from abcdlink.adjudicate import followed_rows, rows_of
     from abcdlink.stages.adjudicate import summary_of
-    from abcdlink.store import existing_run
 
     summary = summary_of(existing_run(run))
     if json:
@@ -163,7 +159,6 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
     """
     from abcdlink.boundaries import CORRECTED, SEGMENTATION, changed_documents, read_segmentations
     from abcdlink.corpus.io import read_corpus_from
-    from abcdlink.store import existing_run
 
     store = existing_run(run)
     done, made = read_segmentations(store), read_corpus_from(store, CORRECTED)
@@ -204,9 +199,6 @@ def start_exhaustive(
 
     Example: `abcdlink exhaustive start spring-news --share 0.1`
     """
-    from abcdlink.domain import domain_of
-    from abcdlink.store import existing_run
-
     domain_of(existing_run(run), domain)
     judging = {"share": share, "number": number, "links": links, "overlap": overlap, "seed": seed}
     start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json, wait)
@@ -232,9 +224,7 @@ def start_coding(
     Example: `abcdlink coding start spring-news --errors 100`
     """
     from abcdlink.coding import patterns_in
-    from abcdlink.domain import domain_of
     from abcdlink.stages.adjudicate import judged_so_far
-    from abcdlink.store import existing_run
 
     store = existing_run(run)
     domain_of(store, domain)
@@ -251,7 +241,6 @@ def show_coding(run: RunArgument, json: JsonOption = False) -> None:
     """
     from abcdlink.coding import agreement_in_words, rows_of
     from abcdlink.stages.coding import coding_summary
-    from abcdlink.store import existing_run
 
     summary = coding_summary(existing_run(run))
     if json:

@@ -21,13 +21,15 @@ from abcdlink.cli.output import (
     say,
 )
 from abcdlink.errors import InputError
+from abcdlink.judgments import Annotator
+from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.store import Store, existing_run, open_run
+from abcdlink.waiting import WaitsFor, waiting_of
 from flows.commands.kinds import answer, group, resume_run
 from flows.commands.starting import WaitOption, start_flow
 
 if TYPE_CHECKING:
-    from abcdlink.judgments import Annotator
     from abcdlink.qualify import Applicant
-    from abcdlink.store import Store
 
 WantedOption = Annotated[int, typer.Option("--wanted", min=1, help="Propose at most this many applicants.")]
 ThresholdOption = Annotated[float, typer.Option("--threshold", min=-1, max=1, help="Smallest kappa of the proposed.")]
@@ -71,7 +73,6 @@ def start(
     """
     from abcdlink.qualify.gold import domain_to_begin
     from abcdlink.qualify.screening import PAPER_ELIGIBILITY, Eligibility
-    from abcdlink.store import open_run
 
     rules = Eligibility(
         native_languages=tuple(language or ()),
@@ -106,7 +107,6 @@ def screening(
     Example: `abcdlink qualify screening spring-news applicants.csv`
     """
     from abcdlink.qualify.screening import add_screening, read_screening, screening_of
-    from abcdlink.store import open_run
 
     store = open_run(run)
     known = {one.participant_id: one.account for one in screening_of(store).values() if one.participant_id}
@@ -129,7 +129,6 @@ def show(
     """
     from abcdlink.qualify import coordinator_rows, proposal, qualified_of
     from abcdlink.qualify.screening import ineligible, screening_of
-    from abcdlink.store import existing_run
 
     store = existing_run(run)
     applicants, people = _applicants(store)
@@ -154,7 +153,6 @@ def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
 
     if has_judgments(store):
         return applicants_of(store), people_of(store)
-    from abcdlink.layout import QUALIFY_SLUG
     from labelstudio_config.pages.qualify import applications_in
     from labelstudio_config.run import look_now
 
@@ -180,8 +178,6 @@ def confirm(
     from abcdlink.qualify import applicants_of, people_of, proposal
     from abcdlink.qualify import confirm as decide
     from abcdlink.qualify.screening import ineligible
-    from abcdlink.store import existing_run
-    from abcdlink.waiting import WaitsFor, waiting_of
 
     store = existing_run(run)
     barred = ineligible(store, people_of(store))

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.settings import get_settings
-
-if TYPE_CHECKING:
-    from abcdlink.store import Store
+from abcdlink.store import Store, all_runs, existing_run, open_run
+from abcdlink.waiting import WaitsFor, all_waiting
 
 
 class Goal(StrEnum):
@@ -74,8 +73,6 @@ def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bo
         else:
             say(f"Started {deployment.partition('/')[0]}: {page_of(flow_run)}")
     if wait:
-        from abcdlink.store import open_run
-
         store = open_run(str(parameters["run"]))
         wait_while_working(store, str(flow_run.id))
         show_now(store, json)
@@ -104,8 +101,6 @@ def status(
 
         show_servers(json)
         return
-    from abcdlink.store import existing_run
-
     store = existing_run(run)
     if wait:
         use_local_server()
@@ -134,7 +129,6 @@ def show_now(store: Store, json: bool) -> None:
 
 def look_at_projects(store: Store) -> str:
     """Look at every project at which people are waited for; returns why that was not possible, if it was not."""
-    from abcdlink.waiting import WaitsFor, all_waiting
     from labelstudio_config.attendance import note_standing
     from labelstudio_config.run import is_pushed, look_now
 
@@ -152,7 +146,6 @@ def runs(json: JsonOption = False) -> None:
 
     Example: `abcdlink runs`
     """
-    from abcdlink.store import all_runs
     from abcdlink.whatnow import what_now
 
     found = []
@@ -179,9 +172,6 @@ def go_on(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) 
 
     Example: `abcdlink continue spring-news`
     """
-    from abcdlink.store import existing_run
-    from abcdlink.waiting import WaitsFor, all_waiting
-
     store = existing_run(run)
     stopped = [(flow, waiting) for flow, waiting in all_waiting(store) if waiting.kind is WaitsFor.FIX]
     if not stopped:

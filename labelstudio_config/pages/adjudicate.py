@@ -49,14 +49,9 @@ def adjudication_tasks(
     domain: Domain,
     answers: Sequence[SecondAnswer] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Return task key -> data, those of one pair after each other; each candidate has ``said_html``.
+    """Return task key -> data of disputed candidates, those of one pair after each other; each has ``said_html``.
 
-    Args:
-        pools: the disputed candidates.
-        judgments: on all of them, and on others.
-        corpus: holds what was judged.
-        domain: question and names of the documents.
-        answers: what annotators said in feedback rounds.
+    ``answers``: what annotators said in feedback rounds.
 
     Raises:
         InputError: when a pool does not fit the corpus.
@@ -78,12 +73,9 @@ def adjudication_tasks(
 
 
 def said_html(group: Mapping[str, Judgment], seed: str, again: Mapping[str, SecondAnswer] | None = None) -> str:
-    """Return what annotators said of a candidate, a line each; the first is not the same person everywhere.
+    """Return what annotators said of a candidate, a line each, in an order that ``seed`` (its opaque id) gives.
 
-    Args:
-        group: annotator -> judgment.
-        seed: opaque id of the candidate; the same one gives the same order.
-        again: annotator -> what they said in the feedback round.
+    ``group``: annotator -> judgment; ``again``: annotator -> what they said in the feedback round.
     """
     people = sorted(group)
     random.Random(seed).shuffle(people)  # noqa: S311 - an order that is stable, not secret
@@ -119,13 +111,7 @@ def adjudication_title(run_key: str) -> str:
 
 
 def adjudication_project(run_key: str, domain: Domain, guidelines: str) -> Project:
-    """Return the project.
-
-    Args:
-        run_key: name of the run.
-        domain: title and question.
-        guidelines: Markdown of the newest guidelines.
-    """
+    """Return the project; ``guidelines``: Markdown, the newest."""
     return Project(
         title=adjudication_title(run_key),
         description=f"{domain.settings.title}. Decide where annotators differ: {domain.settings.question}",

@@ -137,14 +137,7 @@ def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Docum
 def task_data(pool: Pool, source: Document, target: Document, domain: Domain, progress: str) -> dict[str, Any]:
     """Return the data of one task: the source sentence, both documents and the candidates.
 
-    Candidates are numbered from 0, as their keys on the keyboard are.
-
-    Args:
-        pool: the candidates.
-        source: document of the source sentence.
-        target: document of the candidates.
-        domain: question and names of the documents.
-        progress: where in the batch the annotator is, in words.
+    Candidates are numbered from 0, as their keys are. ``progress``: where in the batch the annotator is, in words.
     """
     numbers = {candidate.target: str(number) for number, candidate in enumerate(pool.candidates)}
     candidates = [

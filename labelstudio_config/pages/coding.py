@@ -101,15 +101,10 @@ The guidelines below are those that the annotators had.
 """
 
 
-def coding_title(run_key: str) -> str:
-    """Return the title of the project."""
-    return title_of(run_key, "coding")
-
-
 def coding_project(run_key: str, domain: Domain, guidelines: str) -> Project:
     """Return the project of one coder; ``guidelines``: Markdown, those of the annotators."""
     return Project(
-        title=coding_title(run_key),
+        title=title_of(run_key, "coding"),
         description=f"{domain.settings.title}. Why is this prediction wrong?",
         label_config=label_config("coding"),
         instruction=guidelines_html(HOW_TO + guidelines),

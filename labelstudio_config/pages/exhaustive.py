@@ -99,15 +99,10 @@ HOW_TO = """# On this page you judge every sentence
 """
 
 
-def exhaustive_title(run_key: str) -> str:
-    """Return the title of the project."""
-    return title_of(run_key, "exhaustive")
-
-
 def exhaustive_project(run_key: str, domain: Domain, guidelines: str, overlap: int) -> Project:
     """Return the project; ``guidelines``: Markdown; ``overlap``: annotators who judge each sampled source."""
     return Project(
-        title=exhaustive_title(run_key),
+        title=title_of(run_key, "exhaustive"),
         description=f"{domain.settings.title}. Every sentence: {domain.settings.question}",
         label_config=label_config("exhaustive"),
         instruction=guidelines_html(HOW_TO + guidelines),

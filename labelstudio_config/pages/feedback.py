@@ -54,16 +54,9 @@ def feedback_tasks(
     clarifications: str,
     guidelines: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return task key -> data: one task a case, and at the end the guidelines.
+    """Return task key -> data of the round after a batch: one task a case, and at the end the guidelines.
 
-    Args:
-        run_key: name of the run.
-        batch: after which the round is.
-        cases: borderline cases of this batch.
-        corpus: their documents.
-        domain: question, and what documents are called.
-        clarifications: Markdown that was added to the guidelines; may be empty.
-        guidelines: Markdown of the newest guidelines.
+    ``clarifications``: Markdown that was added to the guidelines; may be empty. ``guidelines``: Markdown, the newest.
     """
     added = guidelines_html(clarifications or NOTHING_ADDED)
     pairs = {pair.id: pair for pair in corpus.pairs}
@@ -126,15 +119,7 @@ def feedback_title(run_key: str, batch: int) -> str:
 
 
 def feedback_project(run_key: str, batch: int, domain: Domain, guidelines: str, overlap: int) -> Project:
-    """Return the project of the round after a batch.
-
-    Args:
-        run_key: name of the run.
-        batch: after which the round is.
-        domain: title and question.
-        guidelines: Markdown of the newest guidelines.
-        overlap: annotators who answer: all of the batch.
-    """
+    """Return the project of the round after a batch, which ``overlap`` annotators answer: all of the batch."""
     return Project(
         title=feedback_title(run_key, batch),
         description=f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators differed",
@@ -172,7 +157,15 @@ def feedback_in(
         if answer.key == notice:
             read = answer.given.choices.get(READ)
             if read in ([UNDERSTOOD], [ASKS]):
-                acknowledgements.append(_acknowledgement(answer, batch, who, question=read == [ASKS]))
+                acknowledgements.append(
+                    Acknowledgement(
+                        batch=batch,
+                        annotator=who,
+                        question=read == [ASKS],
+                        comment=answer.given.texts.get(QUESTION, ""),
+                        submitted=answer.at,
+                    )
+                )
             else:
                 anomalies.append(f"{who} submitted the guidelines without confirming that they were read")
         elif (label := answer.given.choices.get(DECISION)) in ([Label.LINK], [Label.NO_LINK]):
@@ -198,12 +191,6 @@ def _second(answer: Answer, case: Case, who: str, label: Label) -> SecondAnswer:
         label=label,
         comment=answer.given.texts.get(COMMENT, ""),
         submitted=answer.at,
-    )
-
-
-def _acknowledgement(answer: Answer, batch: int, who: str, question: bool) -> Acknowledgement:
-    return Acknowledgement(
-        batch=batch, annotator=who, question=question, comment=answer.given.texts.get(QUESTION, ""), submitted=answer.at
     )
 
 

@@ -38,15 +38,10 @@ MOST_APPLICANTS = 50
 """People who can judge each task; Label Studio wants a number."""
 
 
-def qualification_title(run_key: str) -> str:
-    """Return the title of the qualification's project."""
-    return title_of(run_key, "qualification")
-
-
 def qualification_project(run_key: str, domain: Domain) -> Project:
     """Return the project of a qualification."""
     project = batch_project(run_key, 1, domain, MOST_APPLICANTS)
-    return project.model_copy(update={"title": qualification_title(run_key)})
+    return project.model_copy(update={"title": title_of(run_key, "qualification")})
 
 
 def qualification_tasks(run_key: str, gold: GoldSet, domain: Domain) -> dict[str, dict[str, Any]]:

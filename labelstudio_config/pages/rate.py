@@ -66,11 +66,6 @@ KEYS = ("12345", "qwert", "asdfg", "zxcvb")
 """For each criterion the keys of its values, lowest first: rows of the keyboard."""
 
 
-def rating_title(run_key: str) -> str:
-    """Return the title of the project."""
-    return title_of(run_key, "ratings")
-
-
 def rating_page(criteria: Sequence[Criterion]) -> str:
     """Return the label config for some criteria; their texts are escaped."""
     from jinja2 import Environment, StrictUndefined
@@ -82,7 +77,7 @@ def rating_page(criteria: Sequence[Criterion]) -> str:
 def rating_project(run_key: str, domain: Domain, criteria: Sequence[Criterion], overlap: int) -> Project:
     """Return the project; ``overlap``: raters a document."""
     return Project(
-        title=rating_title(run_key),
+        title=title_of(run_key, "ratings"),
         description=f"{domain.settings.title}. Rate each document.",
         label_config=rating_page(criteria),
         instruction=guidelines_html(instruction(criteria)),

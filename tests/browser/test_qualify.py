@@ -16,8 +16,8 @@ from abcdlink.qualify import score_applicants
 from abcdlink.qualify.gold import GOLD, expert_corpus, gold_pairs, gold_set, prepare, prepare_expert
 from abcdlink.store import Store
 from labelstudio_config.client import Client
-from labelstudio_config.pages.qualify import GoldPage, qualification_project, qualification_tasks, qualification_title
-from labelstudio_config.projects import push_tasks
+from labelstudio_config.pages.qualify import GoldPage, qualification_project, qualification_tasks
+from labelstudio_config.projects import push_tasks, title_of
 from tests.browser.window import PASSWORD, picture
 from tests.helpers.pulls import pull_qualification, read_project
 
@@ -29,7 +29,7 @@ def test_a_participant_comes_from_prolific_and_goes_with_the_code(browser: Brows
     whole = gold_set(corpus, gold_pairs(corpus, domain.settings.sources), domain, key, 13)
     gold = whole.model_copy(update={"pools": whole.pools[:2]})
     push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain))
-    client.set_code(qualification_title(key), "C1A2B3")
+    client.set_code(title_of(key, "qualification"), "C1A2B3")
     link = client.study_link().replace("{{%PROLIFIC_PID%}}", who)
     with closing(browser.new_context(viewport={"width": 1366, "height": 768})) as context:
         context.set_default_timeout(60_000)
@@ -42,7 +42,7 @@ def test_a_participant_comes_from_prolific_and_goes_with_the_code(browser: Brows
         picture(page, "prolific-sign-up")
         page.fill("[name=password]", PASSWORD)
         page.press("[name=password]", "Enter")
-        page.locator("a.go", has_text=qualification_title(key)).click()
+        page.locator("a.go", has_text=title_of(key, "qualification")).click()
         page.locator(".xd-guide").wait_for()
         page.keyboard.press("Enter")
         expect(page.locator(".xd-guide")).to_be_hidden()

@@ -17,12 +17,11 @@ from labelstudio_config.history import remember
 from labelstudio_config.pages import JudgmentsPull
 from labelstudio_config.pages.adjudicate import AdjudicationPull, adjudication_title, adjudications_in
 from labelstudio_config.pages.annotate import batch_project, batch_tasks, batch_title, judgments_in, of_batch
-from labelstudio_config.pages.exhaustive import exhaustive_title
 from labelstudio_config.pages.exhaustive import judgments_in as exhaustive_judgments_in
 from labelstudio_config.pages.feedback import FeedbackPull, feedback_in, feedback_title, notice_key
-from labelstudio_config.pages.qualify import applications_in, qualification_title
-from labelstudio_config.pages.rate import RatingPull, rating_title, ratings_in
-from labelstudio_config.projects import PushResult, push_tasks, require_project
+from labelstudio_config.pages.qualify import applications_in
+from labelstudio_config.pages.rate import RatingPull, ratings_in
+from labelstudio_config.projects import PushResult, push_tasks, require_project, title_of
 from labelstudio_config.snapshot import Progress, Snapshot, progress_in, snapshot_of
 
 
@@ -58,14 +57,14 @@ def pull_batch(
 def pull_qualification(
     client: Client, run: str, pools: Sequence[Pool], applicants: Sequence[Annotator] = ()
 ) -> JudgmentsPull:
-    snapshot = read_project(client, qualification_title(run), [pool.key for pool in pools])
+    snapshot = read_project(client, title_of(run, "qualification"), [pool.key for pool in pools])
     return applications_in(snapshot, pools, applicants)
 
 
 def pull_exhaustive(
     client: Client, run: str, sources: Sequence[SampledSource], corpus: Corpus, annotators: Sequence[Annotator] = ()
 ) -> JudgmentsPull:
-    snapshot = read_project(client, exhaustive_title(run), [source.key for source in sources])
+    snapshot = read_project(client, title_of(run, "exhaustive"), [source.key for source in sources])
     return exhaustive_judgments_in(snapshot, sources, corpus, annotators)
 
 
@@ -92,5 +91,5 @@ def pull_ratings(
     criteria: Sequence[Criterion],
     raters: Sequence[Annotator] = (),
 ) -> RatingPull:
-    snapshot = read_project(client, rating_title(run), [one.key for one in documents])
+    snapshot = read_project(client, title_of(run, "ratings"), [one.key for one in documents])
     return ratings_in(snapshot, documents, criteria, raters)

@@ -24,9 +24,8 @@ from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.exhaustive import (
     exhaustive_project,
     exhaustive_tasks,
-    exhaustive_title,
 )
-from labelstudio_config.projects import push_tasks, require_project
+from labelstudio_config.projects import push_tasks, require_project, title_of
 from tests.helpers.annotation import SECRETS, annotator, make_run, tick
 from tests.helpers.pulls import progress_of, pull_exhaustive
 from tests.helpers.stack import Stack
@@ -63,9 +62,9 @@ def test_pushed_twice_judged_by_two_and_pulled(client: Client) -> None:
     assert not [secret for secret in SECRETS if secret in seen]
 
     keys = [source.key for source in sources]
-    assert progress_of(client, exhaustive_title(run.key), keys, 2).done == 0
+    assert progress_of(client, title_of(run.key, "exhaustive"), keys, 2).done == 0
     two_people_judge(client, first.project_id, sources)
-    assert progress_of(client, exhaustive_title(run.key), keys, 2).complete
+    assert progress_of(client, title_of(run.key, "exhaustive"), keys, 2).complete
     pulled = pull_exhaustive(client, run.key, sources, run.corpus)
     assert len(pulled.judgments) == 2 * 4 * len(sources)
     for source in sources:
@@ -94,7 +93,7 @@ def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> No
     store, started, client, sources = begin(stack, key, {"share": 1})
     stack.look()
     assert prefect.state(started) == "Suspended"
-    two_people_judge(client, require_project(client, exhaustive_title(key)), sources)
+    two_people_judge(client, require_project(client, title_of(key, "exhaustive")), sources)
     stack.bring_to_its_end(started)
 
     judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
@@ -116,7 +115,7 @@ def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> No
 def test_the_flow_ends_by_itself_when_all_have_found_as_many_links_as_wanted(stack: Stack) -> None:
     key, prefect = "exhaustive-links", stack.prefect
     store, started, client, sources = begin(stack, key, {"links": 3})
-    project = require_project(client, exhaustive_title(key))
+    project = require_project(client, title_of(key, "exhaustive"))
     ids = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
     # In random order: the sources up to that with which three links are found.
     found, enough = 0, 0

