@@ -31,7 +31,7 @@ from abcdlink.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-    from abcdlink.evaluation.scores import ApproachResult
+    from abcdlink.evaluation.results import ApproachResult
 
 Ranker = str | Retriever | type[Linker]
 """What can be benchmarked: a name, a retriever, or the class of a linker."""

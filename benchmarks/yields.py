@@ -22,7 +22,7 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.corpus.segmentation import get_segmenter
-from abcdlink.evaluation.calibration import calibration_of
+from abcdlink.evaluation.results import calibration_of
 from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
 from abcdlink.linking.learners import base_retrievers

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from abcdlink.domain import Domain
-    from abcdlink.evaluation.scores import ApproachResult
+    from abcdlink.evaluation.results import ApproachResult
     from abcdlink.stages.benchmark import Benchmark
     from abcdlink.stages.benchmark_corpora import Overview
     from abcdlink.stages.estimate import CostEstimate

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from abcdlink.evaluation.comparisons import Comparison
-    from abcdlink.evaluation.scores import ApproachResult
+    from abcdlink.evaluation.results import ApproachResult
     from abcdlink.llm.records import Usage
 
 COLUMNS = (

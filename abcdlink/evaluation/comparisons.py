@@ -18,7 +18,8 @@ import numpy as np
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
-from abcdlink.evaluation.scores import MEASURES, PAPER_CUTOFFS, ApproachResult
+from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import MEASURES, PAPER_CUTOFFS
 from abcdlink.linking.records import ApproachKind
 from abcdlink.statistics import MeanDifference, bootstrap_differences
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abcdlink.evaluation.comparisons import Comparison, Unit
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.linking.records import Approach, ApproachKind
 
 WORDS = {ApproachKind.RETRIEVER: "retriever", ApproachKind.LEARNED: "learned linker", ApproachKind.LLM: "LLM"}

@@ -6,20 +6,16 @@ mean over the sources of all pairs. Beside it, ``all_sources`` counts false link
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from abcdlink.corpus.gold import Gold, Match
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
-from abcdlink.evaluation.calibration import Calibration
-from abcdlink.linking.records import Approach, Decision
-from abcdlink.llm.records import Outcome
+from abcdlink.linking.records import Decision
 from abcdlink.statistics import bootstrap_mean
 
 if TYPE_CHECKING:
@@ -259,57 +255,3 @@ def _by_source(corpus: Corpus, decisions: Sequence[Decision]) -> dict[tuple[str,
             raise InputError(msg, "score one approach at a time")
         by_source[key] = decision
     return by_source
-
-
-class ApproachResult(Record):
-    """How one approach did on a benchmark: macro means over the answered sources, in fractions of 1.
-
-    ``f1`` leaves out the sources that were not answered; ``f1_of_all`` counts them as wrong.
-    ``fitted`` is empty where nothing was fitted, else it says in words on what. ``calibration``: of its probabilities,
-    where it has some.
-    """
-
-    approach: Approach
-    precision: float = Field(ge=0, le=1)
-    recall: float = Field(ge=0, le=1)
-    f1: float = Field(ge=0, le=1)
-    sources: int = Field(ge=0, description="sources with links")
-    answered: int = Field(ge=0, description="sources with links that could be answered")
-    all_sources: AllSources
-    interval: tuple[float, float] | None = Field(None, description="95 % interval of ``f1_of_all`` over sources")
-    sampled_from: int = Field(0, ge=0, description="sources with links that these were drawn from; 0: none was drawn")
-    seconds: float = Field(ge=0, description="time it took, with what had been kept from earlier runs")
-    cost: float = Field(0.0, ge=0, description="money that an LLM's answers cost")
-    pairs: float = Field(ge=0, description="pairs that took this; a fraction of them where sources were drawn")
-    cut: int = Field(0, ge=0, description="sentences cut by the maximum length of a model")
-    fitted: str = ""
-    calibration: Calibration | None = None
-    outcomes: dict[Outcome, int] = Field({}, description="source sentences by outcome, where an LLM decides")
-    prompt_hash: str = Field("", description="version of the prompts, where an LLM decides")
-
-    @property
-    def f1_of_all(self) -> float:
-        """Mean F1 when a source that was not answered counts as 0: failures must not win."""
-        return self.f1 * self.answered / self.sources if self.sources else 0.0
-
-    @property
-    def f1_over_all_sources(self) -> float | None:
-        """F1 over the links of all source sentences; ``None`` where only sources with links were asked about."""
-        only_linked = self.sampled_from and self.all_sources.false_link_rate is None
-        return None if only_linked else self.all_sources.f1
-
-    @property
-    def seconds_per_1000_pairs(self) -> float:
-        """What the approach costs, in seconds of this machine; 0 when there was no pair."""
-        return 1000 * self.seconds / self.pairs if self.pairs else 0.0
-
-    @property
-    def cost_per_1000_pairs(self) -> float:
-        """What an LLM's answers cost in money; 0 when there was no pair."""
-        return 1000 * self.cost / self.pairs if self.pairs else 0.0
-
-
-def count_outcomes(decisions: Iterable[Decision]) -> dict[Outcome, int]:
-    """Return how many source sentences had each outcome, in the order of ``Outcome``; no zeros."""
-    counts = Counter(decision.outcome for decision in decisions)
-    return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}

@@ -22,7 +22,7 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit, compare_one_with_many
 from abcdlink.evaluation.reasons import WORDS, said_of_choice, said_of_cutoff, said_of_named, what_a_cutoff_is_for
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule
 

@@ -160,21 +160,6 @@ class Texts:
         }
 
 
-def positions(sources: int, targets: int) -> dict[str, Matrix]:
-    """Return how near the sentences are to the beginning of their documents, and how alike their places are.
-
-    These features overfit: where links stand in a document differs between kinds of text.
-    """
-    source, target = (1 / np.arange(1, size + 1) for size in (sources, targets))
-    places = [np.arange(size) / max(size - 1, 1) for size in (sources, targets)]
-    ones = np.ones((sources, targets))
-    return {
-        "start_source": source[:, None] * ones,
-        "start_target": target[None, :] * ones,
-        "place_difference": np.abs(places[0][:, None] - places[1][None, :]),
-    }
-
-
 def _common(terms: TermCounts, weights: NDArray[np.float64]) -> _Common:
     """Return the weights of common terms; a term that a sentence repeats counts once."""
     once = terms.with_values(np.ones_like(terms.counts.data))
@@ -195,7 +180,6 @@ class Features:
         name: of the learned linker; it names the base retrievers.
         rankings: base retriever -> its rankings of the corpus.
         corpus: the documents.
-        position: whether the places of sentences in their documents are features too.
         progress: told of sentences that are tokenised.
 
     Raises:
@@ -207,12 +191,9 @@ class Features:
         name: str,
         rankings: Mapping[str, pd.DataFrame],
         corpus: Corpus,
-        *,
-        position: bool,
         progress: Progress = silent,
     ) -> None:
         self._corpus = corpus
-        self._position = position
         self._scores = BaseScores(read_name(name).retrievers, rankings, corpus)
         self._texts = Texts(list(corpus.used_documents()), progress)
 
@@ -228,8 +209,6 @@ class Features:
         """
         source, target = self._corpus.source_of(pair), self._corpus.target_of(pair)
         columns = self._of_scores(pair) | self._texts.of(source, target)
-        if self._position:
-            columns |= positions(len(source.sentences), len(target.sentences))
         return np.stack([values.ravel() for values in columns.values()], axis=1, dtype=np.float32)
 
     def _of_scores(self, pair: Pair) -> dict[str, NDArray[np.float64]]:

@@ -40,26 +40,16 @@ class LearnedLinker:
     Attributes:
         name: such as ``learned-logistic``.
         fitted_on: the pairs that it was learned from; it refuses to rank these.
-        position: whether it looks at the places of sentences in their documents.
         model: the fitted model.
     """
 
-    def __init__(self, name: str, fitted_on: FittedOn, model: Model, *, position: bool) -> None:
-        self.name = name
-        self.fitted_on = fitted_on
-        self.position = position
-        self.model = model
+    def __init__(self, name: str, fitted_on: FittedOn, model: Model) -> None:
+        self.name, self.fitted_on, self.model = name, fitted_on, model
 
     def rank(
         self, rankings: Rankings, corpus: Corpus, pairs: Sequence[Pair] | None = None, progress: Progress = silent
     ) -> pd.DataFrame:
-        """Rank all target sentences for every source sentence of pairs that it has not learned from.
-
-        Args:
-            rankings: of these pairs by each base retriever.
-            corpus: whose pairs are ranked.
-            pairs: only these; all when ``None``.
-            progress: told of pairs.
+        """Rank all target sentences for every source sentence of some pairs, all when ``None``.
 
         Returns:
             A table as ``rank_corpus`` gives; ties keep document order.
@@ -70,30 +60,12 @@ class LearnedLinker:
         """
         pairs = corpus.pairs if pairs is None else pairs
         self.fitted_on.refuse(corpus, [pair.id for pair in pairs], f"the linker {self.name!r}")
-        features = Features(self.name, rankings, corpus, position=self.position, progress=progress)
+        features = Features(self.name, rankings, corpus, progress)
         return rank_pairs(corpus, ScoredDocuments(self.name, _predict(self, features, corpus, pairs, progress)), pairs)
 
 
-def learn(
-    name: str,
-    rankings: Rankings,
-    corpus: Corpus,
-    *,
-    position: bool = False,
-    folds: Folds | None = None,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> LearnedLinker | FittedLinker:
-    """Learn from the annotated pairs of a corpus.
-
-    Args:
-        name: of the learned linker.
-        rankings: of the corpus by each base retriever.
-        corpus: its annotated pairs are learned from.
-        position: whether the places of sentences in their documents are looked at; they overfit.
-        folds: of the pairs, for calibration; made when ``None``.
-        seed: of the model; the same seed gives the same linker.
-        progress: told of pairs.
+def learn(name: str, rankings: Rankings, corpus: Corpus, progress: Progress = silent) -> LearnedLinker | FittedLinker:
+    """Learn from the annotated pairs of a corpus; the same pairs always give the same linker.
 
     Raises:
         InputError: when rankings are missing, or the corpus has too few links or groups of pairs.
@@ -101,28 +73,18 @@ def learn(
     own = own_linker(name)
     if own:
         return FittedLinker.learn(name, own, rankings, corpus)
-    fitted_on = FittedOn.of(corpus)
-    folds = make_folds(corpus, CALIBRATION_FOLDS) if folds is None else folds
-    features = Features(name, rankings, corpus, position=position, progress=progress)
-    training = gather(features, corpus, corpus.pairs, seed, progress)
+    fitted_on, folds = FittedOn.of(corpus), make_folds(corpus, CALIBRATION_FOLDS)
+    training = gather(Features(name, rankings, corpus, progress), corpus, progress)
     fold_of = fold_numbers(folds, [pair.id for pair in corpus.pairs])
-    model = fit_model(name, training, fold_of[training.pair], seed)
-    return LearnedLinker(name, fitted_on, model, position=position)
+    return LearnedLinker(name, fitted_on, fit_model(name, training, fold_of[training.pair]))
 
 
 def out_of_fold(
-    name: str,
-    rankings: Rankings,
-    corpus: Corpus,
-    folds: Folds,
-    *,
-    position: bool = False,
-    seed: int = 0,
-    progress: Progress = silent,
+    name: str, rankings: Rankings, corpus: Corpus, folds: Folds, progress: Progress = silent
 ) -> pd.DataFrame:
     """Rank each pair of a corpus by a linker that was learned, and calibrated, on the other folds.
 
-    The other folds serve for calibration too, so that pairs that the folds keep together are never
+    The other folds are used for calibration too, so that pairs that the folds keep together are never
     on both sides of anything that is fitted.
 
     Args:
@@ -130,8 +92,6 @@ def out_of_fold(
         rankings: of the corpus by each base retriever.
         corpus: all of its pairs are ranked, its annotated ones learned from.
         folds: of the pairs, three or more, see ``make_folds``.
-        position: as in ``learn``.
-        seed: as in ``learn``.
         progress: told of pairs.
 
     Returns:
@@ -142,26 +102,24 @@ def out_of_fold(
             or two folds hold the same texts.
     """
     fold_of = fold_numbers(folds, [pair.id for pair in corpus.pairs])
-    count = len(np.unique(fold_of))
-    if count < CALIBRATION_FOLDS:
-        msg = f"too few folds ({count}) to learn and calibrate {name!r}"
+    numbers = np.unique(fold_of)
+    if len(numbers) < CALIBRATION_FOLDS:
+        msg = f"too few folds ({len(numbers)}) to learn and calibrate {name!r}"
         raise InputError(msg, f"use {CALIBRATION_FOLDS} folds or more")
     scores: Scores = {}
     own = own_linker(name)
-    if own:
-        for fold in np.unique(fold_of):
-            others, here = _divided(corpus, fold_of != fold), _divided(corpus, fold_of == fold)
-            scores |= FittedLinker.learn(name, own, rankings, others).scores(rankings, here, here.pairs, progress)
-        return rank_pairs(corpus, ScoredDocuments(name, scores), corpus.pairs)
-    features = Features(name, rankings, corpus, position=position, progress=progress)
-    training = gather(features, corpus, corpus.pairs, seed, progress)
-    for fold in np.unique(fold_of):
+    if not own:
+        features = Features(name, rankings, corpus, progress)
+        training = gather(features, corpus, progress)
+    for fold in numbers:
         others, here = _divided(corpus, fold_of != fold), _divided(corpus, fold_of == fold)
+        if own:
+            scores |= FittedLinker.learn(name, own, rankings, others).scores(rankings, here, here.pairs, progress)
+            continue
         fitted_on = FittedOn.of(others)
         fitted_on.refuse(here, [pair.id for pair in here.pairs], f"the linker {name!r} of another fold")
         rows = training.rows((fold_of != fold)[training.pair])
-        model = fit_model(name, rows, _few(fold_of[rows.pair]), seed)
-        linker = LearnedLinker(name, fitted_on, model, position=position)
+        linker = LearnedLinker(name, fitted_on, fit_model(name, rows, _few(fold_of[rows.pair])))
         scores |= _predict(linker, features, corpus, here.pairs, progress)
     return rank_pairs(corpus, ScoredDocuments(name, scores), corpus.pairs)
 
@@ -226,9 +184,7 @@ class Known(NamedTuple):
     rankings: Mapping[str, pd.DataFrame]
 
 
-def refit(
-    name: str, before: Known, judged: Known, said: Sequence[Said], seed: int = 0, progress: Progress = silent
-) -> LearnedLinker:
+def refit(name: str, before: Known, judged: Known, said: Sequence[Said], progress: Progress = silent) -> LearnedLinker:
     """Fit a linker on judged candidates and, with a weight that fades, on the gold links it was fitted on before.
 
     Its probabilities are calibrated on the judged candidates alone, each as many times as its chance says, by models
@@ -239,7 +195,6 @@ def refit(
         before: pairs with gold links, such as the synthetic ones of a run.
         judged: the pairs that candidates were judged of, among others.
         said: the judged candidates; those that people could not agree on are left out by the caller.
-        seed: of the model.
         progress: told of pairs.
 
     Raises:
@@ -256,17 +211,17 @@ def refit(
         raise InputError(msg, f"have {FEWEST} of each judged")
     corpus = _judged_only(judged.corpus, said)
     # The statistics of words are those of the whole corpus, as when it is ranked.
-    features = Features(name, judged.rankings, judged.corpus, position=False, progress=progress)
+    features = Features(name, judged.rankings, judged.corpus, progress)
     rows, chance = _rows(features, corpus, said)
     fold_of = fold_numbers(make_folds(corpus, CALIBRATION_FOLDS), [pair.id for pair in corpus.pairs])[rows.pair]
-    old = Features(name, before.rankings, before.corpus, position=False, progress=progress)
-    base = balanced(gather(old, before.corpus, before.corpus.pairs, seed, progress), seed)
+    old = Features(name, before.rankings, before.corpus, progress)
+    base = balanced(gather(old, before.corpus, progress))
     old_weight, weight = np.full(len(base.linked), 1 / (1 + links / HALF)), np.minimum(1 / chance, HEAVIEST)
 
     def fitted(kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401 - sklearn has no types
         new = rows.rows(kept)
         both = Training(*(np.concatenate([one, two]) for one, two in zip(base, new, strict=True)))
-        return fit_estimator(name, both, seed, np.concatenate([old_weight, weight[kept]]))
+        return fit_estimator(name, both, np.concatenate([old_weight, weight[kept]]))
 
     log_odds = np.empty(len(rows.linked))
     with threadpool_limits(get_settings().threads):
@@ -275,7 +230,7 @@ def refit(
             log_odds[here] = fitted(~here).decision_function(rows.features[here])
         estimator = fitted(np.ones(len(rows.linked), bool))
     model = Model(estimator, *fit_line(log_odds, rows.linked, 1 / chance))
-    return LearnedLinker(name, _fitted_on(before.corpus, corpus), model, position=False)
+    return LearnedLinker(name, _fitted_on(before.corpus, corpus), model)
 
 
 def _judged_only(corpus: Corpus, said: Sequence[Said]) -> Corpus:

@@ -245,11 +245,17 @@ def _examples(
 ) -> Iterator[Example]:
     base = BaseScores(linker.retrievers, rankings, corpus)
     for pair in pairs:
-        source, target = corpus.source_of(pair), corpus.target_of(pair)
-        linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
-        for sentence, targets in pair.sources_with_links.items() if gold else ():
-            linked[source.position[sentence], [target.position[one] for one in targets]] = True
-        yield Example(source, target, dict(zip(linker.retrievers, base.of(pair), strict=True)), linked)
+        scores = dict(zip(linker.retrievers, base.of(pair), strict=True))
+        yield Example(corpus.source_of(pair), corpus.target_of(pair), scores, gold_of(corpus, pair) & gold)
+
+
+def gold_of(corpus: Corpus, pair: Pair) -> NDArray[np.bool_]:
+    """Return whether two sentences are a gold link, shape (source sentences, target sentences)."""
+    source, target = corpus.source_of(pair), corpus.target_of(pair)
+    linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
+    for sentence, targets in pair.sources_with_links.items():
+        linked[source.position[sentence], [target.position[one] for one in targets]] = True
+    return linked
 
 
 def is_learned(name: str) -> bool:

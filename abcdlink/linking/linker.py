@@ -46,7 +46,7 @@ class Piece:
 
 
 Settle = Callable[[list[Piece]], list[Piece]]
-"""Asks questions and whatever follows from their answers; returns the questions that were answered last."""
+"""Asks questions until nothing follows from any answer; returns the questions that were answered last."""
 
 
 class LLMLinker(ABC):
@@ -69,11 +69,7 @@ class LLMLinker(ABC):
         self.prompts = prompts_of(domain, approach)
 
     def check(self) -> None:
-        """Ask the server for a sign of life, and whether it can do what the approach needs.
-
-        Raises:
-            ServiceError: when it cannot; says what is wrong and a hint at what to do.
-        """
+        """Raise ``ServiceError`` when the server does not work, or cannot do what the approach needs."""
         self.llm.check()
         if self.approach.scoring is Scoring.PROBABILITY:
             self.llm.require_probabilities()
@@ -103,7 +99,7 @@ class LLMLinker(ABC):
         return ids
 
     def schema(self, keys: Sequence[str], *documents: Document) -> dict[str, Any]:  # noqa: ARG002 - the same for all
-        """Return the JSON schema of an answer with these keys on two documents."""
+        """Return the JSON schema of an answer with these keys."""
         return answer_schema(keys)
 
     def room(self, candidates: int) -> int:
@@ -111,11 +107,7 @@ class LLMLinker(ABC):
         return MAX_TOKENS_BASE + MAX_TOKENS_PER_ID * candidates
 
     def question(self, piece: Piece, source: Document, target: Document) -> Question:
-        """Word a question.
-
-        Raises:
-            KeyError: when a document has no sentence of an id.
-        """
+        """Word a question; ``KeyError`` when a document has no sentence of an id."""
         # Best first only where the domain says so: that order tells the model what the retriever thinks.
         candidates = [target.sentences[target.position[i]] for i in piece.ids]
         if not self.ranked:
@@ -141,26 +133,31 @@ class LLMLinker(ABC):
     def decide(
         self, pair: Pair, corpus: Corpus, offered: Mapping[str, Sequence[str]], progress: Progress = silent
     ) -> list[Decision]:
-        """Decide the links of one pair.
+        """Decide the links of one pair: one decision per source sentence, in the order of ``offered``.
 
-        Ids that an answer left out are asked for once more, by themselves; instead of a question that
-        is too long smaller ones are asked. What is then still open is unknown, never ``False``.
-
-        Args:
-            pair: whose links are decided.
-            corpus: holds the pair's documents.
-            offered: source sentence id -> target sentence ids, best first.
-            progress: told of every answer.
-
-        Returns:
-            One decision per source sentence, in the order of ``offered``. A source sentence with
-            nothing offered is decided without a question.
+        ``offered``: source sentence id -> target sentence ids, best first. Ids that an answer left out are asked for
+        once more, by themselves; instead of a question that is too long smaller ones are asked. What is then still
+        open is unknown, never ``False``. A source sentence with nothing offered is decided without a question.
         """
-        source, target = corpus.source_of(pair), corpus.target_of(pair)
+        documents = corpus.source_of(pair), corpus.target_of(pair)
         tallies = {sentence: Tally(self.approach, tuple(ids)) for sentence, ids in offered.items()}
 
         def settle(pieces: list[Piece]) -> list[Piece]:
-            return self._settle(pieces, (source, target), tallies, progress)
+            last: list[Piece] = []
+            while pieces:
+                questions = [self.question(piece, *documents) for piece in pieces]
+                sampled = self.llm.ask_samples(questions, self.approach.samples, progress)
+                following: list[Piece] = []
+                for piece, answers in zip(pieces, sampled, strict=True):
+                    verdict = verdict_of(piece.ids, answers, [self.scores(piece, answer) for answer in answers])
+                    tallies[piece.source].know(verdict.scores)
+                    after = self._after(piece, verdict, documents)
+                    following += after
+                    if not after:
+                        tallies[piece.source].close(verdict)
+                        last.append(piece)
+                pieces = following
+            return last
 
         asked = {sentence: tally.offered for sentence, tally in tallies.items() if tally.offered}
         if asked:
@@ -188,30 +185,6 @@ class LLMLinker(ABC):
     def run(self, offered: Mapping[str, tuple[str, ...]], settle: Settle) -> None:
         """Ask the first questions of a pair; ``settle`` asks them and whatever follows from their answers."""
         settle([piece for source, ids in offered.items() for piece in self.pieces(source, ids)])
-
-    def _settle(
-        self,
-        pieces: list[Piece],
-        documents: tuple[Document, Document],
-        tallies: Mapping[str, Tally],
-        progress: Progress,
-    ) -> list[Piece]:
-        """Ask questions until nothing follows from any answer; return those that were answered last."""
-        last: list[Piece] = []
-        while pieces:
-            questions = [self.question(piece, *documents) for piece in pieces]
-            sampled = self.llm.ask_samples(questions, self.approach.samples, progress)
-            following: list[Piece] = []
-            for piece, answers in zip(pieces, sampled, strict=True):
-                verdict = verdict_of(piece.ids, answers, [self.scores(piece, answer) for answer in answers])
-                tallies[piece.source].know(verdict.scores)
-                after = self._after(piece, verdict, documents)
-                following += after
-                if not after:
-                    tallies[piece.source].close(verdict)
-                    last.append(piece)
-            pieces = following
-        return last
 
     def _after(self, piece: Piece, verdict: Verdict, documents: tuple[Document, Document]) -> list[Piece]:
         """Return what is asked because of the answers to a question."""

@@ -21,10 +21,13 @@ VERSION = 2
 
 
 class _About(Record):
-    """What is known of a saved linker beside its model."""
+    """What is known of a saved linker beside its model.
+
+    ``position``: whether it looks at the places of sentences in their documents, as some earlier ones did.
+    """
 
     name: str
-    position: bool
+    position: bool = False
     fitted_on: FittedOn
     scikit_learn: str
     slope: float = 1.0
@@ -50,7 +53,6 @@ def to_bytes(linker: LearnedLinker | FittedLinker) -> bytes:
 
     about = _About(
         name=linker.name,
-        position=linker.position,
         fitted_on=linker.fitted_on,
         scikit_learn=version("scikit-learn"),
         slope=linker.model.slope,
@@ -79,13 +81,13 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
         read_name(about.name)
     except (KeyError, TypeError, ValidationError, InputError):
         raise _unusable(where, "it does not say what it is") from None
-    if about.features != VERSION:
+    if about.features != VERSION or about.position:
         raise _unusable(where, "it was learned by another version of this program")
     if about.scikit_learn != version("scikit-learn"):
         problem = f"it was made with scikit-learn {about.scikit_learn}, and this is {version('scikit-learn')}"
         raise _unusable(where, problem)
     model = Model(content["model"], about.slope, about.intercept)
-    return LearnedLinker(about.name, about.fitted_on, model, position=about.position)
+    return LearnedLinker(about.name, about.fitted_on, model)
 
 
 def _read_own(data: bytes, where: str) -> FittedLinker:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +10,12 @@ from numpy.typing import NDArray
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.features import Features
-from abcdlink.linking.learners import read_name
+from abcdlink.linking.learners import gold_of, read_name
 from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
 
+SEED = 0
+"""Of the models, and of the choice of sources: the same pairs give the same linker."""
 MOST_ROWS = 300_000
 """Of a corpus with more pairs of sentences, a random share of the source sentences is trained on."""
 
@@ -26,7 +27,7 @@ class Training(NamedTuple):
         features: shape (rows, features).
         linked: whether the row is a gold link, shape (rows,).
         source: number of the row's source sentence, shape (rows,).
-        pair: index of the pair in the list that the rows were gathered from, shape (rows,).
+        pair: index of the pair in the corpus, shape (rows,).
     """
 
     features: NDArray[np.float32]
@@ -39,26 +40,19 @@ class Training(NamedTuple):
         return Training(*(values[keep] for values in self))
 
 
-def gather(features: Features, corpus: Corpus, pairs: Sequence[Pair], seed: int, progress: Progress) -> Training:
-    """Gather the rows of all source sentences of the annotated pairs among some pairs.
+def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
+    """Gather the rows of all source sentences of the annotated pairs of a corpus.
 
     Sources without links are most of them in real documents, and what has to be learned is to leave them alone.
-
-    Args:
-        features: of the corpus.
-        corpus: the documents.
-        pairs: of the corpus.
-        seed: of the choice of sources, where there are too many.
-        progress: told of pairs.
 
     Raises:
         InputError: when there is no link, or nothing but links.
     """
-    sizes = [_cells(corpus, pair) if pair.links is not None else 0 for pair in pairs]
+    sizes = [_cells(corpus, pair) if pair.links is not None else 0 for pair in corpus.pairs]
     share = min(1.0, MOST_ROWS / max(sum(sizes), 1))
-    chooser = np.random.default_rng(seed)
+    chooser = np.random.default_rng(SEED)
     parts, start = [], 0
-    for index, pair in enumerate(progress(pairs, "gather features", len(pairs))):
+    for index, pair in enumerate(progress(corpus.pairs, "gather features")):
         sources = len(corpus.source_of(pair).sentences)
         # Drawn for every pair, so that nobody's links change what is drawn for another pair.
         drawn = chooser.random(sources) < share
@@ -80,10 +74,7 @@ def _cells(corpus: Corpus, pair: Pair) -> int:
 def _of_pair(
     features: Features, corpus: Corpus, pair: Pair, index: int, drawn: NDArray[np.bool_], start: int
 ) -> Training:
-    source, target = corpus.source_of(pair), corpus.target_of(pair)
-    linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
-    for sentence, targets in pair.sources_with_links.items():
-        linked[source.position[sentence], [target.position[one] for one in targets]] = True
+    linked = gold_of(corpus, pair)
     keep = np.repeat(drawn, linked.shape[1])
     numbers = np.repeat(np.arange(len(drawn)) + start, linked.shape[1])[keep]
     return Training(features.of(pair)[keep], linked.ravel()[keep], numbers, np.full(len(numbers), index))
@@ -108,14 +99,10 @@ class Model(NamedTuple):
         return p
 
 
-def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int) -> Model:
+def fit_model(name: str, training: Training, folds: NDArray[np.int64]) -> Model:
     """Fit a model, and calibrate it by what models of the same kind say of folds that they have not seen.
 
-    Args:
-        name: of the learned linker.
-        training: the rows.
-        folds: of the rows, for calibration; shape (rows,).
-        seed: of the model and of the choice of sources without links.
+    ``folds``: of the rows, for calibration; shape (rows,).
 
     Raises:
         InputError: when the rows outside of a fold are all links, or none is.
@@ -131,10 +118,10 @@ def fit_model(name: str, training: Training, folds: NDArray[np.int64], seed: int
     with threadpool_limits(get_settings().threads):
         for fold in parts:
             here = folds == fold
-            model = _fit_balanced(name, training.rows(~here), seed)
+            model = fit_estimator(name, balanced(training.rows(~here)))
             said[here] = model.decision_function(training.features[here])
         slope, intercept = fit_line(said, training.linked)
-        return Model(_fit_balanced(name, training, seed), slope, intercept)
+        return Model(fit_estimator(name, balanced(training)), slope, intercept)
 
 
 def fit_line(
@@ -150,29 +137,25 @@ def fit_line(
     return float(line.coef_[0, 0]), float(line.intercept_[0])
 
 
-def balanced(training: Training, seed: int) -> Training:
+def balanced(training: Training) -> Training:
     """Return the rows of all sources with links and of at most as many without, chosen at random."""
     linked = np.unique(training.source[training.linked])
     without = np.setdiff1d(training.source, linked)
-    some = np.random.default_rng(seed).permutation(without)[: len(linked)]
+    some = np.random.default_rng(SEED).permutation(without)[: len(linked)]
     return training.rows(np.isin(training.source, np.concatenate([linked, some])))
 
 
-def _fit_balanced(name: str, training: Training, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
-    return fit_estimator(name, balanced(training, seed), seed)
-
-
-def fit_estimator(name: str, training: Training, seed: int, weight: NDArray[np.float64] | None = None) -> Any:  # noqa: ANN401 - sklearn has no types
+def fit_estimator(name: str, training: Training, weight: NDArray[np.float64] | None = None) -> Any:  # noqa: ANN401 - sklearn has no types
     """Fit the model of a learned linker; ``weight``: of each row, equal ones when ``None``."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    model = make_pipeline(StandardScaler(), _estimator(name, len(training.linked), seed))
+    model = make_pipeline(StandardScaler(), _estimator(name, len(training.linked)))
     weights = {} if weight is None else {f"{model.steps[-1][0]}__sample_weight": weight}
     return model.fit(training.features, training.linked, **weights)
 
 
-def _estimator(name: str, rows: int, seed: int) -> Any:  # noqa: ANN401 - sklearn has no types
+def _estimator(name: str, rows: int) -> Any:  # noqa: ANN401 - sklearn has no types
     if read_name(name).learner == "learned-logistic":
         from sklearn.linear_model import LogisticRegression
 
@@ -190,5 +173,5 @@ def _estimator(name: str, rows: int, seed: int) -> Any:  # noqa: ANN401 - sklear
         max_features=0.3,
         max_bins=63,
         early_stopping=False,
-        random_state=seed,
+        random_state=SEED,
     )

@@ -6,16 +6,21 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from abcdlink.corpus.records import Record
 from abcdlink.folders import write_atomically
+from abcdlink.llm.budget import Ledger
 from abcdlink.llm.errors import REFUSING, NoReplyError
 from abcdlink.llm.parsing import parse
 from abcdlink.llm.records import Form, Message, Outcome, Question
 from abcdlink.llm.reply import Reply
-from abcdlink.llm.request import LIMIT, OLD_LIMIT
+from abcdlink.llm.request import LIMIT, OLD_LIMIT, content_key, content_of
+
+if TYPE_CHECKING:
+    from abcdlink.llm.endpoint import Endpoint
 
 KEPT = 24 * 3600.0
 """Seconds for which another process believes what one found out; a server may be replaced by a better one."""
@@ -118,16 +123,84 @@ def _keeps_to_schema(reply: Reply) -> bool:
     return silent or parse(reply.text, PROBE.json_schema).outcome.answered
 
 
-def load(path: Path) -> Capabilities | None:
-    """Return what was found out less than a day ago."""
-    try:
-        if time.time() - path.stat().st_mtime > KEPT:
+class Discovery:
+    """What is known of the server that an endpoint talks to; all clients of the server in this process share it.
+
+    Args:
+        endpoint: of the server.
+        folder: where what was found out is kept for other processes.
+        spent: what the small question costs is added to it.
+    """
+
+    def __init__(self, endpoint: Endpoint, folder: Path, spent: Ledger) -> None:
+        self._endpoint, self._spent = endpoint, spent
+        settings, form = endpoint.settings, endpoint.settings.llm_answers
+        self.forms: tuple[Form, ...] = tuple(Form) if form == "auto" else (Form(form),)
+        """The forms that may be asked for, the strictest first."""
+        probe = content_of(PROBE, settings, self.forms[0], logprobs=True)
+        asked = {"server": endpoint.shown_url, "forms": self.forms, "probe": probe}
+        self._path = folder / f"{content_key(asked)}.json"
+
+    @property
+    def known(self) -> Capabilities | None:
+        """What was found out, by this process or less than a day ago by another."""
+        return self._endpoint.state.capabilities or self._load()
+
+    def know(self) -> Capabilities:
+        """Return what the server is able to do; asks it where nobody has in the last day.
+
+        Raises:
+            NoReplyError: it does not answer.
+        """
+        state, failures = self._endpoint.state, self._endpoint.state.failures
+        with state.lock:
+            if state.failure is not None and state.failures > failures:
+                # Another thread found out while this one waited; a dead server must not be waited for in turn.
+                raise state.failure
+            if self._endpoint.offline:
+                self._endpoint.start()
+                state.capabilities = Capabilities(form=self.forms[0])
+            state.capabilities = self.known
+            if state.capabilities is None:
+                try:
+                    return self.ask(strict=False)
+                except NoReplyError as error:
+                    state.failure, state.failures = error, state.failures + 1
+                    raise
+            return state.capabilities
+
+    def ask(self, *, strict: bool = True) -> Capabilities:
+        """Ask the server the small question.
+
+        Raises:
+            NoReplyError: it does not answer. Where it refuses the question whatever is left out, this is raised only
+                when ``strict``; else the real questions will tell.
+        """
+
+        def send(tried: Capabilities) -> Reply:
+            content = content_of(PROBE, self._endpoint.settings, tried.form, logprobs=tried.probabilities)
+            reply = self._endpoint.complete(content, tried.limit)
+            self._spent.add(PROBE.stage, reply.usage)
+            return reply
+
+        try:
+            found = find_out(send, self.forms)
+        except NoReplyError as error:
+            if strict or error.status not in REFUSING:
+                raise
+            found = Capabilities(form=self.forms[0])
+        self.learn(found)
+        return found
+
+    def learn(self, capabilities: Capabilities) -> None:
+        """Keep what was found out, for other processes too."""
+        self._endpoint.state.capabilities = capabilities
+        write_atomically(self._path, capabilities.model_dump_json(indent=2).encode())
+
+    def _load(self) -> Capabilities | None:
+        try:
+            if time.time() - self._path.stat().st_mtime > KEPT:
+                return None
+            return Capabilities.model_validate_json(self._path.read_bytes())
+        except (FileNotFoundError, ValidationError):
             return None
-        return Capabilities.model_validate_json(path.read_bytes())
-    except (FileNotFoundError, ValidationError):
-        return None
-
-
-def save(path: Path, capabilities: Capabilities) -> None:
-    """Keep what was found out."""
-    write_atomically(path, capabilities.model_dump_json(indent=2).encode())

@@ -9,15 +9,14 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from abcdlink.errors import ServiceError
-from abcdlink.llm import capabilities as server_capabilities
 from abcdlink.llm.budget import Budget, Ledger
-from abcdlink.llm.capabilities import ABOUT_SCHEMA, PROBE, Capabilities
+from abcdlink.llm.capabilities import ABOUT_SCHEMA, Capabilities, Discovery, after_refusal
 from abcdlink.llm.endpoint import Endpoint
 from abcdlink.llm.errors import REFUSING, NoReplyError
 from abcdlink.llm.profiles import require_key
-from abcdlink.llm.records import Answer, Form, Outcome, Question, Usage
-from abcdlink.llm.reply import Reply, answer_of
-from abcdlink.llm.request import LIMIT, AnswerCache, answer_key, content_key, content_of, extra_of
+from abcdlink.llm.records import Answer, Outcome, Question, Usage
+from abcdlink.llm.reply import answer_of
+from abcdlink.llm.request import LIMIT, AnswerCache, Bodies, content_of, extra_of
 from abcdlink.llm.vllm import CHUNK, Engine
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
@@ -26,26 +25,6 @@ from abcdlink.together import stop_if_asked
 LOG = logging.getLogger(__name__)
 LARGER = 4
 """A truncated answer is asked for again with so many times the limit, once."""
-
-
-class _Bodies:
-    """The bodies with which one question can be sent and their keys in the cache, each made once."""
-
-    def __init__(self, question: Question, settings: Settings) -> None:
-        self.question, self._settings = question, settings
-        self._made: dict[tuple[Form, bool], tuple[dict[str, Any], str]] = {}
-
-    def content(self, form: Form, *, logprobs: bool) -> dict[str, Any]:
-        return self._make(form, logprobs)[0]
-
-    def key(self, form: Form, *, logprobs: bool) -> str:
-        return self._make(form, logprobs)[1]
-
-    def _make(self, form: Form, logprobs: bool) -> tuple[dict[str, Any], str]:
-        if (form, logprobs) not in self._made:
-            content = content_of(self.question, self._settings, form, logprobs=logprobs)
-            self._made[form, logprobs] = content, answer_key(content, self._settings)
-        return self._made[form, logprobs]
 
 
 class LLM:
@@ -80,11 +59,7 @@ class LLM:
         self.cache = AnswerCache(self.settings.cache_root / "llm")
         self._state = self.endpoint.state
         self._spent, self._used = Ledger(), Ledger()
-        asked_for = self.settings.llm_answers
-        self._forms: tuple[Form, ...] = tuple(Form) if asked_for == "auto" else (Form(asked_for),)
-        probe = content_of(PROBE, self.settings, self._forms[0], logprobs=True)
-        asked = {"server": self.endpoint.shown_url, "forms": self._forms, "probe": probe}
-        self._found = self.cache.root / "servers" / f"{content_key(asked)}.json"
+        self._server = Discovery(self.endpoint, self.cache.root / "servers", self._spent)
 
     @property
     def spent(self) -> dict[str, Usage]:
@@ -103,7 +78,7 @@ class LLM:
         asked in the last day: the form of its answers, whether it gives log-probabilities, and why it
         is not asked for more.
         """
-        settings, known = self.settings, self._state.capabilities or server_capabilities.load(self._found)
+        settings, known = self.settings, self._server.known
         found = known.model_dump(mode="json", include={"form", "probabilities", "remarks"}) if known else {}
         return {
             **({"profile": settings.llm_profile} if settings.llm_profile else {}),
@@ -127,10 +102,10 @@ class LLM:
         """
         require_key(self.settings)
         models = self.endpoint.models()
-        if self.settings.llm_model in models or self._state.capabilities or server_capabilities.load(self._found):
+        if self.settings.llm_model in models or self._server.known:
             return
         try:
-            self._learn(self._ask_server(strict=True))
+            self._server.ask()
         except NoReplyError as error:
             msg = f"{self.endpoint.shown_url} does not serve the model {self.settings.llm_model!r} ({error.detail})"
             listed = ", ".join(models[:20]) or "it lists none"
@@ -157,7 +132,7 @@ class LLM:
         Raises:
             BudgetError: it could cost more than the budget leaves.
         """
-        bodies, mine = _Bodies(question, self.settings), False
+        bodies, mine = Bodies(question, self.settings), False
         answer = self._kept(bodies)
         if answer is None:
             answer, mine = self._state.single_flight.once(self._key(bodies), lambda: self._find_answer(bodies))
@@ -214,22 +189,22 @@ class LLM:
 
     def key(self, question: Question) -> str:
         """Return what tells a question from any other, however it is asked."""
-        return self._key(_Bodies(question, self.settings))
+        return self._key(Bodies(question, self.settings))
 
-    def _key(self, bodies: _Bodies) -> str:
-        return bodies.key(self._forms[0], logprobs=bodies.question.probabilities)
+    def _key(self, bodies: Bodies) -> str:
+        return bodies.key(self._server.forms[0], logprobs=bodies.question.probabilities)
 
     def kept(self, question: Question) -> Answer | None:
         """Return the answer that was paid for earlier, if it was, in whatever form that was asked for.
 
         A question for probabilities is the plain one where the server is known to give none.
         """
-        return self._kept(_Bodies(question, self.settings))
+        return self._kept(Bodies(question, self.settings))
 
-    def _kept(self, bodies: _Bodies) -> Answer | None:
+    def _kept(self, bodies: Bodies) -> Answer | None:
         known = self._state.capabilities
         logprobs = bodies.question.probabilities and (known is None or known.probabilities)
-        for form in self._forms:
+        for form in self._server.forms:
             answer = self.cache.get(bodies.key(form, logprobs=logprobs))
             if answer is not None:
                 return answer
@@ -237,11 +212,15 @@ class LLM:
 
     def content(self, question: Question) -> dict[str, Any]:
         """Return the body with which a question would be sent now, as far as the server is known."""
-        known = self._state.capabilities or server_capabilities.load(self._found) or Capabilities(form=self._forms[0])
+        known = self._server.known or Capabilities(form=self._server.forms[0])
         logprobs = question.probabilities and known.probabilities
         return content_of(question, self.settings, known.form, logprobs=logprobs)
 
-    def _find_answer(self, bodies: _Bodies) -> Answer:
+    def know(self) -> Capabilities:
+        """Return what the server is able to do; errors as ``Discovery.know``."""
+        return self._server.know()
+
+    def _find_answer(self, bodies: Bodies) -> Answer:
         """Return the answer to a question that was not kept when this was called."""
         try:
             known = self.know()
@@ -250,40 +229,14 @@ class LLM:
         # Another thread may have paid meanwhile.
         return self._kept(bodies) or self._pay(bodies, known)
 
-    def know(self) -> Capabilities:
-        """Return what the server is able to do; asks it where nobody has in the last day.
-
-        Raises:
-            NoReplyError: it does not answer.
-        """
-        state, failures = self._state, self._state.failures
-        with state.lock:
-            if state.failure is not None and state.failures > failures:
-                # Another thread found out while this one waited; a dead server must not be waited for in turn.
-                raise state.failure
-            known = state.capabilities
-            if isinstance(self.endpoint, Engine):
-                self.endpoint.start()
-                known = state.capabilities = Capabilities(form=self._forms[0])
-            known = state.capabilities = known or server_capabilities.load(self._found)
-            if known is None:
-                try:
-                    known = self._ask_server()
-                except NoReplyError as error:
-                    state.failure, state.failures = error, state.failures + 1
-                    raise
-                self._learn(known)
-            return known
-
     def _pay_together(self, engine: Engine, questions: Sequence[Question], progress: Progress) -> None:
         """Keep the answers to all questions that have none; they go to the engine in the order given, in large batches.
 
         What gets no answer is asked again by itself, and says why then.
         """
         with engine.state.paying:
-            still_open = [
-                bodies for bodies in (_Bodies(one, self.settings) for one in questions) if not self._kept(bodies)
-            ]
+            every = [Bodies(question, self.settings) for question in questions]
+            still_open = [bodies for bodies in every if not self._kept(bodies)]
             if not still_open:
                 return
             try:
@@ -298,16 +251,15 @@ class LLM:
                 larger = [{**contents[place], LIMIT: contents[place][LIMIT] * LARGER} for place in cut]
                 again = self._judged(engine, [chunk[place] for place in cut], larger, known)
                 for place, answer in zip(cut, again, strict=True):
-                    if (
-                        answer.outcome is not Outcome.TOO_LONG
-                    ):  # then the question is fine, only the larger answer is not
+                    # Else the question is fine, only the larger answer is not to be had.
+                    if answer.outcome is not Outcome.TOO_LONG:
                         answers[place] = answer.model_copy(update={"usage": answers[place].usage + answer.usage})
                 for one, answer in zip(chunk, answers, strict=True):
                     self._spent.add(one.question.stage, answer.usage)
                     self.cache.put(one.key(known.form, logprobs=one.question.probabilities), answer)
 
     def _judged(
-        self, engine: Engine, asked: Sequence[_Bodies], contents: Sequence[dict[str, Any]], known: Capabilities
+        self, engine: Engine, asked: Sequence[Bodies], contents: Sequence[dict[str, Any]], known: Capabilities
     ) -> list[Answer]:
         replies = engine.complete_many(contents)
         return [
@@ -317,26 +269,7 @@ class LLM:
             for bodies, reply in zip(asked, replies, strict=True)
         ]
 
-    def _ask_server(self, *, strict: bool = False) -> Capabilities:
-        def send(tried: Capabilities) -> Reply:
-            content = content_of(PROBE, self.settings, tried.form, logprobs=tried.probabilities)
-            reply = self.endpoint.complete(content, tried.limit)
-            self._spent.add(PROBE.stage, reply.usage)
-            return reply
-
-        try:
-            return server_capabilities.find_out(send, self._forms)
-        except NoReplyError as error:
-            if strict or error.status not in REFUSING:
-                raise
-            # It refuses the small question whatever we leave out: the real ones will tell.
-            return Capabilities(form=self._forms[0])
-
-    def _learn(self, capabilities: Capabilities) -> None:
-        self._state.capabilities = capabilities
-        server_capabilities.save(self._found, capabilities)
-
-    def _pay(self, bodies: _Bodies, known: Capabilities) -> Answer:
+    def _pay(self, bodies: Bodies, known: Capabilities) -> Answer:
         """Ask the server; what it refuses to understand is asked for in the way that is left."""
         used, for_all = known, True
         while True:
@@ -345,20 +278,17 @@ class LLM:
             try:
                 answer = self._answer(content, bodies.question, used)
             except NoReplyError as error:
-                less = server_capabilities.after_refusal(used, error, self._forms)
-                if less is None:
-                    answer = self._without_reply(bodies, error)
-                else:
-                    for_all = for_all and not ABOUT_SCHEMA.search(error.said)
-                    used = less
+                if less := after_refusal(used, error, self._server.forms):
+                    used, for_all = less, for_all and not ABOUT_SCHEMA.search(error.said)
                     continue
+                answer = self._without_reply(bodies, error)
             else:
                 if used != known and for_all:
-                    self._learn(used)
+                    self._server.learn(used)
             self.cache.put(bodies.key(used.form, logprobs=logprobs), answer)
             return answer
 
-    def _without_reply(self, bodies: _Bodies, error: NoReplyError) -> Answer:
+    def _without_reply(self, bodies: Bodies, error: NoReplyError) -> Answer:
         answer = Answer(outcome=error.outcome, detail=error.detail, server_fault=error.server_fault)
         if answer.outcome is Outcome.TOO_LONG:
             self._state.too_long[self._key(bodies)] = answer.model_copy(update={"from_cache": True})
@@ -374,8 +304,8 @@ class LLM:
             again = answer_of(self.endpoint.complete(larger, used.limit), question.json_schema, used.form)
         except NoReplyError as error:
             if error.outcome is Outcome.FAILED and error.status not in REFUSING:
-                failed = Answer(outcome=Outcome.FAILED, detail=error.detail, usage=answer.usage, form=used.form)
-                return failed.model_copy(update={"server_fault": error.server_fault})
+                said = {"detail": error.detail, "server_fault": error.server_fault}
+                return Answer(outcome=Outcome.FAILED, usage=answer.usage, form=used.form, **said)
             # The question is fine, only the larger answer is not to be had.
             return answer.model_copy(update={"detail": f"{answer.detail}; a larger limit was refused: {error.detail}"})
         return again.model_copy(update={"usage": answer.usage + again.usage})

@@ -92,6 +92,9 @@ class Endpoint:
         """The address without a user name or password in it."""
         return _without_login(self.base_url)
 
+    def start(self) -> None:
+        """Do nothing: somebody else starts a server."""
+
     def complete(self, content: dict[str, Any], limit: str = LIMIT) -> Reply:
         """Send one chat completion; wait and send again while the trouble may pass.
 

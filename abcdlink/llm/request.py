@@ -123,6 +123,28 @@ def answer_key(request: dict[str, Any], settings: Settings) -> str:
     return content_key({**request, "profile": settings.llm_profile} if settings.llm_profile else request)
 
 
+class Bodies:
+    """The bodies with which one question can be sent, and their keys in the cache; each is made once."""
+
+    def __init__(self, question: Question, settings: Settings) -> None:
+        self.question, self._settings = question, settings
+        self._made: dict[tuple[Form, bool], tuple[dict[str, Any], str]] = {}
+
+    def content(self, form: Form, *, logprobs: bool) -> dict[str, Any]:
+        """Return the body; see ``content_of``."""
+        return self._make(form, logprobs)[0]
+
+    def key(self, form: Form, *, logprobs: bool) -> str:
+        """Return the key of its answer."""
+        return self._make(form, logprobs)[1]
+
+    def _make(self, form: Form, logprobs: bool) -> tuple[dict[str, Any], str]:
+        if (form, logprobs) not in self._made:
+            content = content_of(self.question, self._settings, form, logprobs=logprobs)
+            self._made[form, logprobs] = content, answer_key(content, self._settings)
+        return self._made[form, logprobs]
+
+
 class AnswerCache:
     """One JSON file an answer, ``<root>/aa/<key>.json``; a file is there whole or not at all.
 

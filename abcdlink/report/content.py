@@ -21,7 +21,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import average_f1
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Recall
 from abcdlink.export.dataset import judgments_needed

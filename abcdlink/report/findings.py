@@ -15,7 +15,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Trait, break_down
 from abcdlink.evaluation.errors import ErrorAnalysis, ErrorKind, LinkError, Pattern
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import read_scores
 from abcdlink.stages.errors import errors_of

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain, find_domain
-from abcdlink.evaluation.scores import PAPER_CUTOFFS, ApproachResult
+from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import PAPER_CUTOFFS
 from abcdlink.linking.records import Setup
 from abcdlink.llm.profiles import DEFAULT, is_same_model, linkers, profile
 from abcdlink.progress import Progress

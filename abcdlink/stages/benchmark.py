@@ -15,7 +15,8 @@ from abcdlink.corpus.records import Record, Refusal
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Comparison, compare_one_with_many, compare_with_best
-from abcdlink.evaluation.scores import PAPER_CUTOFFS, ApproachResult, macro_by_cutoff, score_ranking
+from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import PAPER_CUTOFFS, macro_by_cutoff, score_ranking
 from abcdlink.layout import BENCHMARK, CUTOFFS, GENERATION, SCORES, SHORTLIST, SYNTHETIC, benchmark_file
 from abcdlink.linking.learners import is_learned
 from abcdlink.linking.records import CASCADE, Approach, current_name

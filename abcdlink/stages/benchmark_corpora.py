@@ -11,7 +11,7 @@ from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import average_f1, by_cutoff
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.languages import guess_language
 from abcdlink.layout import OVERVIEW, folds_file
 from abcdlink.linking.records import Approach, ApproachKind

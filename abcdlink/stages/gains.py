@@ -9,7 +9,7 @@ import numpy as np
 
 from abcdlink.audits import Audited, AuditResult
 from abcdlink.corpus.records import Record
-from abcdlink.evaluation.calibration import Calibration, calibration
+from abcdlink.evaluation.results import Calibration, calibration
 from abcdlink.judgments import Judgment
 from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
 from abcdlink.linking.learners import base_retrievers

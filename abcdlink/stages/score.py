@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.calibration import Calibration, calibration_of
+from abcdlink.evaluation.results import ApproachResult, Calibration, calibration_of, count_outcomes
 from abcdlink.evaluation.scores import (
-    ApproachResult,
     all_sources,
     all_sources_by_cutoff,
     all_sources_chosen,
-    count_outcomes,
     f1_interval,
     macro,
     score_chosen,

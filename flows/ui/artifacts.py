@@ -12,7 +12,7 @@ from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain.settings import name_of_pattern
 from abcdlink.evaluation.comparisons import Comparison
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.texts import cases_text

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
-from abcdlink.evaluation.calibration import Calibration
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult, Calibration
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.llm.profiles import DEFAULT
 from abcdlink.report.pictures import SERIES, SOFT, picture

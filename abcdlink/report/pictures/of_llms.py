@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.linking.records import ApproachKind
 from abcdlink.report.pictures import (
     INK,

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Trait, average_f1, break_down, by_cutoff
-from abcdlink.evaluation.scores import ApproachResult, score_ranking
+from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import score_ranking
 from abcdlink.linking.records import Approach
 from abcdlink.retrieval import rank_corpus
 from tests.helpers.scripted import Scripted, document, scripted_corpora

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
+from abcdlink.evaluation.results import count_outcomes
 from abcdlink.evaluation.scores import (
     all_sources,
     all_sources_by_cutoff,
     all_sources_chosen,
-    count_outcomes,
     macro,
     macro_by_cutoff,
     score_chosen,

@@ -8,7 +8,7 @@ import pytest
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.scores import ApproachResult
+from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import (
     Lengths,
     Shortlist,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.calibration import calibration_of
+from abcdlink.evaluation.results import calibration_of
 from abcdlink.evaluation.scores import all_sources_chosen, macro, score_chosen
 from abcdlink.linking.cutoffs import chosen, cross_fitted, fit_cutoff
 from abcdlink.linking.fitted import FittedCutoff, FittedOn, make_folds

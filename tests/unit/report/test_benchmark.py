@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Sentence
 from abcdlink.evaluation.errors import ErrorKind, LinkError, Pattern, Traits
-from abcdlink.evaluation.scores import AllSources, ApproachResult
+from abcdlink.evaluation.results import ApproachResult
+from abcdlink.evaluation.scores import AllSources
 from abcdlink.folders import LocalFolder
 from abcdlink.layout import BENCHMARK, SCORES, SYNTHETIC, decision_part
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, HowToScore, Scoring, Setup, llm_grid
