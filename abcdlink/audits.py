@@ -115,8 +115,7 @@ class Audited:
     def recall_of(self, decided: Mask) -> Estimate:
         """Estimate the recall of an approach.
 
-        Args:
-            decided: whether the approach decided that a judged candidate is a link, shape (judged,).
+        ``decided``: whether it decided that a judged candidate is a link, shape (judged,).
         """
         draw, scale = np.random.default_rng(0), self._dispersion
         parts = [self._links(part) for part in (self.linked & decided, self.linked & ~decided)]

@@ -93,14 +93,9 @@ def bootstrap_differences(
 ) -> list[MeanDifference]:
     """Return the mean of each column of paired differences; all columns share the draws.
 
-    p = 2 min(share of resampled means <= 0, share >= 0), each share with one added to its count
-    and to the number of resamples, so that p is never 0, and at most 1.
-
-    Args:
-        differences: shape (values, columns).
-        resamples: how many resamples are drawn.
-        seed: of the draws.
-        groups: one label a value (row); then groups are drawn, each with all its values.
+    p = 2 min(share of resampled means <= 0, share >= 0), each share with one added to its count and to the number of
+    resamples, so that p is never 0, and at most 1. ``differences``: shape (values, columns); ``groups``: one label a
+    row, then groups are drawn, each with all its rows.
 
     Raises:
         InputError: as ``bootstrap_mean``.
@@ -172,10 +167,8 @@ CHUNK_CELLS = 4_000_000
 def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
     """Yield the sums over units of each resample, in chunks of shape (resamples of the chunk, ...).
 
-    Args:
-        by_unit: what each unit adds to the sums, shape (units, ...).
-        seed: of the resampling.
-        resamples: how often as many units as there are are drawn with replacement.
+    ``by_unit``: what each unit adds to the sums, shape (units, ...); as many units as there are are drawn with
+    replacement.
     """
     units = len(by_unit)
     generator = np.random.default_rng(seed)

@@ -181,8 +181,7 @@ class Order:
     def select(self, seed: int) -> Selection:
         """Choose what people judge.
 
-        Args:
-            seed: of the audit; the same rankings, rules and seed give the same choice.
+        The same rankings, rules and ``seed`` (of the audit) give the same choice.
         """
         count = self.taken()
         chance = np.zeros(len(self.p))

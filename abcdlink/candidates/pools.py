@@ -86,9 +86,7 @@ class PoolRules(Record):
     def methods(self, labels: Sequence[str], decided: Sequence[Sequence[str]]) -> dict[str, str]:
         """Return shown target -> method: the label of the approach that shows it, or ``both``.
 
-        Args:
-            labels: of the approaches.
-            decided: the targets that each of them decided, best first, none twice.
+        ``decided``: the targets that each approach decided, best first, none twice.
         """
         limits = (self.sizes.first, self.sizes.second) if self.mode is PoolMode.COMPARISON else (None, None)
         shown_by: defaultdict[str, list[str]] = defaultdict(list)

@@ -129,9 +129,7 @@ class ErrorAnalysis(Record):
 def analyse_errors(corpus: Corpus, decisions: Sequence[Decision]) -> ErrorAnalysis:
     """List what one approach got wrong.
 
-    Args:
-        corpus: pairs with gold links; pairs without are left out.
-        decisions: of one approach, at most one for each source sentence.
+    Pairs without gold links are left out. There is at most one decision for each source sentence.
 
     Raises:
         InputError: when the decisions are of several approaches.

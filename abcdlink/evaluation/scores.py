@@ -101,10 +101,7 @@ def score_ranking(
 def score_chosen(corpus: Corpus, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> pd.DataFrame:
     """Score the chosen rows of rankings as decided links, per source with links.
 
-    Args:
-        corpus: pairs with gold links; pairs without are left out.
-        rankings: the columns ``pair``, ``source`` and ``target`` of ``rank_corpus``.
-        chosen: whether a row is a decided link, shape (rows,).
+    Pairs without gold links are left out. ``chosen``: whether a row is a decided link, shape (rows,).
 
     Returns:
         One row per source with links: pair, source, precision, recall, f1; zeros where no row was chosen.

@@ -125,12 +125,8 @@ class LabelledPart(NamedTuple):
 class Labeller:
     """Labels parts of one corpus with one linker.
 
-    Args:
-        linker: a learned linker whose scores are probabilities.
-        index: the corpus.
-        sampling: which rows are kept.
-        language: of the texts.
-        targets: which target sentences get no label.
+    ``linker``: a learned one whose scores are probabilities; ``language``: of the texts; ``targets``: which target
+    sentences get no label.
     """
 
     def __init__(
@@ -148,10 +144,7 @@ class Labeller:
     def label(self, numbers: Sequence[int], part: int, progress: Progress = silent) -> LabelledPart:
         """Label some pairs of the corpus.
 
-        Args:
-            numbers: of the pairs.
-            part: number of the part, from which the random choice of rows is made.
-            progress: told of pairs.
+        ``part``: its number, which seeds the random choice of rows.
         """
         corpus = self._index.read(numbers)
         pairs, refused = self._usable(corpus)

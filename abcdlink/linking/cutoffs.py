@@ -116,13 +116,9 @@ def _parameters(rule: CutoffRule, rows: Rows, match: Match, aim: Aim) -> dict[st
 def chosen(rankings: pd.DataFrame, cutoff: int | FittedCutoff, corpus: Corpus) -> Mask:
     """Decide which rows of rankings are links.
 
-    A number takes the top k of every source. A rule that was fitted for the paper's score decides one link at
-    least for every source, unless it is ``threshold``; one fitted for all sources may decide none.
-
-    Args:
-        rankings: of pairs of the corpus.
-        cutoff: k, or a fitted rule.
-        corpus: whose texts tell whether the rule was fitted on one of these pairs.
+    A number takes the top k of every source. A rule that was fitted for the paper's score decides one link at least for
+    every source, unless it is ``threshold``; one fitted for all sources may decide none. ``cutoff``: k, or a fitted
+    rule; the texts of the corpus tell whether it was fitted on one of these pairs.
 
     Returns:
         One truth value per row of the rankings, shape (rows,).
@@ -149,15 +145,8 @@ def cross_fitted(
 ) -> CrossFitted:
     """Decide each pair by parameters that were fitted on the other folds.
 
-    Rankings of a learned linker are to be its ``out_of_fold`` ones with the same folds.
-
-    Args:
-        rule: what is fitted.
-        rankings: of pairs of the corpus.
-        corpus: gives the gold links.
-        folds: of all pairs in the rankings, see ``make_folds``.
-        aim: as in ``fit_cutoff``.
-        probabilities: as in ``fit_cutoff``.
+    Rankings of a learned linker are to be its ``out_of_fold`` ones with the same folds. ``folds``: of all pairs in the
+    rankings, see ``make_folds``; ``aim`` and ``probabilities``: as in ``fit_cutoff``.
 
     Raises:
         InputError: when a pair has no fold, the other folds of one have no gold link, or two folds

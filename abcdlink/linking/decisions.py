@@ -56,14 +56,9 @@ def worst(outcomes: Sequence[tuple[Outcome, str]], unit: str) -> tuple[Outcome, 
 def verdict_of(ids: Sequence[str], answers: Sequence[Answer], scores: Sequence[Mapping[str, float]]) -> Verdict:
     """Return what all samples of one question say.
 
-    An id is known when more than half of the samples score it, and its score is their mean: for
-    plain answers the share of votes for a link. The question is answered when more than half of the
-    samples are valid for every id; a minority that failed does not undo the others.
-
-    Args:
-        ids: the target sentences that were asked about.
-        answers: one or more samples.
-        scores: for each sample, target id -> score.
+    An id is known when more than half of the samples score it, and its score is their mean: for plain answers the share
+    of votes for a link. The question is answered when more than half of the samples are valid for every id; a minority
+    that failed does not undo the others. ``scores``: for each sample, target id -> score.
     """
     known: dict[str, float] = {}
     open_ids: list[str] = []
@@ -92,9 +87,7 @@ HALF = 0.5
 class Tally:
     """Collects the answers on one source sentence.
 
-    Args:
-        approach: whose decision it will be.
-        offered: the target sentences it chooses among, best first.
+    ``offered``: the target sentences that its decision chooses among, best first.
     """
 
     def __init__(self, approach: Approach, offered: tuple[str, ...]) -> None:
@@ -132,11 +125,8 @@ class Tally:
 def chosen_targets(rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the chosen targets, best first, by pair and source sentence.
 
-    Pairs and sources come in the order of the rankings; a source without a chosen target has none.
-
-    Args:
-        rankings: as ``rank_corpus`` gives, its rows in any order.
-        chosen: whether a row is chosen, shape (rows,).
+    Pairs and sources come in the order of the rankings; a source without a chosen target has none. ``chosen``: whether
+    a row is chosen, shape (rows,).
     """
     owners = rankings[["pair", "source"]].drop_duplicates()
     best: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -192,12 +182,8 @@ def top_k(rankings: pd.DataFrame, cutoff: int) -> dict[str, dict[str, tuple[str,
 def decide_chosen(name: str, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> list[Decision]:
     """Decide that the chosen rows of rankings are links: one decision for every source, also where it is none.
 
-    ``offered`` stays empty: what ranks chooses among the whole target document.
-
-    Args:
-        name: of the approach.
-        rankings: as ``rank_corpus`` gives, its rows in any order.
-        chosen: whether a row is a link, shape (rows,), see ``linking.cutoffs``.
+    ``offered`` stays empty: what ranks chooses among the whole target document. ``chosen``: whether a row is a link,
+    shape (rows,), see ``linking.cutoffs``.
     """
     return [
         Decision(approach=name, pair=pair, source=source, targets=targets)
@@ -245,11 +231,8 @@ def decide_scored(
 ) -> list[Decision]:
     """Decide again by a rule on the scores; what was asked and what came of it stays as it was.
 
-    Args:
-        approach: with the rule.
-        decisions: of the same approach without it.
-        rankings: what ``scored_rankings`` gives for them.
-        chosen: for each row of it, whether it is a link.
+    ``decisions``: of the same approach without the rule; ``rankings``: what ``scored_rankings`` gives for them;
+    ``chosen``: whether a row of these is a link.
     """
     links: dict[tuple[str, str], list[str]] = {}
     top = rankings[chosen]

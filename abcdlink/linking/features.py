@@ -120,9 +120,7 @@ class _Common(NamedTuple):
 class Texts:
     """Features of two sentences that need their texts.
 
-    Args:
-        documents: all documents of the corpus; how rare a word is, is counted over their distinct sentences.
-        progress: told of sentences that are tokenised.
+    How rare a word is, is counted over the distinct sentences of all documents.
     """
 
     def __init__(self, documents: Sequence[Document], progress: Progress) -> None:
@@ -176,11 +174,7 @@ SHORT = ("jaccard", "bm25", "dense")
 class Features:
     """Features of the pairs of one corpus.
 
-    Args:
-        name: of the learned linker; it names the base retrievers.
-        rankings: base retriever -> its rankings of the corpus.
-        corpus: the documents.
-        progress: told of sentences that are tokenised.
+    ``name``: of the learned linker, which names its base retrievers; ``rankings``: of the corpus, by base retriever.
 
     Raises:
         InputError: when the rankings of a base retriever are missing.

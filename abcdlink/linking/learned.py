@@ -84,15 +84,8 @@ def out_of_fold(
 ) -> pd.DataFrame:
     """Rank each pair of a corpus by a linker that was learned, and calibrated, on the other folds.
 
-    The other folds are used for calibration too, so that pairs that the folds keep together are never
-    on both sides of anything that is fitted.
-
-    Args:
-        name: of the learned linker.
-        rankings: of the corpus by each base retriever.
-        corpus: all of its pairs are ranked, its annotated ones learned from.
-        folds: of the pairs, three or more, see ``make_folds``.
-        progress: told of pairs.
+    The other folds are used for calibration too, so that pairs that the folds keep together are never on both sides of
+    anything that is fitted. ``folds``: of the pairs, three or more, see ``make_folds``.
 
     Returns:
         A table as ``rank_corpus`` gives.
@@ -188,14 +181,8 @@ def refit(name: str, before: Known, judged: Known, said: Sequence[Said], progres
     """Fit a linker on judged candidates and, with a weight that fades, on the gold links it was fitted on before.
 
     Its probabilities are calibrated on the judged candidates alone, each as many times as its chance says, by models
-    that have not seen their pairs.
-
-    Args:
-        name: of the learned linker.
-        before: pairs with gold links, such as the synthetic ones of a run.
-        judged: the pairs that candidates were judged of, among others.
-        said: the judged candidates; those that people could not agree on are left out by the caller.
-        progress: told of pairs.
+    that have not seen their pairs. ``before``: pairs with gold links, such as the synthetic ones of a run. ``said``:
+    the judged candidates, without those that people could not agree on.
 
     Raises:
         InputError: when the linker is somebody's own, or too little was judged.

@@ -48,10 +48,7 @@ class ScoredDocuments(Retriever):
 class BaseScores:
     """The scores that several retrievers gave to the pairs of a corpus.
 
-    Args:
-        retrievers: their names, in the order in which matrices are returned.
-        rankings: retriever -> its rankings of the corpus.
-        corpus: whose sentence order the matrices have.
+    ``retrievers``: in the order in which matrices are returned.
 
     Raises:
         InputError: when the rankings of a retriever are missing.

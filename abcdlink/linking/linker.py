@@ -52,13 +52,8 @@ Settle = Callable[[list[Piece]], list[Piece]]
 class LLMLinker(ABC):
     """Lets an LLM decide the links of one pair.
 
-    A set-up says how the candidates of a source sentence are divided among questions, what of the
-    documents these show, and what to ask instead of a question that is too long.
-
-    Args:
-        domain: gives the prompt templates and texts.
-        llm: whom to ask.
-        approach: of kind ``llm`` and of this set-up.
+    A set-up says how the candidates of a source sentence are divided among questions, what of the documents these show,
+    and what to ask instead of a question that is too long. ``approach``: of kind ``llm`` and of this set-up.
 
     Raises:
         InputError: when the approach asks no LLM.

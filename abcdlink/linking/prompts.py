@@ -56,13 +56,8 @@ MIN_WORDS = 4
 def refuse_known_examples(domain: Domain, approach: Approach, corpus: Corpus, where: str) -> None:
     """Refuse an approach whose prompt shows a sentence of the corpus that it is to decide on.
 
-    Sentences are the same when they differ in case, punctuation and white space only.
-
-    Args:
-        domain: whose examples the prompt shows.
-        approach: only prompt modes 2 and 4 show examples.
-        corpus: whose pairs are decided.
-        where: the file of the corpus's documents, for the message.
+    Sentences are the same when they differ in case, punctuation and white space only. Only prompt modes 2 and 4 show
+    examples. ``where``: the file of the documents, for the message.
 
     Raises:
         InputError: names the example, the sentence and both files.
@@ -95,14 +90,9 @@ SHOWN = (*SAMPLE, None)
 class Prompts:
     """What a model is told in one set-up and prompt mode of a domain.
 
-    What is static in the domain comes first, then the two documents, then what differs: a server that
-    caches prompt prefixes reads the documents of a pair once when its questions are asked one after
-    the other.
-
-    Args:
-        domain: gives the templates and the texts in them.
-        setup: what one question is about.
-        mode: what guidance there is (1 none, 2 examples, 3 description, 4 both).
+    What is static in the domain comes first, then the two documents, then what differs: a server that caches prompt
+    prefixes reads the documents of a pair once when its questions are asked one after the other. ``setup``: what one
+    question is about; ``mode``: what guidance there is (1 none, 2 examples, 3 description, 4 both).
     """
 
     def __init__(self, domain: Domain, setup: Setup, mode: int) -> None:
@@ -120,11 +110,8 @@ class Prompts:
     def user(self, shown: tuple[Shown, Shown], source: Sentence, candidates: Sequence[Sentence], *, whole: bool) -> str:
         """Return the user message.
 
-        Args:
-            shown: what of the source and of the target document is shown.
-            source: the source sentence.
-            candidates: the target sentences that the question is about, in document order.
-            whole: whether they are all target sentences that are shown.
+        ``shown``: what of the source and of the target document is shown. ``candidates``: in document order; ``whole``:
+        whether they are all target sentences that are shown.
         """
         documents = self._domain.render(DOCUMENTS, source=shown[0], target=shown[1])
         question = self._domain.render(f"{self.setup}_question.j2", source=source, candidates=candidates, whole=whole)

@@ -255,17 +255,9 @@ def llm_grid(
 ) -> list[Approach]:
     """Return every combination once, in an order that keeps questions with the same beginning together.
 
-    Approaches with the same model, set-up and prompt mode show it the same instructions and the same
-    documents, so they stand next to each other. An LLM alone has no retriever and no cutoff, and
-    comes once for each mode and scoring, however many of these there are.
-
-    Args:
-        retrievers: whose best targets are offered.
-        cutoffs: how many of them.
-        setups: what one question is about.
-        modes: prompt modes, 1 to 4.
-        scorings: what links come from.
-        models: LLM profiles that are asked; empty: the one of the environment.
+    Approaches with the same model, set-up and prompt mode show it the same instructions and the same documents, so they
+    stand next to each other. An LLM alone has no retriever and no cutoff, and comes once for each mode and scoring,
+    however many of these there are. ``models``: LLM profiles; empty: the one of the environment.
 
     Raises:
         InputError: when a list is empty (an LLM alone needs no retrievers and cutoffs), or a combination
@@ -320,14 +312,10 @@ def waves(approaches: Iterable[Approach]) -> list[list[Approach]]:
 def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach, int]]:
     """Yield (approach that is asked, number of a part), each once, in the order in which to decide them.
 
-    Approaches that differ in their rule only ask the same and come once; what the smaller model of a
-    cascade decides comes before the cascade. Neighbours with the same
-    model, set-up and prompt mode take turns part by part, so that their questions on one pair follow each
-    other closely.
-
-    Args:
-        approaches: as ``llm_grid`` orders them.
-        parts: how many parts the pairs are cut into.
+    Approaches that differ in their rule only ask the same and come once; what the smaller model of a cascade decides
+    comes before the cascade. Neighbours with the same model, set-up and prompt mode take turns part by part, so that
+    their questions on one pair follow each other closely. ``approaches``: as ``llm_grid`` orders them; ``parts``: how
+    many parts the pairs are cut into.
     """
     asked = {one.name: one for one in with_smaller(approaches)}
     for _, same in groupby(asked.values(), key=lambda approach: (approach.model, approach.setup, approach.prompt_mode)):

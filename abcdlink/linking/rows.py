@@ -97,10 +97,7 @@ class Rows:
 class Truth:
     """Which rows are gold links, and how good a choice of rows is.
 
-    Args:
-        rows: of a rankings table.
-        match: the gold links laid over the same table.
-        aim: says which sources count, and which F1 is meant.
+    ``aim``: says which sources count, and which F1 is meant.
     """
 
     def __init__(self, rows: Rows, match: Match, aim: Aim = Aim.PAPER) -> None:

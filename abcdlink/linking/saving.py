@@ -65,9 +65,7 @@ def to_bytes(linker: LearnedLinker | FittedLinker) -> bytes:
 def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
     """Read a linker.
 
-    Args:
-        data: what ``to_bytes`` gave.
-        where: the file, for messages.
+    ``where``: the file, for messages.
 
     Raises:
         InputError: when the content is damaged, holds anything that is not ours, or is from another

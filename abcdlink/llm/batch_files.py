@@ -66,9 +66,7 @@ class Batch(Record):
 class BatchStore:
     """A folder with three files a batch: its record, its questions, and the lines that are sent.
 
-    Args:
-        root: the folder.
-        server: address of the server whose batches are looked at.
+    ``server``: address of the server whose batches are looked at.
     """
 
     def __init__(self, root: Path, server: str) -> None:
@@ -139,13 +137,8 @@ class Results(NamedTuple):
 def read_results(llm: LLM, client: OpenAI, items: Iterable[Item], job: Job) -> Results:
     """Read the files of a batch that is over.
 
-    A truncated answer is not final: whoever needs it asks again with more room.
-
-    Args:
-        llm: gives the prices, and hides its key.
-        client: reads the files.
-        items: the questions of the batch.
-        job: the batch as the server sees it.
+    A truncated answer is not final: whoever needs it asks again with more room. ``items``: the questions of the batch;
+    ``job``: the batch as the server sees it.
     """
     asked = {item.key: item for item in items}
     found: dict[str, Answer | str] = {}

@@ -64,9 +64,8 @@ class Capabilities(Record):
 def find_out(send: Callable[[Capabilities], Reply], forms: Sequence[Form]) -> Capabilities:
     """Try a server with the small question, from the most to the least that it might know.
 
-    Args:
-        send: sends the small question in the way that it is told.
-        forms: the forms that may be tried, the strictest first.
+    ``send``: sends the small question in the way that it is told; ``forms``: those that may be tried, the strictest
+    first.
 
     Raises:
         NoReplyError: from ``send``, when the server does not answer at all.

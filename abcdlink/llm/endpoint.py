@@ -98,12 +98,9 @@ class Endpoint:
     def complete(self, content: dict[str, Any], limit: str = LIMIT) -> Reply:
         """Send one chat completion; wait and send again while the trouble may pass.
 
-        Once a server has not answered for a whole round of attempts, later requests try once each
-        until one gets through: a dead server must not cost every question the full patience.
-
-        Args:
-            content: the body.
-            limit: what the server calls the limit of tokens.
+        Once a server has not answered for a whole round of attempts, later requests try once each until one gets
+        through: a dead server must not cost every question the full patience. ``limit``: what the server calls the
+        limit of tokens.
 
         Raises:
             NoReplyError: the request does not fit the model's context, or all attempts failed.

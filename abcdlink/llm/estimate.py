@@ -61,9 +61,7 @@ def sum_of(estimates: Sequence[Estimate]) -> Estimate:
 def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
     """Estimate the cost of questions; sends none of them.
 
-    Args:
-        llm: whom they would be asked.
-        questions: in the order in which they would be asked.
+    They are in the order in which they would be asked.
     """
     distinct = {llm.key(question): question for question in questions}
     contents, seen, took = [], [], []
@@ -111,14 +109,9 @@ class Counted(NamedTuple):
 def count(endpoint: Endpoint, contents: Sequence[dict[str, Any]], seen: Sequence[tuple[int, int]]) -> Counted:
     """Count the prompt tokens of requests, as exactly as can be had without asking the model.
 
-    The server's own tokenizer where it has one (vLLM, llama.cpp), else OpenAI's where ``tiktoken`` is
-    installed and knows the model, else the ratio of tokens to bytes in earlier answers, else a
-    quarter of the bytes.
-
-    Args:
-        endpoint: the server.
-        contents: the bodies of the requests.
-        seen: (bytes, tokens) of prompts that the server counted earlier.
+    The server's own tokenizer where it has one (vLLM, llama.cpp), else OpenAI's where ``tiktoken`` is installed and
+    knows the model, else the ratio of tokens to bytes in earlier answers, else a quarter of the bytes. ``seen``:
+    (bytes, tokens) of prompts that the server counted earlier.
     """
     if not contents:
         return Counted([], "nothing is to be asked")

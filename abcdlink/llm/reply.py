@@ -63,18 +63,14 @@ def _probability(logprob: float) -> float:
 def probabilities_of(raw: str, value: Mapping[str, Any], tokens: Sequence[Token]) -> dict[str, float] | None:
     """Return P(true) of each key of ``value`` whose tokens tell it: p(true) / (p(true) + p(false)).
 
-    Both are summed over the alternatives at the token where the value begins, whatever space they
-    begin with and however much of the word they hold. Each is given all that was written before: in
-    a listwise answer, the values of the keys above.
+    Both are summed over the alternatives at the token where the value begins, whatever space they begin with and
+    however much of the word they hold. Each is given all that was written before: in a listwise answer, the values of
+    the keys above.
 
-    Where one of the two words is not listed its probability is bounded (by the least probable listed
-    alternative and by what is left of 1), and with it P(true); see ``WIDTH``. A key is absent where
-    the bounds are wider, where neither word is listed, or where its value cannot be found.
-
-    Args:
-        raw: the text of the answer.
-        value: the parsed answer.
-        tokens: what the model wrote; ``raw`` is the end of it, but for special tokens.
+    Where one of the two words is not listed its probability is bounded (by the least probable listed alternative and by
+    what is left of 1), and with it P(true); see ``WIDTH``. A key is absent where the bounds are wider, where neither
+    word is listed, or where its value cannot be found. ``raw`` is the end of what ``tokens`` say, but for special
+    tokens.
 
     Returns:
         Key -> probability; ``None`` when there are no tokens.
@@ -162,10 +158,7 @@ class Reply(NamedTuple):
 def reply_of(body: Any, usage: Usage, scrub: Callable[[str], str]) -> Reply:  # noqa: ANN401 - any JSON value
     """Return what a completion says.
 
-    Args:
-        body: the reply as decoded JSON; servers put anything there.
-        usage: what it cost.
-        scrub: makes a text storable.
+    ``body``: decoded JSON, in which servers put anything; ``scrub``: makes a text storable.
 
     Raises:
         ValueError: it holds no message.

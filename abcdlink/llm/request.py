@@ -49,11 +49,7 @@ def extra_of(settings: Settings) -> dict[str, Any]:
 def content_of(question: Question, settings: Settings, form: Form, *, logprobs: bool) -> dict[str, Any]:
     """Return the body of the chat completion; its content is the key of the cache.
 
-    Args:
-        question: what is asked.
-        settings: model and parameters.
-        form: how the form of the answer is asked for.
-        logprobs: whether to ask for log-probabilities.
+    ``form``: how the form of the answer is asked for; ``logprobs``: whether to ask for log-probabilities.
     """
     limit = question.max_tokens or settings.llm_max_tokens
     # What a model thinks counts too, but it is no part of the answer that the question makes room for.

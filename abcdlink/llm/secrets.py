@@ -13,12 +13,7 @@ FORMATTER = logging.Formatter()
 
 
 class Secrets:
-    """What nobody may see: the key, and the password of an address.
-
-    Args:
-        key: the key of the endpoint.
-        url: its address.
-    """
+    """What nobody may see: the key, and the password of an address."""
 
     def __init__(self, key: str, url: str) -> None:
         try:

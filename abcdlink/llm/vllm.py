@@ -44,12 +44,7 @@ INSTALL = "run `make setup-vllm`, or name the Python of an environment with vLLM
 
 
 class Engine(Endpoint):
-    """Takes the place of a server. What the engine answers costs nothing but time, unless prices are set.
-
-    Args:
-        settings: model, serve file, Python, prices and budget.
-        budget: what may be spent.
-    """
+    """Takes the place of a server. What the engine answers costs nothing but time, unless prices are set."""
 
     offline = True
 

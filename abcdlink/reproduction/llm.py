@@ -84,10 +84,7 @@ NO_ENDPOINT = (
 class LLMTables:
     """Runs the benchmarks of the LLM tables and compares their figures.
 
-    Args:
-        corpora: data set -> its pairs as the paper used them, and the remark on them.
-        asking: whom and how many.
-        progress: shows how far it is.
+    ``corpora``: data set -> its pairs as the paper used them, and the remark on them.
     """
 
     def __init__(self, corpora: Mapping[str, tuple[Corpus, str]], asking: Asking, progress: Progress) -> None:

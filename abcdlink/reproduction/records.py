@@ -131,12 +131,8 @@ class Reproduction(Record):
 class Place:
     """Collects the figures of one table on one data set, and what is missing there.
 
-    Args:
-        figures: list that figures are added to.
-        missing: list that missing things are added to.
-        table: the table, as it is called in the file of the paper's figures.
-        dataset: the data set, as the paper calls it.
-        remark: why ours is of other data than the paper's; empty where it is of the same.
+    ``table``, ``dataset``: as the paper calls them. ``remark``: why ours is of other data; empty where it is of the
+    same.
     """
 
     def __init__(

@@ -121,8 +121,7 @@ def compare_retriever(
 def available(name: str) -> Retriever | str:
     """Return the retriever, or why it cannot be had.
 
-    Args:
-        name: the paper's or our name.
+    ``name``: the paper's or ours.
     """
     ours = PAPER_NAMES.get(name, name)
     if ours not in RETRIEVERS:

@@ -176,10 +176,8 @@ def own_settings(folder: Path) -> tuple[str, bool]:
 def require(folder: Path, kind: str, head: str) -> None:
     """Check that a model has the head that is needed: transformers would make up a random one.
 
-    Args:
-        folder: of the model.
-        kind: class of sentence-transformers that the model may have been saved by.
-        head: end of the name of a class of transformers that the model may have been saved by.
+    ``kind``: class of sentence-transformers, ``head``: end of the name of a class of transformers, that it may have
+    been saved by.
 
     Raises:
         InputError: when it was saved by neither.

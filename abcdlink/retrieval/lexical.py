@@ -32,10 +32,7 @@ LOCK = threading.Lock()
 class KeptTokens:
     """Tokens that are made once and kept on disk.
 
-    Args:
-        name: of the tokenizer; another one when its results change.
-        make_tokenizer: makes it.
-        packages: those whose version the results depend on.
+    ``name``: of the tokenizer, another one when its results change; ``packages``: whose versions the results depend on.
     """
 
     def __init__(self, name: str, make_tokenizer: Callable[[], Tokenizer], packages: Sequence[str]) -> None:
@@ -177,12 +174,8 @@ BLOCK = 4_000_000
 class Products:
     """Counts of the terms of source sentences times weights of those of target sentences.
 
-    What is made of a target is kept until another one is asked for.
-
-    Args:
-        terms: the counts.
-        counts: how often source sentences have terms: ``terms.counts`` or other values at the same places.
-        weights: of terms in target sentences, at the same places.
+    What is made of a target is kept until another one is asked for. ``counts``: how often source sentences have terms,
+    ``weights``: of terms in target sentences; both at the places of ``terms.counts``.
     """
 
     def __init__(self, terms: TermCounts, counts: Matrix, weights: Matrix) -> None:
@@ -240,11 +233,7 @@ Scorer = Callable[[Document, Document], NDArray[np.float64]]
 
 
 class Lexical(Retriever):
-    """Scores from the terms of two sentences.
-
-    Args:
-        tokens: gives the terms.
-    """
+    """Scores from the terms of two sentences."""
 
     def __init__(self, tokens: KeptTokens) -> None:
         self._tokens = tokens

@@ -98,11 +98,8 @@ SAMPLES, SAMPLE = 64, 4096
 def locate(hub: str, package: str = "") -> Path:
     """Return the folder of a model without loading it.
 
-    A hub is asked only when the setting ``hub`` is ``online``.
-
-    Args:
-        hub: a folder, or a name on the Hugging Face hub.
-        package: a Python package whose folder ``model`` holds the model too.
+    A hub is asked only when the setting ``hub`` is ``online``. ``hub``: a folder, or a name on the hub; ``package``: a
+    Python package whose folder ``model`` holds the model too.
 
     Raises:
         InputError: when the model is not on this machine, or cannot be downloaded.

@@ -102,11 +102,7 @@ def _read_part(text: str, fusion: str) -> Part:
 class Fusion(Retriever):
     """Weighted sum of what is made of the scores of several retrievers for one pair of documents.
 
-    Args:
-        name: the fusion's name.
-        weights: of the parts.
-        parts: the retrievers.
-        transform: what is made of a matrix of scores before it is weighed.
+    ``transform``: what is made of a matrix of scores before it is weighed.
     """
 
     def __init__(

@@ -42,10 +42,7 @@ class Kept(NamedTuple):
 class SentenceStore:
     """Blobs under the SHA-256 of a sentence's text, in one SQLite file that processes can share.
 
-    Args:
-        folder: where the file is; made when missing.
-        identity: differs when what is made of a sentence may differ.
-        lock: held while something is made, by one thread of this process at a time.
+    ``identity``: differs when what is made of a sentence may differ; ``lock``: held while something is made.
 
     Raises:
         InputError: when the file cannot be read as such a store.

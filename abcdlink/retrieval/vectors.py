@@ -45,9 +45,7 @@ class Embeddings(NamedTuple):
 class Embedder:
     """Embeds sentences with one model.
 
-    Args:
-        name: the retriever's name; its store is in a folder of this name.
-        encoder: the model; another one, or another use of it, has another store.
+    Another model, or another use of it, has another store in the folder of the retriever.
     """
 
     def __init__(self, name: str, encoder: Encoder) -> None:
@@ -74,9 +72,8 @@ class Embedder:
 class Embedded(Retriever):
     """Product of the vectors of two sentences.
 
-    Args:
-        embedder: gives the vectors of source sentences; the retriever has its name.
-        targets: gives those of target sentences; ``None``: the same.
+    The retriever has the name of the first embedder; ``targets``: gives the vectors of target sentences, ``None``: the
+    same.
     """
 
     sentences_per_part = 1000
@@ -167,12 +164,8 @@ def _matrix(vectors: Sequence[Vector], width: int) -> Any:  # noqa: ANN401 - sci
 class CrossEncoder(Retriever):
     """Scores of ``sentence_transformers.CrossEncoder``, as logits.
 
-    Logits give the same order as the probabilities that some models make of them, but these are
-    so close to 0 or 1 that many are alike when rounded.
-
-    Args:
-        name: the retriever's name.
-        use: which model, and its maximum length in tokens of the two sentences together.
+    Logits give the same order as the probabilities that some models make of them, but these are so close to 0 or 1 that
+    many are alike when rounded. The maximum length is that of the two sentences together.
     """
 
     cells_per_part = 10_000
