@@ -81,8 +81,8 @@ class Audited:
         self.linked, self._random, self._dispersion = linked, chance < 1, dispersion
         self.judged = int((~self._random).sum()), int(self._random.sum())
         if not self.judged[1]:
-            msg = "no candidate was judged at random, so that nothing can be said of what was not shown"
-            raise InputError(msg, "give a part of the budget to the audit")
+            msg = "no candidate was judged at random, so nothing can be said about what was not shown"
+            raise InputError(msg, "spend part of the budget on the audit")
         answered = [
             done / wanted if wanted else 1.0 for done, wanted in zip(self.judged, shown or self.judged, strict=True)
         ]

@@ -16,7 +16,9 @@ class StoppedError(AbcdlinkError):
     """This job was stopped because another one beside it failed, or the user pressed Ctrl-C."""
 
     def __init__(self) -> None:
-        super().__init__("stopped, as the work beside it ended", "run this again: it goes on with what is there")
+        super().__init__(
+            "stopped because another job beside it failed", "run this again: it continues from what is there"
+        )
 
 
 def side_by_side(jobs: Sequence[Callable[[], None]]) -> None:

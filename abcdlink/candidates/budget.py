@@ -39,29 +39,29 @@ class BudgetRules(Record):
     """
 
     judgments: int | None = Field(
-        None, ge=1, description="Candidates that are judged, by as many people as overlap says."
+        None, ge=1, description="Number of candidates to judge; overlap says by how many people."
     )
     hours: float | None = Field(None, gt=0, description="Instead: hours of one person.")
-    links: int | None = Field(None, ge=1, description="Instead: links that are to be found, by the probabilities.")
+    links: int | None = Field(None, ge=1, description="Instead: number of links to find, by the probabilities.")
     seconds: float = Field(
         SECONDS_A_CANDIDATE,
         gt=0,
-        description="For hours: seconds one candidate takes, until the run's own judged batches have measured it.",
+        description="For hours: seconds per candidate, until the run's own judged batches have measured it.",
     )
-    least: int = Field(1, ge=1, le=20, description="Fewest candidates of a source sentence that is shown.")
-    most: int = Field(8, ge=1, le=100, description="Most candidates of a source sentence, the audit's aside.")
+    least: int = Field(1, ge=1, le=20, description="Fewest candidates for a source sentence that is shown.")
+    most: int = Field(8, ge=1, le=100, description="Most candidates for a source sentence, not counting the audit's.")
     audit: float = Field(
-        0.1, ge=0, lt=1, description="Share of the judgments that goes to candidates at random, for unbiased recall."
+        0.1, ge=0, lt=1, description="Share of the judgments spent on random candidates, for an unbiased recall."
     )
 
     @model_validator(mode="after")
     def _one_size(self) -> BudgetRules:
         given = [name for name in ("judgments", "hours", "links") if getattr(self, name) is not None]
         if len(given) > 1:
-            msg = f"a budget is given by {' and by '.join(given)}"
+            msg = f"the budget is given as {' and as '.join(given)}"
             raise InputError(msg, "give one of judgments, hours and links")
         if self.least > self.most:
-            msg = f"a task cannot have {self.least} candidates or more and {self.most} or fewer"
+            msg = f"a task cannot have at least {self.least} and at most {self.most} candidates"
             raise InputError(msg, "lower the least or raise the most")
         return self
 
@@ -112,7 +112,7 @@ class Order:
     def __init__(self, rankings: pd.DataFrame, wanted: Mask, rules: BudgetRules) -> None:
         self.p = rankings["score"].to_numpy(np.float64)
         if len(self.p) and not (self.p.min() >= 0 and self.p.max() <= 1):
-            msg = "the scores of these rankings are no probabilities"
+            msg = "the scores of these rankings are not probabilities"
             raise InputError(msg, "rank with a learned linker")
         self.rules, self.wanted = rules, wanted
         rows = Rows(rankings)

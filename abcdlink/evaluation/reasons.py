@@ -73,7 +73,7 @@ def said_of_choice(
     elif cheapest is not best:
         reasons.append(
             f"{cheapest.approach.name} costs less, but {best.sources} source sentences are too few to tell what it "
-            "would lose: cost decides nothing."
+            "would lose, so cost does not decide."
         )
     elif alike:
         reasons.append(f"None of these costs clearly less than {best.approach.name}: {cost_of(best)} per 1,000 pairs.")

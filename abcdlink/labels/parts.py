@@ -171,11 +171,11 @@ class Labeller:
         for pair in corpus.pairs:
             cells = len(corpus.source_of(pair).sentences) * len(corpus.target_of(pair).sentences)
             if fingerprints[pair.id] in known:
-                reason = "the linker was fitted on this pair, so its probabilities would be no prediction"
+                reason = "the linker was fitted on this pair, so its probabilities would not be predictions"
                 refused.append(Refusal(where=f"pair {pair.id!r}", reason=reason, hint="use its gold links"))
             elif cells > MOST_CELLS:
                 reason = f"it has {cells:,} pairs of sentences, more than {MOST_CELLS:,}"
-                refused.append(Refusal(where=f"pair {pair.id!r}", reason=reason, hint="divide its documents"))
+                refused.append(Refusal(where=f"pair {pair.id!r}", reason=reason, hint="split its documents"))
             else:
                 pairs.append(pair)
         return pairs, refused

@@ -93,8 +93,8 @@ def fit_cutoff(
     rows = Rows(table, log_odds=log_odds)
     match = Gold(part).match(table)
     if not match.hit.any():
-        msg = f"no gold link of {corpus.name!r} is in the rankings, so that no cutoff can be fitted on them"
-        raise InputError(msg, "rank the same corpus whose links are given")
+        msg = f"no gold link of {corpus.name!r} is in the rankings, so no cutoff can be fitted"
+        raise InputError(msg, "rank the corpus that the links belong to")
     parameters = _parameters(rule, rows, match, aim)
     return FittedCutoff(rule=rule, parameters=parameters, fitted_on=fitted_on, aim=aim, log_odds=log_odds)
 

@@ -211,7 +211,7 @@ def scored_rankings(decisions: Sequence[Decision]) -> pd.DataFrame:
     for decision in decisions:
         known = [target for target in decision.offered if target in decision.scores]
         if len(known) + len(decision.unknown) != len(decision.offered):
-            msg = f"{decision.approach} has no scores on the source {decision.source!r} of the pair {decision.pair!r}"
+            msg = f"{decision.approach} has no scores for the source {decision.source!r} of the pair {decision.pair!r}"
             raise InputError(msg, "let the LLM score by votes or by probability")
         scores = [decision.scores[target] for target in known]
         rows += [

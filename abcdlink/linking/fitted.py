@@ -88,7 +88,7 @@ def fold_numbers(folds: Folds, pairs: Iterable[str]) -> NDArray[np.int64]:
     for pair in pairs:
         if pair not in folds:
             msg = f"the pair {pair!r} is in no fold"
-            raise InputError(msg, "make the folds of the corpus that is ranked")
+            raise InputError(msg, "make folds of the corpus that is ranked")
         numbers.append(folds[pair])
     return np.array(numbers, np.int64)
 
@@ -139,7 +139,7 @@ class FittedOn(Record):
             InputError: when there is no source with links to fit on.
         """
         if not corpus.source_count:
-            msg = f"the corpus {corpus.name!r} has no source with links, so that nothing can be fitted on it"
+            msg = f"the corpus {corpus.name!r} has no source with links, so nothing can be fitted on it"
             raise InputError(msg, "give it pairs with gold links, or fit on another corpus")
         fingerprints = pair_fingerprints(corpus)
         annotated = {fingerprints[pair.id] for pair in corpus.pairs if pair.links is not None}
@@ -161,8 +161,9 @@ class FittedOn(Record):
                 msg = f"the pair {pair!r} is not in the corpus {corpus.name!r}"
                 raise InputError(msg, "give the corpus that was ranked")
             if fingerprints[pair] in known:
-                msg = f"{what} was fitted on the texts of the pair {pair!r} of {corpus.name!r}: that would be no test"
-                raise InputError(msg, "decide on other pairs, or fit by cross-validation over the pairs of this corpus")
+                where = f"the texts of the pair {pair!r} of {corpus.name!r}"
+                msg = f"{what} was fitted on {where}, so this would not be a test"
+                raise InputError(msg, "use other pairs, or cross-validate over the pairs of this corpus")
 
 
 class FittedCutoff(Record):

@@ -77,7 +77,9 @@ def refuse_known_examples(domain: Domain, approach: Approach, corpus: Corpus, wh
                     f"{domain.folder / 'examples.jsonl'}, example {number} is sentence {sentence.id!r} of the document "
                     f"{document.id!r} in {where}"
                 )
-                raise InputError(msg, "write another example, or use prompt mode 1 or 3: a prompt must not tell links")
+                raise InputError(
+                    msg, "write another example, or use prompt mode 1 or 3: a prompt must not give links away"
+                )
 
 
 HASH_DIGITS = 12

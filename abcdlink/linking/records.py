@@ -138,11 +138,15 @@ class Approach(Record):
             (llm and self.prompt_mode is None, "has no prompt mode", "give a prompt mode from 1 to 4"),
             (llm_only and bool(self.retriever or self.cutoff), "is LLM-only", "leave out retriever and cutoff"),
             (not llm_only and not self.retriever, "has no retriever", "name one, or use the set-up llm-only"),
-            (not llm_only and self.cutoff is None, "has no cutoff", "say how many targets are links or are offered"),
+            (
+                not llm_only and self.cutoff is None,
+                "has no cutoff",
+                "give the number of targets that are links or are offered",
+            ),
             (
                 llm and isinstance(self.cutoff, CutoffRule),
                 "is offered targets by a rule",
-                "say how many targets the LLM is offered",
+                "give the number of targets that the LLM is offered",
             ),
             (
                 CASCADE in self.model and self.scoring is Scoring.ANSWER,

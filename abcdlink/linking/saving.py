@@ -78,7 +78,7 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
         about = _About.model_validate_json(content["about"])
         read_name(about.name)
     except (KeyError, TypeError, ValidationError, InputError):
-        raise _unusable(where, "it does not say what it is") from None
+        raise _unusable(where, "it has no valid description") from None
     if about.features != VERSION or about.position:
         raise _unusable(where, "it was learned by another version of this program")
     if about.scikit_learn != version("scikit-learn"):
@@ -113,7 +113,7 @@ def _read(data: bytes, where: str) -> dict[str, Any]:
         raise _unusable(where, f"it holds {', '.join(sorted(foreign))}, which does not belong in a learned linker")
     found = content if isinstance(content, dict) else {}
     if not _is_ours(found.get("model")):
-        raise _unusable(where, "it contains no model that this program makes")
+        raise _unusable(where, "its model is not one that this program makes")
     return found
 
 

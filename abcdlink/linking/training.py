@@ -61,9 +61,9 @@ def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
         start += sources
     if not any(part.linked.any() for part in parts) or all(part.linked.all() for part in parts):
         linked = any(part.linked.any() for part in parts)
-        what = "links every target of its source sentences" if linked else "links nothing"
-        msg = f"the corpus {corpus.name!r} {what}, so that no linker can be learned from it"
-        raise InputError(msg, "learn from pairs with gold links and other target sentences")
+        what = "links every target of its source sentences" if linked else "has no links"
+        msg = f"the corpus {corpus.name!r} {what}, so no linker can be learned from it"
+        raise InputError(msg, "use pairs with gold links and with target sentences that are not linked")
     return Training(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
@@ -111,7 +111,7 @@ def fit_model(name: str, training: Training, folds: NDArray[np.int64]) -> Model:
 
     parts = np.unique(folds)
     if any(len(np.unique(training.linked[folds != fold])) == 1 for fold in parts):
-        msg = f"the pairs are too few to calibrate {name!r}: without one part of them, all targets or none are links"
+        msg = f"there are too few pairs to calibrate {name!r}: without one part of them, all targets or none are links"
         raise InputError(msg, "learn from more pairs")
     said = np.empty(len(training.linked))
     # On a busy machine the threads of boosting wait for each other: a fit of 0.2 s took 80 s with two of them.

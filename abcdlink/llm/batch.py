@@ -96,7 +96,7 @@ def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
     """
     if llm.endpoint.offline:
         msg = "the engine vllm has no Batch API"
-        raise ServiceError(msg, f"unset {llm.settings.llm_setting('batch')}: it is asked in batches anyway")
+        raise ServiceError(msg, f"unset {llm.settings.llm_setting('batch')}: this engine always works in batches")
     store = _store(llm)
     with lock_of(LLM_BATCH, llm.settings.home), _trouble(llm, "submit a batch"):
         llm.know()
@@ -161,7 +161,7 @@ def _trouble(llm: LLM, deed: str) -> Iterator[None]:
     except (openai.OpenAIError, NoReplyError) as error:
         why = llm.endpoint.secrets.hide(first_line(error))
         msg = f"cannot {deed} at {llm.endpoint.shown_url} ({why})"
-        hint = "run this again later, or without a batch: few servers but OpenAI's have a Batch API"
+        hint = "try again later, or without a batch: few servers other than OpenAI's have a Batch API"
         raise ServiceError(msg, hint) from None
 
 

@@ -143,7 +143,7 @@ class Budget:
         own = settings.llm_limits[1]
         if (settings.llm_budget or own) and not settings.llm_has_prices:
             which = settings.llm_setting("budget") if own else RUN_LIMITS[1]
-            msg = f"{which} limits the money but the prices of tokens are not set"
+            msg = f"{which} limits the cost but token prices are not set"
             prices = settings.llm_setting("price_prompt"), settings.llm_setting("price_completion")
             raise ProfileError(msg, f"set {prices[0]} and {prices[1]}")
         if self._path:
@@ -171,8 +171,8 @@ class Budget:
                     yield connection
             except sqlite3.Error as error:
                 self._connections.pop(os.getpid(), None)
-                msg = f"what was spent cannot be booked in {self._path}: {error}"
-                hint = "check the free space and the permissions of the folder, then run this again"
+                msg = f"spending cannot be recorded in {self._path}: {error}"
+                hint = "check the free disk space and the folder's permissions, then run this again"
                 raise InputError(msg, hint) from None
 
     @contextmanager
@@ -254,13 +254,13 @@ class Budget:
         for (tokens, money), (spent, held), where in zip(*zip(*limited, strict=True), (RUN_LIMITS, own), strict=True):
             if money:
                 said.append(
-                    f"{spent.cost:.6g} of {money:.6g} spent, {held.cost:.6g} held back, {most.cost:.6g} for this one"
+                    f"{spent.cost:.6g} of {money:.6g} spent, {held.cost:.6g} reserved, {most.cost:.6g} for this one"
                 )
                 names.append(where[1])
             if tokens:
                 said.append(
-                    f"{spent.tokens} of {tokens} tokens used, {held.tokens} held back, {most.tokens} for this one"
+                    f"{spent.tokens} of {tokens} tokens used, {held.tokens} reserved, {most.tokens} for this one"
                 )
                 names.append(where[0])
         msg = f"the next LLM call could exceed the budget ({'; '.join(said)})"
-        return BudgetError(msg, f"raise {' or '.join(names)} and run this again; what was answered is kept")
+        return BudgetError(msg, f"raise {' or '.join(names)} and run this again; answers so far are kept")

@@ -85,7 +85,7 @@ def find_out(send: Callable[[Capabilities], Reply], forms: Sequence[Form]) -> Ca
         weaker = _weaker(tried.form, forms)
         if tried.form is not Form.JSON_SCHEMA or weaker is None or _keeps_to_schema(reply):
             return tried
-        tried = tried.less("it does not keep its answers to a JSON schema", form=weaker)
+        tried = tried.less("its answers do not follow a JSON schema", form=weaker)
 
 
 def after_refusal(used: Capabilities, error: NoReplyError, forms: Sequence[Form]) -> Capabilities | None:

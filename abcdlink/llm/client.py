@@ -108,7 +108,7 @@ class LLM:
             self._server.ask()
         except NoReplyError as error:
             msg = f"{self.endpoint.shown_url} does not serve the model {self.settings.llm_model!r} ({error.detail})"
-            listed = ", ".join(models[:20]) or "it lists none"
+            listed = ", ".join(models[:20]) or "none listed"
             hint = f"set {self.settings.llm_setting('model')} to one it serves: {listed}"
             raise ServiceError(msg, hint) from None
         LOG.warning(
@@ -121,7 +121,7 @@ class LLM:
             known = self.know()
         except NoReplyError as error:
             msg = f"the LLM endpoint does not work: {error.detail}"
-            raise ServiceError(msg, "look at its log, and whether `abcdlink doctor` finds it ready") from None
+            raise ServiceError(msg, "check its log, and run `abcdlink doctor`") from None
         if not known.probabilities:
             msg = f"{self.endpoint.shown_url} gives no log-probabilities ({'; '.join(known.remarks)})"
             raise ServiceError(msg, "score by votes or by the answer alone, or use another server or model")

@@ -84,7 +84,7 @@ def require_free(port: int) -> None:
             probe.bind((HOST, port))
         except OSError as error:
             msg = f"the embedded LLM cannot listen on {HOST}:{port} ({error.strerror})"
-            raise ServiceError(msg, "stop what holds the port, or set another ABCDLINK_LLM_PORT") from None
+            raise ServiceError(msg, "stop whatever uses the port, or set another ABCDLINK_LLM_PORT") from None
 
 
 def serve(port: int, threads: int) -> None:

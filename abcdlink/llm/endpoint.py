@@ -231,7 +231,7 @@ class Endpoint:
         import openai
 
         address, key = self.settings.llm_setting("base_url"), self.settings.llm_setting("api_key")
-        start = f"start it with `abcdlink up`, or point {address} to a running server"
+        start = f"start it with `abcdlink up`, or point {address} at a running server"
         if self.settings.llm_base_url:
             start = f"start the server, or correct {address}"
         try:
@@ -275,9 +275,9 @@ def _host_of(url: str, setting: str) -> str:
         msg = f"{setting} is not a valid URL: {_without_login(url)!r}"
         raise InputError(msg, "write it like http://HOST:PORT/v1")
     if parts.query or parts.fragment:
-        msg = f"{setting} has a query or fragment, after which no path can follow: {_without_login(url)!r}"
+        msg = f"{setting} must not have a query or fragment: {_without_login(url)!r}"
         raise InputError(
-            msg, "leave out what follows '?' or '#'; for Azure write https://RESOURCE.openai.azure.com/openai/v1"
+            msg, "remove everything from '?' or '#' on; for Azure write https://RESOURCE.openai.azure.com/openai/v1"
         )
     return parts.hostname
 

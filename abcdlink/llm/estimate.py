@@ -53,7 +53,7 @@ def sum_of(estimates: Sequence[Estimate]) -> Estimate:
     numbers = [one.model_dump(exclude=apart) for one in estimates]
     sums = {name: sum(one[name] for one in numbers) for name in Estimate.model_fields if name not in apart}
     seconds = [one.seconds for one in estimates if one.calls]
-    methods = dict.fromkeys(one.method for one in estimates if one.calls) or {"nothing is to be asked": None}
+    methods = dict.fromkeys(one.method for one in estimates if one.calls) or {"there is nothing to ask": None}
     known = None if None in seconds else sum(one for one in seconds if one is not None)
     return Estimate.model_validate({**sums, "method": "; ".join(methods), "seconds": known})
 
@@ -114,7 +114,7 @@ def count(endpoint: Endpoint, contents: Sequence[dict[str, Any]], seen: Sequence
     (bytes, tokens) of prompts that the server counted earlier.
     """
     if not contents:
-        return Counted([], "nothing is to be asked")
+        return Counted([], "there is nothing to ask")
     sizes = [size_of(content) for content in contents]
     step = math.ceil(len(contents) / COUNTED)
     sample = range(0, len(contents), step)

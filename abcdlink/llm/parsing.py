@@ -79,7 +79,7 @@ def _only_object(text: str) -> str | Parsed:
     if len(found) > 1:
         return Parsed(Outcome.INVALID, detail=f"{len(found)} objects where one was asked for")
     if not all(map(_is_balanced, around)):
-        return Parsed(Outcome.INVALID, detail="the object stands inside something else")
+        return Parsed(Outcome.INVALID, detail="the object is inside something else")
     return found[0]
 
 
@@ -102,14 +102,14 @@ def _unique_keys(pairs: list[tuple[str, Any]], *, repeats: bool) -> dict[str, An
     value: dict[str, Any] = {}
     for key, item in pairs:
         if key in value and not (repeats and value[key] == item):
-            msg = f"the key {key!r} comes twice"
+            msg = f"the key {key!r} appears twice"
             raise ValueError(msg)
         value[key] = item
     return value
 
 
 def _no_constant(name: str) -> None:
-    msg = f"{name} is no JSON value"
+    msg = f"{name} is not a JSON value"
     raise ValueError(msg)
 
 

@@ -167,8 +167,8 @@ def _read(file: Path, changed: int) -> Profiles:  # noqa: ARG001 - a changed fil
         msg = f"{file} cannot be read: {error}"
         raise InputError(msg, "correct the file; every profile is one table [llm.NAME]") from None
     if unknown := sorted(set(content) - {"llm", "roles"}):
-        msg = f"{file} has {unknown[0]!r}, which means nothing there"
-        raise InputError(msg, "keep only tables [llm.NAME] and [roles]; other settings are environment variables")
+        msg = f"{file} has {unknown[0]!r}, which is not a known section"
+        raise InputError(msg, "use only [llm.NAME] and [roles]; all other settings are environment variables")
     tables = content.get("llm", {})
     if not isinstance(tables, dict):
         msg = f"{file}: llm is not a table"
@@ -192,17 +192,19 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
             hint = f"use letters, digits, '.', '_' and '-', at most 40, and none of {', '.join(TAKEN)}"
             raise InputError(msg, hint)
         if (same := seen.setdefault(name.casefold(), name)) != name:
-            msg = f"{where}: its name differs from {same!r} in case only"
+            msg = f"{where}: its name differs from {same!r} only in case"
             raise InputError(msg, "give one of them another name")
         if not isinstance(table, dict):
             msg = f"{where} is not a table"
             raise InputError(msg, f"write [llm.{name}] and its settings below")
         if "api_key" in table:
             msg = f"{where} holds a key"
-            raise InputError(msg, 'take it out of the file, and write api_key_env = "NAME" of an environment variable')
+            raise InputError(
+                msg, 'remove it, and name an environment variable that holds the key: api_key_env = "NAME"'
+            )
         if unknown := sorted(set(table) - ALLOWED):
             msg = f"{where}: there is no setting {unknown[0]!r}"
-            raise InputError(msg, f"use some of {', '.join(sorted(ALLOWED))}")
+            raise InputError(msg, f"choose from {', '.join(sorted(ALLOWED))}")
         _check_kinds(where, table)
         if not table.get("base_url") and table.get("engine", "server") == "server":
             msg = f"{where} has no base_url"
@@ -236,7 +238,7 @@ def _roles(file: Path, table: Any) -> Roles:  # noqa: ANN401 - any TOML value
         raise InputError(msg, 'write generator = "NAME", cleaner = "NAME" and linkers = ["NAME", ...]') from None
     twice = [name for name in roles.linkers if roles.linkers.count(name) > 1]
     if twice or not roles.linkers:
-        what = f"names {twice[0]!r} twice" if twice else "names nobody"
+        what = f"lists {twice[0]!r} twice" if twice else "is empty"
         msg = f"{file}, [roles], linkers {what}"
         raise InputError(msg, "name each profile that decides links once")
     return roles
@@ -297,4 +299,4 @@ def require_key(settings: Settings) -> None:
     """Raise ``ServiceError`` when the key of a profile is missing."""
     if settings.llm_keyless:
         msg = f"the LLM profile {settings.llm_profile!r} has no key: {settings.llm_keyless}"
-        raise ServiceError(msg, "set it and run this again; other profiles are not concerned")
+        raise ServiceError(msg, "set it and run this again; other profiles are not affected")

@@ -243,6 +243,6 @@ def _judge(reply: Reply, schema: dict[str, Any]) -> Parsed:
         return Parsed(
             Outcome.INVALID,
             detail=f"the answer is empty and all text is under {reply.thinking}: start the server without a reasoning "
-            "parser (vLLM and SGLang: --reasoning-parser), or with the one that is made for this model",
+            "parser (vLLM and SGLang: --reasoning-parser), or with the one made for this model",
         )
     return parse(reply.text, schema)

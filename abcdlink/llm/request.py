@@ -41,8 +41,8 @@ def extra_of(settings: Settings) -> dict[str, Any]:
         msg = f"{where} is not a JSON object but {settings.llm_extra[:50]!r}"
         raise InputError(msg, hint)
     if taken := sorted(OURS & set(extra)):
-        msg = f"{where} may not hold {', '.join(taken)}"
-        raise InputError(msg, "take it out; other LLM settings and the program set it")
+        msg = f"{where} must not set {', '.join(taken)}"
+        raise InputError(msg, "remove it; other LLM settings or the program set it")
     return extra
 
 

@@ -161,11 +161,11 @@ class _Process:
             self.stop()
             self._file_lock = lock_of(ENGINE, settings.home)
             if not self._file_lock.acquire(blocking=False):
-                LOG.warning("another process uses vLLM's engine: this one waits until it ends")
+                LOG.warning("another process is using the vLLM engine; waiting until it ends")
                 self._file_lock.acquire()
             log = _log_of(settings)
             log.parent.mkdir(parents=True, exist_ok=True)
-            LOG.info("vLLM's engine starts; its log is %s", log)
+            LOG.info("starting the vLLM engine; its log is %s", log)
             with log.open("a", encoding="utf-8") as errors:
                 self._process = subprocess.Popen(
                     command,

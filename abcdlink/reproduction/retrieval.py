@@ -82,7 +82,7 @@ def load(data: Path, dataset: str) -> Corpus:
     folder = next((name for name in folders if (data / name).is_dir()), None)
     if folder is None:
         msg = f"no such data: no folder {' or '.join(folders) or 'is known for it'}"
-        raise InputError(msg, "get the data from where the paper says")
+        raise InputError(msg, "get the data from the source that the paper names")
     return import_corpus(folders[folder], data / folder, get_segmenter())
 
 

@@ -57,7 +57,7 @@ def reproduce(
     sets = ", ".join(name for name, chosen in retrieval.BENCHMARK_SETS.items() if chosen.first_pairs)
     note = (
         f"The paper's synthetic tables ({sets}) used only the first {retrieval.FIRST_PAIRS} pairs in file order; "
-        "ours do too, where these data are at hand."
+        "ours do too, where the data are available."
     )
     return Reproduction(figures=tuple(run.figures), missing=tuple(run.missing), notes=(note,))
 

@@ -32,7 +32,7 @@ class Use(NamedTuple):
     """How a model is used.
 
     Attributes:
-        folder: where it lies.
+        folder: where it is.
         pooling: how the vectors of the tokens become one; empty: as its files say.
         max_length: longest text in tokens; ``None``: as its files say.
         side: ``query`` or ``document`` when the model treats them differently, else empty.
@@ -185,7 +185,7 @@ def require(folder: Path, kind: str, head: str) -> None:
     saved_by = (_json(folder / "config_sentence_transformers.json") or {}).get("model_type")
     classes = (_json(folder / "config.json") or {}).get("architectures") or []
     if saved_by != kind and not any(name.endswith(head) for name in classes):
-        msg = f"the model {folder} was not trained as what it is used as (a {kind})"
+        msg = f"the model {folder} was not trained as a {kind}"
         raise InputError(msg, f"choose a model of class {kind} or ...{head}")
 
 

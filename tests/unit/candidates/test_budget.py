@@ -85,7 +85,7 @@ def test_a_budget_is_given_in_judgments_hours_or_links():
         BudgetRules(hours=1, links=3)
     with pytest.raises(InputError, match="lower the least"):
         BudgetRules(least=5, most=4)
-    with pytest.raises(InputError, match="no probabilities"):
+    with pytest.raises(InputError, match="not probabilities"):
         Order(rankings.assign(score=7.0), everything(rankings), BudgetRules())
 
 

@@ -207,7 +207,7 @@ def test_no_decision_gives_an_empty_table():
 
 def test_decisions_without_scores_cannot_be_ranked():
     plain = Decision(approach="llm-only-4", pair="p", source="a0", targets=("b1",), offered=("b1", "b2"))
-    with pytest.raises(InputError, match="llm-only-4 has no scores on the source 'a0'"):
+    with pytest.raises(InputError, match="llm-only-4 has no scores for the source 'a0'"):
         scored_rankings([plain])
 
 

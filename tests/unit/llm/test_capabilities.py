@@ -65,7 +65,7 @@ def test_a_server_that_takes_a_schema_and_does_not_keep_to_it_is_told_it_in_word
         server.shows = says(answer)
         llm = LLM(server.settings(isolated_home))
         assert llm.ask(question()).form is Form.JSON_OBJECT
-    assert "does not keep" in llm.describe()["remarks"][-1]
+    assert "do not follow" in llm.describe()["remarks"][-1]
 
 
 @pytest.mark.parametrize("shown", [says("", finish="length"), says('{"wet": tr', finish="length"), says(None)])

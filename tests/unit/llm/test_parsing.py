@@ -106,8 +106,8 @@ def test_a_foreign_id_beside_a_missing_one():
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        ('{"11": true, "11": false, "4": true}', "'11' comes twice"),
-        ("{'11': True, '11': False, '4': True}", "'11' comes twice"),
+        ('{"11": true, "11": false, "4": true}', "'11' appears twice"),
+        ("{'11': True, '11': False, '4': True}", "'11' appears twice"),
         ('{"11": true, "4": false}\n{"11": true, "4": false}', "2 objects"),
         ('{"11": true}{"4": false}', "2 objects"),
         ('[{"11": true, "4": false}]', "inside something else"),

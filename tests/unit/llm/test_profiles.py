@@ -73,8 +73,8 @@ def test_roles(write):
     [
         ("[llm.a", "cannot be read"),
         (f"[llm.a]\n{SERVER}[llm.a]\n{SERVER}", "cannot be read"),
-        (f"[llm.a]\n{SERVER}[llm.A]\n{SERVER}", "in case only"),
-        ("[lm.a]\n", "'lm', which means nothing"),
+        (f"[llm.a]\n{SERVER}[llm.A]\n{SERVER}", "only in case"),
+        ("[lm.a]\n", "'lm', which is not a known section"),
         ("llm = 3", "llm is not a table"),
         ("[llm]\na = 3", "[llm.a] is not a table"),
         (f"[llm.default]\n{SERVER}", "'default' cannot be the name"),
@@ -89,7 +89,7 @@ def test_roles(write):
         (f'[llm.a]\n{SERVER}api_key_env = "X"\napi_key_block = "x"', "has both"),
         (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "b"]', "'b': there is no such LLM profile"),
         (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "a"]', "linkers names 'a' twice"),
-        ("[roles]\nlinkers = []", "linkers names nobody"),
+        ("[roles]\nlinkers = []", "linkers is empty"),
         ('[roles]\nlinker = ["default"]', "no field linker"),
     ],
 )

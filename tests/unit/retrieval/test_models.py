@@ -133,7 +133,7 @@ def test_a_classifier_with_several_labels_is_no_retriever(tmp_path):
 
 @pytest.mark.parametrize("prefix", ["ce", "sparse"])
 def test_a_model_without_the_head_that_is_needed_is_refused_and_gets_no_random_one(prefix, bert):
-    with pytest.raises(InputError, match="was not trained as what it is used as"):
+    with pytest.raises(InputError, match="was not trained as a"):
         get_retriever(f"{prefix}:{bert}").prepare([SOURCE])
 
 
