@@ -241,7 +241,7 @@ TOML = [
     (MODEL + MODEL.replace("big", "BIG"), "only in case", "another name"),
     (MODEL + "[roles]\ngenerator = 'small'\n", "[roles] names 'small'", "[llm.small]"),
     (MODEL + "[roles]\nlinkers = []\n", "is empty", "once"),
-    (MODEL + "[roles]\nlinkers = ['big', 'big']\n", "names 'big' twice", "once"),
+    (MODEL + "[roles]\nlinkers = ['big', 'big']\n", "lists 'big' twice", "once"),
     (MODEL + "[roles]\nlinkers = 'big'\n", "linkers must be a list", "linkers ="),
     (MODEL + "[roles]\nannotator = 'big'\n", "no field annotator", "generator ="),
 ]

@@ -88,7 +88,7 @@ def test_roles(write):
         (f'[llm.a]\n{SERVER}api_key = "{KEY}"', "[llm.a] holds a key"),
         (f'[llm.a]\n{SERVER}api_key_env = "X"\napi_key_block = "x"', "has both"),
         (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "b"]', "'b': there is no such LLM profile"),
-        (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "a"]', "linkers names 'a' twice"),
+        (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "a"]', "linkers lists 'a' twice"),
         ("[roles]\nlinkers = []", "linkers is empty"),
         ('[roles]\nlinker = ["default"]', "no field linker"),
     ],
