@@ -15,6 +15,7 @@ from labelstudio_config.pages.adjudicate import adjudication_project, adjudicati
 from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.annotation import Run, make_run
+from tests.helpers.builders import judgment
 from tests.helpers.pulls import pull_adjudications
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $source_text &amp; <b>bold</b>"
@@ -45,14 +46,11 @@ def judgments_of(run: Run) -> list[Judgment]:
     """Two annotators differ on three candidates of the first source and on one of the second."""
     labels = {(0, 20): "LN", (0, 21): "LL", (0, 40): "NL", (0, SIZE - 1): "LN", (1, 7): "NL", (1, 8): "NN"}
     return [
-        Judgment(
-            batch=1,
-            pair="pair-wombat-0",
-            source=f"sid-dugong-{source}",
-            target=f"sid-dugong-{target}",
+        judgment(
+            ("pair-wombat-0", f"sid-dugong-{source}", f"sid-dugong-{target}"),
+            number + 1,
+            said == "L",
             method="method-quokka",
-            annotator=f"annotator-{number + 1}",
-            label=Label.LINK if said == "L" else Label.NO_LINK,
             comment=COMMENTS[number] if source == 0 else "",
             flags=("Unsure",) if number else (),
         )

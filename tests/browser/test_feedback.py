@@ -6,12 +6,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from abcdlink.feedback import Case, choose_cases
-from abcdlink.judgments import Judgment, Label
+from abcdlink.judgments import Label
 from labelstudio_config.client import Client
 from labelstudio_config.pages.feedback import feedback_project, feedback_tasks
 from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.annotation import SECRETS, Run, make_run
+from tests.helpers.builders import judgment
 from tests.helpers.pulls import pull_feedback
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} &amp; <b>bold</b>"
@@ -28,14 +29,11 @@ def run() -> Run:
 def begin(page: Page, client: Client, run: Run) -> list[Case]:
     """Push two cases and the guidelines, open the project, and close the guidelines that are shown first."""
     judgments = [
-        Judgment(
-            batch=1,
-            pair=pool.pair,
-            source=pool.source,
-            target=pool.candidates[1].target,
+        judgment(
+            (pool.pair, pool.source, pool.candidates[1].target),
+            who,
+            label,
             method=pool.candidates[1].method,
-            annotator=f"annotator-{who}",
-            label=label,
             flags=("Unsure",) if who == 2 else (),
             comment=ATTACK if who == 2 else "",
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from abcdlink.judgments import Judgment, Label
+from abcdlink.judgments import Judgment
+from tests.helpers.builders import judgment
 
 START = datetime(2026, 5, 4, 9, tzinfo=UTC)
 
@@ -28,14 +29,12 @@ def task(
         return value.get(number) if isinstance(value, Mapping) else value
 
     return [
-        Judgment(
+        judgment(
+            (pair, source, str(place)),
+            number,
+            letter == "L",
             batch=batch,
-            pair=pair,
-            source=source,
-            target=str(place),
             method=method,
-            annotator=f"annotator-{number}",
-            label=Label.LINK if letter == "L" else Label.NO_LINK,
             seconds=of(seconds, number),
             submitted=None if (at := of(minute, number)) is None else START + timedelta(minutes=at),
         )

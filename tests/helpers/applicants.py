@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain
-from abcdlink.judgments import Annotator, Judgment, Label, Pool
+from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.qualify import keep_judgments
 from abcdlink.qualify.gold import GOLD, GoldSet, gold_set, prepare
 from abcdlink.store import Store
-from tests.helpers.builders import document
+from tests.helpers.builders import document, judged
 
 ACCOUNTS = ("zelda.vole@example.org", "yuri.stoat@example.org", "xena.mole@example.org")
 
@@ -35,19 +35,7 @@ def made(domain: Domain, seed: int = 1, links: dict[str, tuple[str, ...]] | None
 
 
 def said(pool: Pool, who: str, links: Sequence[str], seconds: float | None = 10.0) -> list[Judgment]:
-    return [
-        Judgment(
-            batch=1,
-            pair=pool.pair,
-            source=pool.source,
-            target=candidate.target,
-            method=candidate.method,
-            annotator=who,
-            label=Label.LINK if candidate.target in links else Label.NO_LINK,
-            seconds=seconds,
-        )
-        for candidate in pool.candidates
-    ]
+    return [judged(pool, candidate, who, candidate.target in links, seconds=seconds) for candidate in pool.candidates]
 
 
 def person(number: int) -> Annotator:

@@ -6,7 +6,7 @@ from typing import Any
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.judgments import Judgment, Label
-from tests.helpers.builders import document
+from tests.helpers.builders import document, judgment
 
 LINK, NO = Label.LINK, Label.NO_LINK
 RUN = "a-run"
@@ -22,14 +22,12 @@ CORPUS = Corpus(
 
 def judged(source: int, target: int, *labels: Label, pair: str = "pair-1", **more: Any) -> list[Judgment]:
     return [
-        Judgment(
+        judgment(
+            (pair, f"sid-{source}", f"sid-{target}"),
+            number,
+            label,
             batch=1 if pair == "pair-1" else 2,
-            pair=pair,
-            source=f"sid-{source}",
-            target=f"sid-{target}",
             method="numbat",
-            annotator=f"annotator-{number}",
-            label=label,
             **more,
         )
         for number, label in enumerate(labels, start=1)

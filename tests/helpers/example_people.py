@@ -18,6 +18,7 @@ from abcdlink.qualify.gold import GOLD, gold_set, keep_gold_set
 from abcdlink.rate import Rating, keep_ratings
 from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback
 from abcdlink.store import Store
+from tests.helpers.builders import judged, judgment
 
 GUIDELINES = "# Guidelines\n\nA link joins sentences that say the same."
 
@@ -34,14 +35,11 @@ def qualify(store: Store, domain: Domain) -> None:
     gold = gold_set(corpus, corpus.pairs[:1], domain, store.key, 13)
     keep_gold_set(store, gold)
     judgments = [
-        Judgment(
-            batch=1,
-            pair=pool.pair,
-            source=pool.source,
-            target=candidate.target,
-            method=candidate.method,
-            annotator=f"applicant-{number}",
-            label=Label.LINK if (candidate.method == GOLD) != (chooser.random() < slip) else Label.NO_LINK,
+        judged(
+            pool,
+            candidate,
+            f"applicant-{number}",
+            (candidate.method == GOLD) != (chooser.random() < slip),
             seconds=20.0 * number,
         )
         for number, slip, share in ((1, 0.05, 1), (2, 0.15, 1), (3, 0.4, 0.5))
@@ -121,15 +119,7 @@ def judge_exhaustively(store: Store, domain: Domain) -> None:
     store.write_text(SAMPLE, sample.model_dump_json())
     links = {one.at: set(chooser.sample(range(8), 2)) if n % 4 else set() for n, one in enumerate(sample.sources)}
     judgments = [
-        Judgment(
-            batch=NO_BATCH,
-            pair=pair,
-            source=source,
-            target=str(target),
-            method=EXHAUSTIVE,
-            annotator=f"annotator-{who}",
-            label=Label.LINK if target in found else Label.NO_LINK,
-        )
+        judgment((pair, source, str(target)), who, target in found, batch=NO_BATCH, method=EXHAUSTIVE)
         for (pair, source), found in links.items()
         for target in range(8)
         for who in (1, 2)

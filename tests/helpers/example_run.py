@@ -13,7 +13,7 @@ from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Annotator, Judgment, Label, Skip
+from abcdlink.judgments import Annotator, Judgment, Skip
 from abcdlink.layout import decision_part
 from abcdlink.linking.records import Decision
 from abcdlink.stages.candidates import PoolPlan, run_candidates
@@ -21,6 +21,7 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.stages.shortlist import quick_shortlist
 from abcdlink.store import Store, open_run
 from abcdlink.validation import validate
+from tests.helpers.builders import judged
 from tests.helpers.example_benchmark import benchmark
 
 HOSTILE = "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*"
@@ -107,18 +108,7 @@ def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:
             linked = chooser.random() < chance[candidate.method]
             for annotator, slip in (("annotator-1", 0.14), ("annotator-2", 0.1)):
                 said = linked != (chooser.random() < slip / pool.batch)
-                judgments.append(
-                    Judgment(
-                        batch=pool.batch,
-                        pair=pool.pair,
-                        source=pool.source,
-                        target=candidate.target,
-                        method=candidate.method,
-                        annotator=annotator,
-                        label=Label.LINK if said else Label.NO_LINK,
-                        seconds=12.0 + 3 * pool.batch,
-                    )
-                )
+                judgments.append(judged(pool, candidate, annotator, said, seconds=12.0 + 3 * pool.batch))
     return judgments
 
 

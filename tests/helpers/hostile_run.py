@@ -13,6 +13,7 @@ from abcdlink.judgments import Annotator, Judgment, Label
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
+from tests.helpers.builders import judgment
 
 TEXTS = [
     "A plain sentence.",
@@ -61,14 +62,12 @@ def hostile_judgments() -> list[Judgment]:
         for number in range(len(TEXTS)):
             for step, vote in enumerate(votes[number % 4 :: 2]):
                 judgments += [
-                    Judgment(
+                    judgment(
+                        (pair, sentence_id(number), sentence_id((number + 4 * step) % len(TEXTS))),
+                        (2, 9, 10)[index],
+                        said == "L",
                         batch=1 + place,
-                        pair=pair,
-                        source=sentence_id(number),
-                        target=sentence_id((number + 4 * step) % len(TEXTS)),
                         method=("both", "retriever", "random")[step % 3],
-                        annotator=f"annotator-{(2, 9, 10)[index]}",
-                        label=Label.LINK if said == "L" else Label.NO_LINK,
                         seconds=3.25,
                         flags=("unsure",),
                     )

@@ -7,7 +7,7 @@ import httpx
 from abcdlink.coding import CodingSummary
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import InputError
-from abcdlink.judgments import Annotator, Judgment, Label
+from abcdlink.judgments import Annotator
 from abcdlink.layout import CODERS, CODES, CODING_SLUG, JUDGMENTS, NATURAL, POOLS, batch_file
 from abcdlink.stages.coding import coding_of, coding_summary
 from abcdlink.stages.intake import describe_run
@@ -15,6 +15,7 @@ from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
 from labelstudio_config.run import read_pushed
 from tests.helpers.annotation import METHODS, SECRETS, Run, annotator, make_run
+from tests.helpers.builders import judgment
 from tests.helpers.stack import Stack
 
 PATTERNS = ["near: much alike", "far", "other"]
@@ -27,15 +28,7 @@ def begin(stack: Stack, run: Run) -> Store:
     write_corpus_to(store, NATURAL, run.corpus)
     store.write_records(POOLS, run.pools)
     judgments = [
-        Judgment(
-            batch=pool.batch,
-            pair=pool.pair,
-            source=pool.source,
-            target=candidate.target,
-            method=candidate.method,
-            annotator=f"annotator-{who}",
-            label=Label.LINK if number else Label.NO_LINK,
-        )
+        judgment((pool.pair, pool.source, candidate.target), who, number, batch=pool.batch, method=candidate.method)
         for pool in run.pools
         for number, candidate in enumerate(pool.candidates)
         for who in (1, 2)

@@ -21,7 +21,7 @@ from abcdlink.export import export_dataset
 from abcdlink.export.layouts import ExportFormat
 from abcdlink.generation import Strategy
 from abcdlink.interannotator import agreement
-from abcdlink.judgments import Judgment, Label, Pool, read_judgments
+from abcdlink.judgments import Pool, read_judgments
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.linking.records import Setup
 from abcdlink.report import render
@@ -36,6 +36,7 @@ from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import Store, open_run
 from flows.parameters import AnnotationParameters
+from tests.helpers.builders import judgment
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
 
 LLM = "bm25@3+llm-listwise-4"
@@ -145,15 +146,7 @@ def test_two_retrievers_make_pools_whose_methods_are_their_names(store: Store) -
 def test_what_comes_after_annotation_knows_two_approaches_of_one_kind(store: Store) -> None:
     pools = make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan())
     judgments = [
-        Judgment(
-            batch=1,
-            pair=pair,
-            source=source,
-            target=target,
-            method=method,
-            annotator=f"annotator-{n}",
-            label=Label.LINK,
-        )
+        judgment((pair, source, target), n, link=True, method=method)
         for (pair, source), methods in pools.items()
         for target, method in methods.items()
         for n in (1, 2)

@@ -29,7 +29,7 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH
-from abcdlink.judgments import BOTH, RANDOM, Annotator, Candidate, Judgment, Label, Pool, by_candidate
+from abcdlink.judgments import BOTH, RANDOM, Annotator, Candidate, Judgment, Pool, by_candidate
 from abcdlink.layout import ADJUDICATIONS, CODERS, EXHAUSTIVE_JUDGMENTS, POOLS
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
@@ -37,6 +37,7 @@ from abcdlink.stages.coding import coding_summary, keep_codes, links_so_far, pre
 from abcdlink.stages.exhaustive import make_sample
 from abcdlink.store import Store
 from flows.parameters import CodingParameters
+from tests.helpers.builders import judgment
 from tests.helpers.disputes import CORPUS, LINK, NO
 from tests.helpers.example_run import example_run
 
@@ -200,15 +201,7 @@ def test_links_that_only_exhaustive_judging_found_are_missed_by_all(store: Store
     first = sample.sources[0]
     target = next(str(n) for n in range(8) if (*first.at, str(n)) not in shown)
     judgments = [
-        Judgment(
-            batch=NO_BATCH,
-            pair=first.pair,
-            source=first.source,
-            target=target,
-            method=EXHAUSTIVE,
-            annotator=f"annotator-{who}",
-            label=Label.LINK,
-        )
+        judgment((first.pair, first.source, target), who, link=True, batch=NO_BATCH, method=EXHAUSTIVE)
         for who in (1, 2)
     ]
     store.write_records(EXHAUSTIVE_JUDGMENTS, judgments)

@@ -10,9 +10,10 @@ from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import ExhaustiveGold, Over, View, gold_of, lists_of, measure, random_lists, sample_sources
-from abcdlink.judgments import Judgment, Label, LabelRule
+from abcdlink.judgments import Judgment, LabelRule
 from abcdlink.linking.records import Decision
 from abcdlink.llm.records import Outcome
+from tests.helpers.builders import judgment
 
 RULES = SourceFilter(min_words=3, exclude=("^Figure",))
 
@@ -30,11 +31,8 @@ def corpus(*sizes: int) -> Corpus:
     return Corpus(name="natural", documents=documents, pairs=pairs)
 
 
-def judgment(source: str, target: str, annotator: int, *, link: bool) -> Judgment:
-    label = Label.LINK if link else Label.NO_LINK
-    return Judgment(
-        batch=0, pair="p", source=source, target=target, method="exhaustive", annotator=f"a{annotator}", label=label
-    )
+def judged(source: str, target: str, annotator: int, *, link: bool) -> Judgment:
+    return judgment(("p", source, target), f"a{annotator}", link, batch=0, method="exhaustive")
 
 
 def test_a_sample_is_stratified_by_pair_and_leaves_filtered_sources_out():
@@ -105,8 +103,8 @@ def test_there_is_no_gold_by_a_rule_that_needs_an_adjudicator():
 
 def test_gold_by_rule_with_ties_and_incomplete_sources():
     said = {"1": (True, True), "2": (True, False), "3": (False, False)}
-    judgments = [judgment("s", target, n, link=link) for target, by in said.items() for n, link in enumerate(by)]
-    judgments += [judgment("half", target, 0, link=True) for target in said]
+    judgments = [judged("s", target, n, link=link) for target, by in said.items() for n, link in enumerate(by)]
+    judgments += [judged("half", target, 0, link=True) for target in said]
     sources = [("p", "s"), ("p", "half"), ("p", "nobody")]
     both = gold_of(sources, judgments, LabelRule.BOTH, 2)
     assert both.links == {("p", "s"): {"1"}}
@@ -117,17 +115,12 @@ def test_gold_by_rule_with_ties_and_incomplete_sources():
 
 
 def test_a_source_without_links_is_gold_too():
-    gold = gold_of([("p", "s")], [judgment("s", "1", n, link=False) for n in (1, 2)], LabelRule.BOTH, 2)
+    gold = gold_of([("p", "s")], [judged("s", "1", n, link=False) for n in (1, 2)], LabelRule.BOTH, 2)
     assert (gold.with_gold, gold.without_gold) == ([], [("p", "s")])
 
 
 GOLD = ExhaustiveGold(
-    {
-        ("p", "0"): frozenset({"1", "2"}),
-        ("p", "1"): frozenset({"1"}),
-        ("p", "2"): frozenset(),
-        ("p", "3"): frozenset(),
-    },
+    {("p", "0"): frozenset({"1", "2"}), ("p", "1"): frozenset({"1"}), ("p", "2"): frozenset(), ("p", "3"): frozenset()},
     {("p", "1"): frozenset({"9"})},
 )
 FIRST = {("p", "0"): ["1", "5"], ("p", "1"): ["9"], ("p", "2"): ["1"], ("p", "3"): []}

@@ -8,8 +8,9 @@ from markdown_it import MarkdownIt
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.feedback import memos
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Candidate, Judgment, Label, Pool
+from abcdlink.judgments import Candidate, Pool
 from abcdlink.store import Store
+from tests.helpers.builders import judgment
 from tests.helpers.example_run import make_pools, take_in
 
 TARGETS = [
@@ -32,15 +33,7 @@ def small_case(own: str, other: str) -> dict[str, str]:
         candidates=tuple(Candidate(target=str(n), method="secretmethod") for n in range(3)),
     )
     judgments = [
-        Judgment(
-            batch=1,
-            pair="p",
-            source="0",
-            target=str(place),
-            method="secretmethod",
-            annotator=f"annotator-{number}",
-            label=Label.LINK if letter == "L" else Label.NO_LINK,
-        )
+        judgment(("p", "0", str(place)), number, letter == "L", method="secretmethod")
         for number, column in ((1, own), (2, other))
         for place, letter in enumerate(column)
         if letter != " "

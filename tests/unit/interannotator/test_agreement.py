@@ -12,7 +12,8 @@ from sklearn.metrics import cohen_kappa_score
 from abcdlink.errors import InputError
 from abcdlink.interannotator import agreement
 from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL, cohen_kappa, gwet_ac1, kappa_interval, kappas
-from abcdlink.judgments import Judgment, Label, read_judgment_file, read_judgments
+from abcdlink.judgments import Judgment, read_judgment_file, read_judgments
+from tests.helpers.builders import judgment
 
 HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
 
@@ -20,15 +21,7 @@ HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
 def said(*columns: str, method: str = "llm", batch: int = 1, first: int = 1) -> list[Judgment]:
     """One string an annotator: L is Link, N is No Link, a blank is no judgment; one place a candidate."""
     return [
-        Judgment(
-            batch=batch,
-            pair=f"p{batch}",
-            source=f"{method}{place // 3}",
-            target=str(place),
-            method=method,
-            annotator=f"annotator-{number}",
-            label=Label.LINK if letter == "L" else Label.NO_LINK,
-        )
+        judgment((f"p{batch}", f"{method}{place // 3}", str(place)), number, letter == "L", batch=batch, method=method)
         for number, column in enumerate(columns, start=first)
         for place, letter in enumerate(column)
         if letter != " "

@@ -9,7 +9,7 @@ import pytest
 
 from abcdlink.domain import find_domain
 from abcdlink.feedback import Case, choose_cases
-from abcdlink.judgments import Annotator, Judgment, Label
+from abcdlink.judgments import Annotator, Label
 from labelstudio_config.pages.feedback import (
     ASKS,
     UNDERSTOOD,
@@ -20,6 +20,7 @@ from labelstudio_config.pages.feedback import (
     notice_key,
 )
 from tests.helpers.annotation import METHODS, SECRETS, as_read, make_run
+from tests.helpers.builders import judgment
 from tests.helpers.pulls import pull_feedback
 
 RUN = make_run(tasks=2)
@@ -32,14 +33,11 @@ KNOWN = [
 
 def cases(method: str = METHODS[0]) -> list[Case]:
     judgments = [
-        Judgment(
-            batch=1,
-            pair=pool.pair,
-            source=pool.source,
-            target=pool.candidates[0].target,
+        judgment(
+            (pool.pair, pool.source, pool.candidates[0].target),
+            who,
+            label,
             method=method,
-            annotator=f"annotator-{who}",
-            label=label,
             comment="<i>why</i>" if who == 1 else "",
         )
         for pool in RUN.pools

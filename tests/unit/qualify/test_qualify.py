@@ -17,7 +17,7 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Source
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Candidate, Judgment, Label
+from abcdlink.judgments import Candidate, Label
 from abcdlink.layout import GOLD_SLUG
 from abcdlink.qualify import (
     Applicant,
@@ -50,6 +50,7 @@ from labelstudio_config.pages.qualify import MOST_APPLICANTS, GoldPage, qualific
 from labelstudio_config.run import look_now
 from tasks.projects import pull, push
 from tests.helpers.applicants import ACCOUNTS, LINKS, applied, corpus_of, document, made, person, said
+from tests.helpers.builders import judgment
 from tests.helpers.fake_label_studio import ADA, FakeLabelStudio, serve
 
 
@@ -244,14 +245,12 @@ def judged_by_an_expert(store: Store, links: Collection[Source], missing: Collec
     corpus = expert_corpus(store)
     targets = {pair.id: [s.id for s in corpus.target_of(pair).sentences] for pair in corpus.pairs}
     judgments = [
-        Judgment(
+        judgment(
+            (at.pair, at.source, target),
+            "expert-1",
+            at.at in links and target == targets[at.pair][0],
             batch=NO_BATCH,
-            pair=at.pair,
-            source=at.source,
-            target=target,
             method=EXHAUSTIVE,
-            annotator="expert-1",
-            label=Label.LINK if at.at in links and target == targets[at.pair][0] else Label.NO_LINK,
         )
         for at in expert_sample(store).sources
         if at.at not in missing

@@ -9,7 +9,7 @@ import pytest
 from abcdlink.candidates.pools import PoolMode
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment, Label, Pool
+from abcdlink.judgments import SECONDS_A_CANDIDATE, Pool
 from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.stages import batch_preview
 from abcdlink.stages.batch_preview import (
@@ -26,6 +26,7 @@ from abcdlink.stages.candidates import PoolPlan, read_counts, run_candidates
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import MOST_TASKS, write_preview
+from tests.helpers.builders import judged
 from tests.helpers.example_run import HOSTILE, proposed_run, take_in
 from tests.helpers.labels import fill_for_budget, strict
 
@@ -45,16 +46,7 @@ def pools(store: Store, batch: int) -> list[Pool]:
 def judge(store: Store, batch: int, seconds: float) -> None:
     """Let one annotator judge a batch, each task in as many seconds for each of its candidates."""
     said = [
-        Judgment(
-            batch=batch,
-            pair=pool.pair,
-            source=pool.source,
-            target=one.target,
-            method=one.method,
-            annotator="annotator-1",
-            label=Label.LINK,
-            seconds=seconds * len(pool.candidates),
-        )
+        judged(pool, one, 1, link=True, seconds=seconds * len(pool.candidates))
         for pool in pools(store, batch)
         for one in pool.candidates
     ]

@@ -14,7 +14,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, gold_of
 from abcdlink.interannotator import agreement
-from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, Pool
+from abcdlink.judgments import Annotator, LabelRule, Pool
 from abcdlink.layout import (
     AGREEMENT,
     ANNOTATORS,
@@ -40,6 +40,7 @@ from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.gains import measure_gains
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store, open_run
+from tests.helpers.builders import judged, judgment
 from tests.helpers.labels import PROBABLE as LINKER
 from tests.helpers.labels import fill_for_budget, strict
 
@@ -61,16 +62,7 @@ def judge(store: Store, batch: int, seconds: float = 30.0, gold: Gold = MappingP
     said: dict[str, Mapping[str, Sequence[str]]] = {pair.id: pair.links or {} for pair in strict().pairs}
     said |= gold
     judgments = [
-        Judgment(
-            batch=batch,
-            pair=pool.pair,
-            source=pool.source,
-            target=one.target,
-            method=one.method,
-            annotator=f"annotator-{who}",
-            label=Label.LINK if one.target in said[pool.pair].get(pool.source, ()) else Label.NO_LINK,
-            seconds=seconds,
-        )
+        judged(pool, one, who, one.target in said[pool.pair].get(pool.source, ()), seconds=seconds)
         for pool in store.read_records(POOLS, Pool)
         if pool.batch == batch
         for one in pool.candidates
@@ -127,14 +119,12 @@ def test_the_audit_agrees_with_exhaustive_pages(store: Store, news: Domain) -> N
 
     sample = make_sample(store, news, overlap=2, seed=1, share=1.0)
     everything = [
-        Judgment(
+        judgment(
+            (one.pair, one.source, target.id),
+            who,
+            target.id in links_of(one.pair, unseen).get(one.source, ()),
             batch=NO_BATCH,
-            pair=one.pair,
-            source=one.source,
-            target=target.id,
             method=EXHAUSTIVE,
-            annotator=f"annotator-{who}",
-            label=Label.LINK if target.id in links_of(one.pair, unseen).get(one.source, ()) else Label.NO_LINK,
         )
         for one in sample.sources
         for target in made_of(one.pair)

@@ -16,7 +16,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Over, View
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Judgment, Label
+from abcdlink.judgments import Judgment
 from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.report import write_report
@@ -26,6 +26,7 @@ from abcdlink.stages.links import decided_links
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store
 from flows.parameters import ExhaustiveParameters
+from tests.helpers.builders import judgment
 from tests.helpers.example_benchmark import benchmark
 from tests.helpers.example_run import generate, take_in
 
@@ -68,15 +69,8 @@ def judge_as_first_decides(store: Store) -> dict[tuple[str, str], set[str]]:
     decided = {(one.pair, one.source): set(one.targets) for one in decided_links(store, CHOSEN, FIRST, 0)}
     gold = {one.at: decided[one.at] if n % 3 else set() for n, one in enumerate(sample.sources)}
     judgments = [
-        Judgment(
-            batch=NO_BATCH,
-            pair=pair,
-            source=source,
-            target=str(target),
-            method=EXHAUSTIVE,
-            annotator=f"annotator-{who}",
-            label=Label.LINK if str(target) in links else Label.NO_LINK,
-            seconds=60.0,
+        judgment(
+            (pair, source, str(target)), who, str(target) in links, batch=NO_BATCH, method=EXHAUSTIVE, seconds=60.0
         )
         for (pair, source), links in gold.items()
         for target in range(8)
@@ -207,15 +201,8 @@ def test_links_are_counted_of_sources_that_all_have_judged_and_the_note_says_how
     def judged(number: int, *people: int) -> list[Judgment]:
         at = sample.sources[number]
         return [
-            Judgment(
-                batch=NO_BATCH,
-                pair=at.pair,
-                source=at.source,
-                target=str(target),
-                method=EXHAUSTIVE,
-                annotator=f"annotator-{who}",
-                label=Label.LINK if target <= who else Label.NO_LINK,
-                seconds=60.0,
+            judgment(
+                (at.pair, at.source, str(target)), who, target <= who, batch=NO_BATCH, method=EXHAUSTIVE, seconds=60.0
             )
             for target in range(8)
             for who in people

@@ -41,6 +41,7 @@ from abcdlink.stages.feedback import (
     with_examples,
 )
 from abcdlink.store import Store
+from tests.helpers.builders import judgment
 from tests.helpers.example_run import annotate, make_pools, take_in
 
 SECRET = "secretmethod"
@@ -65,16 +66,7 @@ def corpus_of(targets: list[str], pairs: int = 1) -> Corpus:
 
 
 def said(who: int, target: int, letter: str, pair: int = 0, comment: str = "") -> Judgment:
-    return Judgment(
-        batch=1,
-        pair=f"p{pair}",
-        source="s",
-        target=str(target),
-        method=SECRET,
-        annotator=f"annotator-{who}",
-        label=Label.LINK if letter == "L" else Label.NO_LINK,
-        comment=comment,
-    )
+    return judgment((f"p{pair}", "s", str(target)), who, letter == "L", method=SECRET, comment=comment)
 
 
 def all_said(*columns: str, pairs: int = 1) -> list[Judgment]:
@@ -131,11 +123,7 @@ def test_strictness_is_told_by_other_annotator() -> None:
         (row.other, row.compared, row.own_links, row.other_links, row.stricter, row.more_lenient)
         for row in figures.strictness
     ]
-    assert rows == [
-        ("annotator-2", 5, 1, 4, 3, 0),
-        ("annotator-3", 3, 1, 1, 0, 0),
-        ("all others", 8, 2, 5, 3, 0),
-    ]
+    assert rows == [("annotator-2", 5, 1, 4, 3, 0), ("annotator-3", 3, 1, 1, 0, 0), ("all others", 8, 2, 5, 3, 0)]
 
 
 def test_cases_are_bounded_seeded_and_spread_over_pairs_and_patterns() -> None:
@@ -216,10 +204,7 @@ def test_a_case_becomes_an_example_of_the_guidelines(run: Store) -> None:
     assert text.startswith("Mine.\n\n**Example: No Link**\n\n> A: “")
     html = MarkdownIt("commonmark").render(text)
     shown = re.sub(r"<[^>]+>", "", unescape(html))
-    for sentence in (
-        corpus.source_of(pair).text_of(case.source),
-        corpus.target_of(pair).text_of(case.target),
-    ):
+    for sentence in (corpus.source_of(pair).text_of(case.source), corpus.target_of(pair).text_of(case.target)):
         assert " ".join(sentence.split()) in shown
     accept_feedback(run, 1, "Domain.", text, label_studio_round=True)
     assert "Example: No Link" in newest_guidelines(run, "")
