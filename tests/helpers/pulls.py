@@ -25,6 +25,24 @@ from labelstudio_config.projects import PushResult, push_tasks, require_project,
 from labelstudio_config.snapshot import Progress, Snapshot, progress_in, snapshot_of
 
 
+class OneProject:
+    """Stands for a ``Client`` of which only one project is read: its title, its tasks, and who has an account."""
+
+    url = "http://127.0.0.1:1"
+
+    def __init__(self, title: str, tasks: list[dict[str, Any]], accounts: dict[int, str]) -> None:
+        self._title, self._tasks, self._accounts = title, tasks, accounts
+
+    def projects_titled(self, title: str) -> dict[int, int]:
+        return {3: len(self._tasks)} if title == self._title else {}
+
+    def tasks(self, _project: int) -> list[dict[str, Any]]:
+        return self._tasks
+
+    def accounts(self) -> dict[int, str]:
+        return self._accounts
+
+
 def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
     """Read a project as it is now."""
     project = require_project(client, title)

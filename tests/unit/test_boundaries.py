@@ -30,7 +30,7 @@ from abcdlink.errors import InputError
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.boundaries import HIDDEN, NOTHING, BoundaryPage, boundary_project, boundary_tasks
-from tests.helpers.pulls import read_project
+from tests.helpers.pulls import OneProject, read_project
 
 LINES = [
     "The bridge was closed by Capt.",
@@ -169,25 +169,13 @@ def answer(key: str, joined: list[str], dropped: list[str], begins: list[str], d
     return {"id": abs(hash(key)) % 10**6, **told, "lead_time": 9.5, "result": result}
 
 
-class Server:
-    """Stands for ``Client``: one project with the given tasks."""
-
-    url = "http://127.0.0.1:1"
-
-    def __init__(self, answers: dict[str, dict[str, Any]]) -> None:
-        self.answers = answers
-
-    def projects_titled(self, title: str) -> dict[int, int]:
-        return {3: len(self.answers)} if title == "look · boundaries" else {}
-
-    def tasks(self, _project: int) -> list[dict[str, Any]]:
-        return [
-            {"id": number, "data": {"task_key": key}, "annotations": [given], "drafts": []}
-            for number, (key, given) in enumerate(self.answers.items())
-        ]
-
-    def accounts(self) -> dict[int, str]:
-        return {7: "ada@example.org"}
+def boundaries(answers: dict[str, dict[str, Any]]) -> OneProject:
+    """Return the project with these answers by the key of their task."""
+    tasks = [
+        {"id": number, "data": {"task_key": key}, "annotations": [given], "drafts": []}
+        for number, (key, given) in enumerate(answers.items())
+    ]
+    return OneProject("look · boundaries", tasks, {7: "ada@example.org"})
 
 
 def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store: Store, tmp_path: Path) -> None:
@@ -195,7 +183,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     assert [one.document for one in asked] == ["d", "other"]
     assert prepare(store) == asked
     first, second = (one.key for one in asked)
-    server = Server(
+    server = boundaries(
         {
             first: answer(
                 first, ["s1"], ["s2"], ["It will be", "gone"], "I read everything; the boundaries are right now"
@@ -204,7 +192,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
         }
     )
     page = BoundaryPage()
-    page.keep(store, read_project(server, "look · boundaries", [first, second]))  # type: ignore[arg-type]
+    page.keep(store, read_project(server, "look · boundaries", [first, second]))
     assert page.is_pulled(store)
     assert page.counts(store) == {"documents": 2, "anomalies": 1}
     assert "'gone', which is in no sentence" in store.read_text("boundaries/anomalies.json")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 from abcdlink.adjudicate import pools_to_decide
 from abcdlink.domain import find_domain
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Annotator, Label, by_candidate
-from labelstudio_config.client import Client
-from labelstudio_config.pages.adjudicate import AdjudicationPull, adjudication_project, adjudication_tasks, said_html
+from labelstudio_config.pages.adjudicate import AdjudicationPull, adjudication_tasks, said_html
 from labelstudio_config.pages.annotate import candidate_id
 from tests.helpers.annotation import as_read
 from tests.helpers.disputes import CORPUS, JUDGMENTS_MADE, LINK, NO, RUN, judged
 from tests.helpers.hostile_run import hostile_corpus, hostile_judgments
-from tests.helpers.pulls import pull_adjudications
+from tests.helpers.pulls import OneProject, pull_adjudications
 
 SECRETS = ("sid-", "doc-", "pair-", "numbat", "annotator-", "adjudicat")
 
@@ -73,23 +72,7 @@ def test_second_answers_are_shown_beside_the_first() -> None:
     assert "annotator-2" not in shown
 
 
-class LabelStudio:
-    """What is read of Label Studio: one project with some tasks."""
-
-    url = "http://localhost"
-
-    def __init__(self, tasks: list[dict[str, Any]]) -> None:
-        self._tasks = tasks
-
-    def projects_titled(self, title: str) -> dict[int, int]:
-        assert title == adjudication_project(RUN, find_domain("news"), "").title == "a-run · adjudication"
-        return {1: len(self._tasks)}
-
-    def tasks(self, _project: int) -> list[dict[str, Any]]:
-        return self._tasks
-
-    def accounts(self) -> dict[int, str]:
-        return {1: "ada@example.org", 2: "bo@example.org", 3: "eve@example.org"}
+ACCOUNTS = {1: "ada@example.org", 2: "bo@example.org", 3: "eve@example.org"}
 
 
 def annotation(number: int, user: int, *labels: Label, comment: str = "") -> dict[str, Any]:
@@ -111,12 +94,10 @@ def pulled(by_source: dict[str, list[dict[str, Any]]], adjudicators: list[Annota
         }
         for number, pool in enumerate(pools)
     ]
-    people = [
-        Annotator(annotator=f"annotator-{n}", account=a, simulated=False)
-        for n, a in ((1, "ada@example.org"), (2, "bo@example.org"))
-    ]
-    client = cast("Client", LabelStudio(there))
-    return pull_adjudications(client, RUN, pools, JUDGMENTS_MADE, people, adjudicators)
+    people = [Annotator(annotator=f"annotator-{n}", account=ACCOUNTS[n], simulated=False) for n in (1, 2)]
+    return pull_adjudications(
+        OneProject("a-run · adjudication", there, ACCOUNTS), RUN, pools, JUDGMENTS_MADE, people, adjudicators
+    )
 
 
 def test_a_third_person_decides_and_keeps_the_pseudonym() -> None:

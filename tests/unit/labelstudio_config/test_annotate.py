@@ -13,6 +13,7 @@ from abcdlink.judgments import Candidate, Judgment, Pool
 from labelstudio_config.pages.annotate import (
     batch_project,
     batch_tasks,
+    batch_title,
     candidate_id,
     candidate_of,
     controls_of,
@@ -20,7 +21,8 @@ from labelstudio_config.pages.annotate import (
 )
 from labelstudio_config.projects import STYLE, with_style
 from tests.helpers import builders
-from tests.helpers.pulls import pull_batch
+from tests.helpers.annotation import as_read
+from tests.helpers.pulls import OneProject, pull_batch
 
 RUN = "a-run"
 
@@ -82,29 +84,12 @@ def pulled(*results: dict[str, Any]) -> list[Judgment]:
     """Pull one annotation that links the first candidate and consists of ``results`` beside."""
     key = pool("ab", 0).key
     link = {"from_name": "link_0", "type": "choices", "value": {"choices": ["Link"]}}
-    annotation = {
-        "id": 1,
-        "completed_by": 7,
-        "updated_by": 7,
-        "updated_at": "2026-01-01T10:00:00Z",
-        "was_cancelled": False,
-        "result": [link, *results],
-    }
+    annotation = as_read(1, 7, [link, *results], "2026-01-01T10:00:00Z")
     data = {"task_key": key, "candidates": [{"id": candidate_id(key, f"b-{n}")} for n in (1, 4)]}
 
-    class Server:
-        url = "http://127.0.0.1:1"
-
-        def projects_titled(self, _title: str) -> dict[int, int]:
-            return {3: 1}
-
-        def tasks(self, _project: int) -> list[dict[str, Any]]:
-            return [{"id": 1, "data": data, "annotations": [annotation]}]
-
-        def accounts(self) -> dict[int, str]:
-            return {7: "ada@example.org"}
-
-    return pull_batch(Server(), RUN, 1, [pool("ab", 0)]).judgments  # type: ignore[arg-type]
+    tasks = [{"id": 1, "data": data, "annotations": [annotation]}]
+    server = OneProject(batch_title(RUN, 1), tasks, {7: "ada@example.org"})
+    return pull_batch(server, RUN, 1, [pool("ab", 0)]).judgments
 
 
 def test_the_comment_stands_with_each_judgment_of_its_task() -> None:

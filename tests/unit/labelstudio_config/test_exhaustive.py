@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,12 +13,11 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import SampledSource
 from abcdlink.judgments import Annotator, Label
-from labelstudio_config.client import Client
 from labelstudio_config.pages import JudgmentsPull, label_config
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, exhaustive_project, exhaustive_tasks
 from tests.helpers.annotation import as_read
-from tests.helpers.pulls import pull_exhaustive
+from tests.helpers.pulls import OneProject, pull_exhaustive
 
 SOURCE = Document(id="doc-dingo", sentences=(Sentence(id="sid-7", text="The bridge fell."),))
 TARGET = Document(
@@ -44,30 +43,14 @@ def annotation(number: int, user: int, ticked: Sequence[str], said: str | None, 
     return {**made, "lead_time": 90.5, **more}
 
 
-class LabelStudio:
-    """What is read of Label Studio: one project with some tasks."""
-
-    url = "http://localhost"
-
-    def __init__(self, tasks: list[dict[str, Any]]) -> None:
-        self._tasks = tasks
-
-    def projects_titled(self, title: str) -> dict[int, int]:
-        assert title == "a-run · exhaustive"
-        return {1: len(self._tasks)}
-
-    def tasks(self, _project: int) -> list[dict[str, Any]]:
-        return self._tasks
-
-    def accounts(self) -> dict[int, str]:
-        return {1: "ada@example.org", 2: "bo@example.org"}
+ACCOUNTS = {1: "ada@example.org", 2: "bo@example.org"}
 
 
 def pulled(*annotations: dict[str, Any]) -> JudgmentsPull:
     data = {"task_key": AT.key, **exhaustive_tasks([AT], CORPUS, find_domain("news"))[AT.key]}
     tasks = [{"id": 1, "data": data, "annotations": list(annotations)}]
     known = [Annotator(annotator="annotator-1", account="bo@example.org", simulated=False)]
-    return pull_exhaustive(cast("Client", LabelStudio(tasks)), "a-run", [AT], CORPUS, known)
+    return pull_exhaustive(OneProject("a-run · exhaustive", tasks, ACCOUNTS), "a-run", [AT], CORPUS, known)
 
 
 def links(result: JudgmentsPull, who: str) -> dict[str, Label]:

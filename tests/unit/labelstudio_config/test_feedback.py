@@ -21,7 +21,7 @@ from labelstudio_config.pages.feedback import (
 )
 from tests.helpers.annotation import METHODS, SECRETS, as_read, make_run
 from tests.helpers.builders import judgment
-from tests.helpers.pulls import pull_feedback
+from tests.helpers.pulls import OneProject, pull_feedback
 
 RUN = make_run(tasks=2)
 ACCOUNTS = {7: "ada@example.org", 8: "ben@example.org"}
@@ -62,30 +62,12 @@ def wrote(name: str, text: str) -> dict[str, Any]:
     return {"from_name": name, "value": {"text": [text]}}
 
 
-class Server:
-    """Stands for a Label Studio with one project."""
-
-    url = "http://label-studio"
-
-    def __init__(self, tasks: list[dict[str, Any]]) -> None:
-        self._tasks = tasks
-
-    def projects_titled(self, title: str) -> dict[int, int]:
-        return {1: len(self._tasks)} if title == feedback_title(RUN.key, 1) else {}
-
-    def tasks(self, _project: int) -> list[dict[str, Any]]:
-        return self._tasks
-
-    def accounts(self) -> dict[int, str]:
-        return ACCOUNTS
-
-
 def pulled(answers: dict[str, list[dict[str, Any]]], some: list[Case]) -> FeedbackPull:
     exported = [
         {"id": n, "data": {**data, "task_key": key}, "annotations": answers.get(key, []), "drafts": []}
         for n, (key, data) in enumerate(tasks_of(some).items())
     ]
-    return pull_feedback(Server(exported), RUN.key, 1, some, KNOWN)
+    return pull_feedback(OneProject(feedback_title(RUN.key, 1), exported, ACCOUNTS), RUN.key, 1, some, KNOWN)
 
 
 def test_tasks_hold_texts_and_opaque_ids_only() -> None:

@@ -29,7 +29,8 @@ from labelstudio_config.pages.annotate import batch_title, candidate_id, documen
 from labelstudio_config.projects import TITLE_LIMIT
 from labelstudio_config.simulate import LENIENT, STRICT, Mistakes, gold_of, judge, mark_simulated, mistakes_of
 from tests.helpers import builders
-from tests.helpers.pulls import keys_of, progress_of, pull_batch
+from tests.helpers.annotation import as_read
+from tests.helpers.pulls import OneProject, keys_of, progress_of, pull_batch
 
 RUN = "a-run"
 
@@ -123,35 +124,15 @@ def test_html_in_guidelines_shows_as_text(news: Domain) -> None:
     assert "<script>alert(1)</script>" in page.text
 
 
-class Server:
-    """Stands for ``Client``: one project with the given tasks."""
-
-    url = "http://127.0.0.1:1"
-
-    def __init__(self, tasks: list[dict[str, Any]], accounts: dict[int, str] | None = None) -> None:
-        self.exported = tasks
-        self.known = accounts or {7: "ada@example.org", 8: "ben@example.org", 9: "simulated-1@simulated.invalid"}
-
-    def projects_titled(self, title: str) -> dict[int, int]:
-        return {3: len(self.exported)} if title == batch_title(RUN, 1) else {}
-
-    def tasks(self, _project: int) -> list[dict[str, Any]]:
-        return self.exported
-
-    def accounts(self) -> dict[int, str]:
-        return self.known
+def served(*tasks: dict[str, Any]) -> OneProject:
+    """Return the project of the first batch."""
+    accounts = {7: "ada@example.org", 8: "ben@example.org", 9: "simulated-1@simulated.invalid"}
+    return OneProject(batch_title(RUN, 1), list(tasks), accounts)
 
 
 def annotation(number: int, user: Any, labels: dict[str, list[str]], minute: int = 0, skipped: bool = False) -> dict:
-    return {
-        "id": number,
-        "completed_by": user,
-        "updated_by": user,
-        "updated_at": f"2026-01-01T10:{minute:02}:00Z",
-        "was_cancelled": skipped,
-        "lead_time": 12.5,
-        "result": [{"from_name": name, "value": {"choices": choices}} for name, choices in labels.items()],
-    }
+    result = [{"from_name": name, "value": {"choices": choices}} for name, choices in labels.items()]
+    return {**as_read(number, user, result, f"2026-01-01T10:{minute:02}:00Z", cancelled=skipped), "lead_time": 12.5}
 
 
 def task(*annotations: dict[str, Any], key: str = "key-1") -> dict[str, Any]:
@@ -164,7 +145,7 @@ LINKS = {"link_0": ["Link"], "link_1": ["No Link"]}
 
 
 def test_annotations_become_judgments_with_methods() -> None:
-    server = Server([task(annotation(1, 7, {**LINKS, "flag": ["Unsure"]}), annotation(2, {"id": 9}, LINKS))])
+    server = served(task(annotation(1, 7, {**LINKS, "flag": ["Unsure"]}), annotation(2, {"id": 9}, LINKS)))
     result = pull_batch(server, RUN, 1, [pool()])
     assert [(j.target, j.method, j.annotator, j.label) for j in result.judgments] == [
         ("target-0", "llm", "annotator-1", Label.LINK),
@@ -187,14 +168,14 @@ def test_annotations_become_judgments_with_methods() -> None:
 def test_the_newest_answer_counts_and_the_others_are_reported(order: tuple[int, int]) -> None:
     first, second = order
     flipped = {"link_0": ["No Link"], "link_1": ["No Link"]}
-    server = Server([task(annotation(1, 7, LINKS, minute=first), annotation(2, 7, flipped, minute=second))])
+    server = served(task(annotation(1, 7, LINKS, minute=first), annotation(2, 7, flipped, minute=second)))
     result = pull_batch(server, RUN, 1, [pool()])
     assert [j.label for j in result.judgments] == [Label.NO_LINK if second > first else Label.LINK, Label.NO_LINK]
     assert result.anomalies == ["annotator-1 answered the task key-1 2 times; the newest counts"]
 
 
 def test_a_skipped_task_is_done_but_says_nothing() -> None:
-    server = Server([task(annotation(1, 7, LINKS), annotation(2, 8, {}, skipped=True))])
+    server = served(task(annotation(1, 7, LINKS), annotation(2, 8, {}, skipped=True)))
     result = pull_batch(server, RUN, 1, [pool()])
     assert {j.annotator for j in result.judgments} == {"annotator-1"}
     assert [(s.key, s.annotator) for s in result.skips] == [("key-1", "annotator-2")]
@@ -202,14 +183,14 @@ def test_a_skipped_task_is_done_but_says_nothing() -> None:
 
 
 def test_one_person_twice_is_not_two_people() -> None:
-    server = Server([task(annotation(1, 7, LINKS), annotation(2, 7, LINKS, minute=1))])
+    server = served(task(annotation(1, 7, LINKS), annotation(2, 7, LINKS, minute=1)))
     progress = progress_of(server, batch_title(RUN, 1), keys_of([pool()], 1), overlap=2)
     assert (progress.done, progress.complete) == (0, False)
 
 
 def test_candidates_are_found_by_their_id_not_by_their_place() -> None:
     turned = pool().model_copy(update={"candidates": pool().candidates[::-1]})
-    server = Server([task(annotation(1, 7, LINKS))])
+    server = served(task(annotation(1, 7, LINKS)))
     result = pull_batch(server, RUN, 1, [turned])
     assert {j.target: (j.method, j.label) for j in result.judgments} == {
         "target-0": ("llm", Label.LINK),
@@ -219,7 +200,7 @@ def test_candidates_are_found_by_their_id_not_by_their_place() -> None:
 
 def test_what_cannot_be_read_is_said() -> None:
     odd = {"link_0": ["Link", "No Link"], "link_7": ["Link"], "stars": ["5"]}
-    server = Server([task(annotation(1, 7, odd)), task(key="unknown")])
+    server = served(task(annotation(1, 7, odd)), task(key="unknown"))
     result = pull_batch(server, RUN, 1, [pool(), pool(key="key-2")])
     assert result.judgments == []
     said = "\n".join(result.anomalies)
@@ -228,14 +209,14 @@ def test_what_cannot_be_read_is_said() -> None:
 
 
 def test_the_answer_of_a_deleted_account_is_kept() -> None:
-    result = pull_batch(Server([task(annotation(1, None, LINKS), annotation(2, 55, LINKS))]), RUN, 1, [pool()])
+    result = pull_batch(served(task(annotation(1, None, LINKS), annotation(2, 55, LINKS))), RUN, 1, [pool()])
     assert len(result.judgments) == 4
     assert [a.account for a in result.annotators] == ["deleted-account", "account-55"]
 
 
 def test_pseudonyms_stay() -> None:
     before = [Annotator(annotator="annotator-1", account="ben@example.org", simulated=False)]
-    server = Server([task(annotation(1, 7, LINKS), annotation(2, 8, LINKS))])
+    server = served(task(annotation(1, 7, LINKS), annotation(2, 8, LINKS)))
     result = pull_batch(server, RUN, 1, [pool()], before)
     assert {a.account: a.annotator for a in result.annotators} == {
         "ben@example.org": "annotator-1",
@@ -244,14 +225,14 @@ def test_pseudonyms_stay() -> None:
 
 
 def test_a_vanished_task_is_reported_and_not_done() -> None:
-    server = Server([task(annotation(1, 7, LINKS), annotation(2, 8, LINKS))])
+    server = served(task(annotation(1, 7, LINKS), annotation(2, 8, LINKS)))
     progress = progress_of(server, batch_title(RUN, 1), keys_of([pool(), pool(key="key-2")], 1), overlap=2)
     assert (progress.tasks, progress.done, progress.complete, progress.vanished) == (2, 1, False, ("key-2",))
 
 
 def test_a_project_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ServiceError, match="no project 'a-run · batch 2'"):
-        progress_of(Server([]), batch_title(RUN, 2), keys_of([pool(batch=2)], 2), overlap=2)
+        progress_of(served(), batch_title(RUN, 2), keys_of([pool(batch=2)], 2), overlap=2)
 
 
 def annotated(links: dict[str, tuple[str, ...]] | None) -> Corpus:

@@ -35,8 +35,9 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 from labelstudio_config.pages.rate import KEYS, RatingPull, rating_page, rating_project, rating_tasks
+from tests.helpers.annotation import as_read
 from tests.helpers.example_run import generate, take_in
-from tests.helpers.pulls import pull_ratings
+from tests.helpers.pulls import OneProject, pull_ratings
 
 SYNTHETIC, NATURAL = PairKind.SYNTHETIC, PairKind.NATURAL
 
@@ -192,33 +193,7 @@ def annotation(user: int, *values: str, comment: str = "", skipped: bool = False
         {"from_name": f"rating_{n}", "value": {"choices": [value]}} for n, value in enumerate(values)
     ]
     result += [{"from_name": "comment", "value": {"text": [comment]}}] if comment else []
-    return {
-        "id": user,
-        "completed_by": user,
-        "updated_by": user,
-        "updated_at": "2026-01-01T10:00:00Z",
-        "was_cancelled": skipped,
-        "lead_time": 42.5,
-        "result": result,
-    }
-
-
-class Server:
-    """Stands for ``Client``: one project with the given tasks."""
-
-    url = "http://127.0.0.1:1"
-
-    def __init__(self, tasks: list[dict[str, Any]]) -> None:
-        self.exported = tasks
-
-    def projects_titled(self, title: str) -> dict[int, int]:
-        return {3: len(self.exported)} if title == "run · ratings" else {}
-
-    def tasks(self, _project: int) -> list[dict[str, Any]]:
-        return self.exported
-
-    def accounts(self) -> dict[int, str]:
-        return PEOPLE
+    return {**as_read(user, user, result, "2026-01-01T10:00:00Z", cancelled=skipped), "lead_time": 42.5}
 
 
 def pulled(*of_tasks: list[dict[str, Any]]) -> RatingPull:
@@ -226,7 +201,7 @@ def pulled(*of_tasks: list[dict[str, Any]]) -> RatingPull:
         {"id": n, "data": {"task_key": one.key}, "annotations": annotations, "drafts": []}
         for n, (one, annotations) in enumerate(zip(DOCUMENTS, of_tasks, strict=True))
     ]
-    return pull_ratings(Server(tasks), "run", DOCUMENTS, CRITERIA)
+    return pull_ratings(OneProject("run · ratings", tasks, PEOPLE), "run", DOCUMENTS, CRITERIA)
 
 
 def test_annotations_become_ratings() -> None:
