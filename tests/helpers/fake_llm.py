@@ -22,8 +22,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
+import pytest
+
 from abcdlink.llm.capabilities import PROBE
-from abcdlink.settings import Settings
+from abcdlink.settings import Settings, get_settings
 
 MODEL = "fake-model"
 
@@ -174,6 +176,13 @@ class FakeLLM:
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler_for(self))
         self._server.daemon_threads = True
         self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def use(self, patch: pytest.MonkeyPatch, model: str = MODEL, **more: str) -> Self:
+        """Point the settings of this process to the server; ``more``: further ones, without their prefix."""
+        for name, value in {"base_url": self.base_url, "model": model, **more}.items():
+            patch.setenv(f"ABCDLINK_LLM_{name.upper()}", value)
+        get_settings.cache_clear()
+        return self
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()

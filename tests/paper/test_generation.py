@@ -21,7 +21,7 @@ from abcdlink.stages.intake import take_corpus
 from abcdlink.store import open_run
 from abcdlink.validation import validate
 from tests.conftest import SharedData
-from tests.helpers.fake_llm import MODEL, FakeLLM
+from tests.helpers.fake_llm import FakeLLM
 from tests.helpers.thinking_llm import think
 
 
@@ -38,9 +38,7 @@ def test_a_shape_learnt_from_the_reviews_is_met_within_15_percent(
     folder, domain = tmp_path / "reviews", find_domain("reviews")
     write_corpus(reviews, folder)
     with FakeLLM(think, forms=("text",)) as server:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        get_settings.cache_clear()
+        server.use(monkeypatch)
         store = open_run("shape")
         take_corpus(store, str(folder), domain)
         plan = plan_generation(store, Strategy.DOCUMENT, 1, None, like=str(folder))

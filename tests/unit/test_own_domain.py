@@ -21,7 +21,7 @@ from abcdlink.judgments import Pool
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
 from tests import ROOT
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, says
 
 GUIDE = ROOT / "docs" / "domains.md"
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -40,10 +40,7 @@ def llm(monkeypatch: pytest.MonkeyPatch, isolated_home: Path, tmp_path: Path) ->
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ABCDLINK_HOME", ".abcdlink")
     with FakeLLM(answer) as server:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        get_settings.cache_clear()
-        yield server
+        yield server.use(monkeypatch)
     get_settings.cache_clear()
 
 

@@ -18,7 +18,6 @@ from abcdlink.corpus.io import read_corpus, write_corpus
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.llm.client import LLM
-from abcdlink.settings import get_settings
 from abcdlink.stages.corpora import run_cleaning, run_restore
 from tests.helpers.builders import corpus, document
 from tests.helpers.fake_llm import FakeLLM, Request, Response, says
@@ -54,10 +53,7 @@ def server(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[Cal
         fake = FakeLLM(script)  # type: ignore[arg-type]
         fake.__enter__()
         started.append(fake)
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", "fake-model")
-        get_settings.cache_clear()
-        return fake
+        return fake.use(monkeypatch)
 
     yield start
     for fake in started:

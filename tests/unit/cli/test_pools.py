@@ -2,110 +2,46 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from abcdlink.candidates.pools import PoolMode
-from abcdlink.cli.app import main
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.export import export_dataset
 from abcdlink.export.layouts import ExportFormat
-from abcdlink.generation import Strategy
 from abcdlink.interannotator import agreement
 from abcdlink.judgments import Pool, read_judgments
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
-from abcdlink.linking.records import Setup
 from abcdlink.report import render
 from abcdlink.report.content import gather
 from abcdlink.settings import get_settings
-from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
-from abcdlink.stages.generate import plan_generation, run_generation
-from abcdlink.stages.intake import take_corpus
-from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import Store, open_run
 from flows.parameters import AnnotationParameters
 from tests.helpers.builders import judgment
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.fake_llm import FakeLLM
 
 LLM = "bm25@3+llm-listwise-4"
-PLAN = BenchmarkPlan(
-    retrievers=("bm25", "jaccard"),
-    learned=(),
-    cutoffs=(1, 3),
-    rules=(),
-    llm=LLMPlan(retrievers=("bm25",), cutoffs=(3,), setups=(Setup.LISTWISE,), prompt_modes=(1, 4)),
-)
 Run = Callable[..., str]
 Shown = dict[tuple[str, str], dict[str, str]]
 
 
-def answer(request: Request) -> Response:
-    """Write a sentence, or judge candidates by a fixed rule."""
-    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
-    properties = request.schema["properties"]
-    if all(kind.get("type") == "boolean" for kind in properties.values()):
-        return says(json.dumps({name: digest[place] > "8" for place, name in enumerate(properties)}))
-    return says(json.dumps({next(iter(properties)): f"Officials said on day {digest[:6]} that the road stays shut."}))
-
-
-@pytest.fixture(scope="module")
-def llm() -> Iterator[FakeLLM]:
-    with FakeLLM(answer) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def benchmarked(tmp_path_factory: pytest.TempPathFactory, llm: FakeLLM) -> Path:
-    """A home folder with the benchmarked run ``r``."""
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ABCDLINK_HOME", str(folder))
-        patch.setenv("ABCDLINK_LLM_BASE_URL", llm.base_url)
-        patch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        get_settings.cache_clear()
-        domain, store = find_domain("news"), open_run("r")
-        take_corpus(store, "sample", domain, first_pairs=4)
-        run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
-        run_benchmark(store, domain, PLAN)
-    get_settings.cache_clear()
-    return folder
-
-
 @pytest.fixture
-def store(benchmarked: Path, isolated_home: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(store: Store, benchmarked: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The benchmarked run, a copy for each test."""
     shutil.copytree(benchmarked, isolated_home, dirs_exist_ok=True)
-    monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", llm.base_url)
-    monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
+    monkeypatch.setenv("ABCDLINK_HOME", str(isolated_home))
     get_settings.cache_clear()
-    return open_run("r")
-
-
-@pytest.fixture
-def run(store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Call a command as the shell does; returns stdout, or stderr when it is to fail."""
-
-    def call(*arguments: object, fails: bool = False) -> str:
-        monkeypatch.setattr(sys, "argv", ["abcdlink", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capfd.readouterr()
-        assert bool(stop.value.code) == fails, err
-        return err if fails else out
-
-    return call
+    return open_run(store.key)
 
 
 def shown(store: Store) -> Shown:

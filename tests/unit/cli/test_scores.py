@@ -2,92 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from abcdlink.cli.app import main
-from abcdlink.cli.output import out as console
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
-from abcdlink.generation import Strategy
-from abcdlink.linking.records import CutoffRule, Setup
-from abcdlink.settings import get_settings
-from abcdlink.stages.benchmark import read_benchmark, run_benchmark
+from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.errors import errors_of
-from abcdlink.stages.generate import plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
-from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import Store, open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
 
-PLAN = BenchmarkPlan(
-    retrievers=("bm25", "jaccard"),
-    learned=(),
-    cutoffs=(1, 3),
-    rules=(CutoffRule.THRESHOLD,),
-    folds=3,
-    llm=LLMPlan(retrievers=("bm25",), cutoffs=(3,), setups=(Setup.LISTWISE,), prompt_modes=(1, 4)),
-)
 LLM = "bm25@3+llm-listwise-4"
 Run = Callable[..., str]
-
-
-def answer(request: Request) -> Response:
-    """Write a sentence, or judge candidates by a fixed rule; some answers say nothing."""
-    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
-    properties = request.schema["properties"]
-    if all(kind.get("type") == "boolean" for kind in properties.values()):
-        if digest[-1] in "01":
-            return says("I would rather not say.")
-        return says(json.dumps({name: digest[place] > "8" for place, name in enumerate(properties)}))
-    return says(json.dumps({next(iter(properties)): f"Officials said on day {digest[:6]} that the road stays shut."}))
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home folder with the benchmarked run ``r``."""
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch, FakeLLM(answer) as server:
-        patch.setenv("ABCDLINK_HOME", str(folder))
-        patch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        patch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        get_settings.cache_clear()
-        domain, store = find_domain("news"), open_run("r")
-        take_corpus(store, "sample", domain, first_pairs=4)
-        run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
-        run_benchmark(store, domain, PLAN)
-        yield folder
-    get_settings.cache_clear()
-
-
-@pytest.fixture
-def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("ABCDLINK_HOME", str(home))
-    get_settings.cache_clear()
-    return open_run("r")
-
-
-@pytest.fixture
-def run(store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Call a command as the shell does; returns stdout, or stderr when it is to fail."""
-    # The width is fixed when a console is made, which another test may have done.
-    monkeypatch.setattr(console, "_width", 160)
-
-    def call(*arguments: object, fails: bool = False) -> str:
-        monkeypatch.setattr(sys, "argv", ["abcdlink", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capfd.readouterr()
-        assert bool(stop.value.code) == fails, err
-        return err if fails else out + err
-
-    return call
 
 
 def row(table: str, name: str) -> list[str]:

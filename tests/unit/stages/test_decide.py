@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.corpus import Document, Sentence
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Record
 from abcdlink.domain import find_domain
@@ -25,7 +25,7 @@ from abcdlink.stages.once import is_done
 from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, error, fits, says
-from tests.helpers.linking import DOMAIN, SETUPS, approach, document
+from tests.helpers.linking import DOMAIN, SETUPS, approach, numbered_corpus
 
 LLM_ONLY = approach(Setup.LLM_ONLY)
 CORPUS = "synthetic"
@@ -35,24 +35,8 @@ CORPUS = "synthetic"
 def store(isolated_home):
     """A run with 6 pairs of 3 and 4 sentences, which are 2 parts."""
     run = open_run("r")
-    documents = {f"{end}{i}": document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(6)}
-    documents = {name: Document(id=name, sentences=one.sentences) for name, one in documents.items()}
-    pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in range(6)]
-    write_corpus_to(run, CORPUS, Corpus(name=CORPUS, documents=documents, pairs=pairs))
+    write_corpus_to(run, CORPUS, numbered_corpus(6))
     return run
-
-
-@pytest.fixture
-def serve(monkeypatch):
-    """Point the settings of this process to a server."""
-
-    def point(server, model=MODEL):
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", model)
-        get_settings.cache_clear()
-        return server
-
-    return point
 
 
 @pytest.fixture

@@ -8,21 +8,19 @@ import pytest
 from typer.testing import CliRunner
 
 from abcdlink.cli.app import make_app
-from abcdlink.corpus import Corpus, Document, Pair
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Scoring, Setup
 from abcdlink.llm.client import LLM
-from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import benchmark_done, run_benchmark
 from abcdlink.stages.estimate import estimate_approaches, estimate_benchmark, estimate_candidates
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, fits
-from tests.helpers.linking import DOMAIN, approach, document
+from tests.helpers.linking import DOMAIN, approach, numbered_corpus
 
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=(), llm=LLMPlan(cutoffs=(3,)))
 SOURCES = 6 * 3
@@ -33,23 +31,15 @@ def store(isolated_home):
     """A run with 6 synthetic pairs of 3 and 4 sentences, the same as natural ones."""
     run = open_run("r")
     describe_run(run, DOMAIN)
-    documents = {f"{end}{i}": document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(6)}
-    documents = {name: Document(id=name, sentences=one.sentences) for name, one in documents.items()}
-    pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in range(6)]
     for name in ("synthetic", "natural"):
-        write_corpus_to(run, name, Corpus(name=name, documents=documents, pairs=pairs))
+        write_corpus_to(run, name, numbered_corpus(6))
     return run
 
 
 @pytest.fixture
 def server(monkeypatch):
     with FakeLLM(fits) as served:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", served.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        monkeypatch.setenv("ABCDLINK_LLM_PRICE_PROMPT", "10")
-        monkeypatch.setenv("ABCDLINK_LLM_PRICE_COMPLETION", "100")
-        get_settings.cache_clear()
-        yield served
+        yield served.use(monkeypatch, price_prompt="10", price_completion="100")
 
 
 def show(*options):

@@ -16,11 +16,10 @@ from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
-from abcdlink.settings import get_settings
 from abcdlink.stages.generate import plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.store import Store, open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, error, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, error, says
 from tests.helpers.labels import run_with_linker
 from tests.helpers.thinking_llm import sentence, think
 
@@ -28,11 +27,7 @@ from tests.helpers.thinking_llm import sentence, think
 @pytest.fixture
 def llm(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[FakeLLM]:
     with FakeLLM(think, forms=("text",)) as server:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        monkeypatch.setenv("ABCDLINK_LLM_THINKING_TOKENS", "4000")
-        get_settings.cache_clear()
-        yield server
+        yield server.use(monkeypatch, thinking_tokens="4000")
 
 
 @pytest.fixture

@@ -10,18 +10,16 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.exceptions import Pause
 from prefect.states import Failed
 
-from abcdlink.corpus import Corpus, Document, Pair
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.linking.records import CutoffRule, Scoring, Setup
-from abcdlink.settings import get_settings
 from abcdlink.stages.batch import ask_by_batch, look_at_batch
 from abcdlink.stages.decide import decide_part, part_count, read_decisions
 from abcdlink.store import open_run
 from tasks.running import service_failed, worth_saying
 from tests.helpers.fake_batch import FakeBatch
-from tests.helpers.fake_llm import MODEL, fits
-from tests.helpers.linking import DOMAIN, approach, document
+from tests.helpers.fake_llm import fits
+from tests.helpers.linking import DOMAIN, approach, numbered_corpus
 
 CORPUS = "synthetic"
 LLM_ONLY = approach(Setup.LLM_ONLY)
@@ -32,24 +30,8 @@ VOTES = [approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3, rule=rule) f
 def store(isolated_home):
     """A run with 2 pairs of 3 and 4 sentences."""
     run = open_run("r")
-    documents = {f"{end}{i}": document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(2)}
-    documents = {name: Document(id=name, sentences=one.sentences) for name, one in documents.items()}
-    pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in range(2)]
-    write_corpus_to(run, CORPUS, Corpus(name=CORPUS, documents=documents, pairs=pairs))
+    write_corpus_to(run, CORPUS, numbered_corpus(2))
     return run
-
-
-@pytest.fixture
-def serve(monkeypatch):
-    """Point the settings of this process to a server."""
-
-    def point(server):
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        get_settings.cache_clear()
-        return server
-
-    return point
 
 
 def decide_all(store, of):

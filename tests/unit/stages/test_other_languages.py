@@ -19,7 +19,6 @@ from abcdlink.domain import SHIPPED, Domain, find_domain
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
-from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import PoolPlan, run_candidates
 from abcdlink.stages.generate import plan_generation, run_generation
@@ -28,7 +27,7 @@ from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, says
 
 NEWS = {
     "zh": [
@@ -102,10 +101,7 @@ def language(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def server(language: str, monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[FakeLLM]:
     with writer(language) as fake:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        get_settings.cache_clear()
-        yield fake
+        yield fake.use(monkeypatch)
 
 
 @pytest.fixture

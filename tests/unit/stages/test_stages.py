@@ -29,7 +29,6 @@ from abcdlink.layout import POOLS
 from abcdlink.linking.records import Approach
 from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
 from abcdlink.stages.generate import generate_part, plan_generation, run_generation
@@ -38,7 +37,7 @@ from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
 from abcdlink.stages.validate import run_validation
 from abcdlink.store import Store, open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, error, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, error, says
 
 KEY = "sk-very-secret-0123456789"
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=())
@@ -56,11 +55,7 @@ def answer(request: Request) -> Response:
 @pytest.fixture
 def llm(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[FakeLLM]:
     with FakeLLM(answer, key=KEY) as server:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("ABCDLINK_LLM_MODEL", MODEL)
-        monkeypatch.setenv("ABCDLINK_LLM_API_KEY", KEY)
-        get_settings.cache_clear()
-        yield server
+        yield server.use(monkeypatch, api_key=KEY)
 
 
 @pytest.fixture
@@ -257,8 +252,7 @@ def test_an_llm_that_gives_out_in_the_middle_leaves_no_part_behind_and_is_paid_o
         return answer(request)
 
     with FakeLLM(gives_out, key=KEY) as server:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", server.base_url)
-        get_settings.cache_clear()
+        server.use(monkeypatch)
         with pytest.raises(ServiceError, match="did not answer"):
             run_generation(store, domain, plan)
         assert not store.exists("generation.json")

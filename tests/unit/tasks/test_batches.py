@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from abcdlink.judgments import Label, Skip
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
@@ -15,23 +13,7 @@ from labelstudio_config.run import known_so_far, read_pushed
 from labelstudio_config.snapshot import Progress
 from tasks.projects import push
 from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
-from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    return serve(monkeypatch)
-
-
-@pytest.fixture
-def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
-    """A run whose first batch is in Label Studio; nobody has answered."""
-    return pushed_run(RUN, 8)
-
-
-@pytest.fixture
-def keys(store: Store) -> tuple[str, ...]:
-    return read_pushed(store, SLUG).task_keys
+from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio
 
 
 def test_a_push_that_adds_up_is_not_read_back(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:

@@ -14,24 +14,14 @@ from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.run import PushedProject, known_so_far, read_pushed
 from tasks.projects import pull, push
 from tests.helpers.batch_steps import RUN, SLUG, look, pulled
-from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
+from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run
 
 PAGE = LinkingPage(batch=1, overlap=2)
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    return serve(monkeypatch)
-
-
-@pytest.fixture
 def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
     return pushed_run(RUN, 4, shared=False)
-
-
-@pytest.fixture
-def keys(store: Store) -> tuple[str, ...]:
-    return read_pushed(store, SLUG).task_keys
 
 
 def projects(store: Store) -> list[int]:

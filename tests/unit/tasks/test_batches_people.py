@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -27,36 +26,24 @@ from labelstudio_config.attendance import (
 from labelstudio_config.batches import reassign, status
 from labelstudio_config.run import look_now, read_pushed
 from tasks.blocks import notify_by
-from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
+from tests.helpers.batch_steps import SLUG
+from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio
 
-RUN = "harbour"
-SLUG = "batch-1"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """When the fake server's first answer is given."""
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    return serve(monkeypatch)
-
-
-@pytest.fixture
-def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
+def store(store: Store) -> Store:
     """A run with a batch of four tasks that Ada and Ben are expected to judge; it was pushed at ``START``."""
-    run = pushed_run(RUN, 4)
     people = [
         Annotator(annotator=f"annotator-{n}", account=PEOPLE[user], simulated=False) for n, user in ((1, 7), (2, 8))
     ]
-    run.write_records(ANNOTATORS, people)
-    schedule = set_schedule(run, SLUG, 10, 3, "")
+    store.write_records(ANNOTATORS, people)
+    schedule = set_schedule(store, SLUG, 10, 3, "")
     moved = schedule.model_copy(update={"since": START, "deadline": START + timedelta(days=10)})
-    run.write_text(f"label-studio/{SLUG}/schedule.json", moved.model_dump_json())
-    return run
-
-
-@pytest.fixture
-def keys(store: Store) -> tuple[str, ...]:
-    return read_pushed(store, SLUG).task_keys
+    store.write_text(f"label-studio/{SLUG}/schedule.json", moved.model_dump_json())
+    return store
 
 
 def rows_at(store: Store, day: float) -> dict[str, Attendance]:

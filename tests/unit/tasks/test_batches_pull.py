@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import labelstudio_config.batches
@@ -17,25 +15,8 @@ from abcdlink.report.content import gather
 from abcdlink.stages.annotate import join_batches, keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.batches import check, pull_again, pull_partial
-from labelstudio_config.run import read_pushed
-from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, pulled
-from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio, pushed_run, serve
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    return serve(monkeypatch)
-
-
-@pytest.fixture
-def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
-    """A run whose first batch is in Label Studio; nobody has answered."""
-    return pushed_run(RUN, 8)
-
-
-@pytest.fixture
-def keys(store: Store) -> tuple[str, ...]:
-    return read_pushed(store, SLUG).task_keys
+from tests.helpers.batch_steps import answer_all, finish, key_of, pulled
+from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio
 
 
 def test_a_changed_batch_is_seen_marked_and_pulled_again(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -14,25 +12,8 @@ from abcdlink.judgments import Label
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
 from labelstudio_config.batches import requeue
-from labelstudio_config.run import read_pushed
-from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
-from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run, serve
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    return serve(monkeypatch)
-
-
-@pytest.fixture
-def store(isolated_home: Path, server: FakeLabelStudio) -> Store:
-    """A run whose first batch is in Label Studio; nobody has answered."""
-    return pushed_run(RUN, 3)
-
-
-@pytest.fixture
-def keys(store: Store) -> tuple[str, ...]:
-    return read_pushed(store, SLUG).task_keys
+from tests.helpers.batch_steps import SLUG, answer_all, finish, key_of, look, pulled
+from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio
 
 
 def said_of(store: Store) -> list[str]:

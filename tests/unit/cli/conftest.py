@@ -1,0 +1,94 @@
+"""A run that the stages made with a scripted LLM, and the commands called as the shell does."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from abcdlink.cli.app import main
+from abcdlink.cli.output import out as console
+from abcdlink.domain import find_domain
+from abcdlink.generation import Strategy
+from abcdlink.linking.records import CutoffRule, Setup
+from abcdlink.settings import get_settings
+from abcdlink.stages.benchmark import run_benchmark
+from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
+from abcdlink.store import Store, open_run
+from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+
+PLAN = BenchmarkPlan(
+    retrievers=("bm25", "jaccard"),
+    learned=(),
+    cutoffs=(1, 3),
+    rules=(CutoffRule.THRESHOLD,),
+    folds=3,
+    llm=LLMPlan(retrievers=("bm25",), cutoffs=(3,), setups=(Setup.LISTWISE,), prompt_modes=(1, 4)),
+)
+
+
+def answer(request: Request) -> Response:
+    """Write a sentence, or judge candidates by a fixed rule; some answers say nothing."""
+    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
+    properties = request.schema["properties"]
+    if all(kind.get("type") == "boolean" for kind in properties.values()):
+        if digest[-1] in "01":
+            return says("I would rather not say.")
+        return says(json.dumps({name: digest[place] > "8" for place, name in enumerate(properties)}))
+    return says(json.dumps({next(iter(properties)): f"Officials said on day {digest[:6]} that the road stays shut."}))
+
+
+@pytest.fixture(scope="session")
+def llm() -> Iterator[FakeLLM]:
+    with FakeLLM(answer) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def benchmarked(tmp_path_factory: pytest.TempPathFactory, llm: FakeLLM) -> Path:
+    """A home folder with the benchmarked run ``r``; for reading only."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        point_to(folder, llm, patch)
+        domain, store = find_domain("news"), open_run("r")
+        take_corpus(store, "sample", domain, first_pairs=4)
+        run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
+        run_benchmark(store, domain, PLAN)
+    get_settings.cache_clear()
+    return folder
+
+
+def point_to(home: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("HOME", str(home)), ("LLM_BASE_URL", llm.base_url), ("LLM_MODEL", MODEL)):
+        monkeypatch.setenv(f"ABCDLINK_{name}", value)
+    get_settings.cache_clear()
+
+
+@pytest.fixture
+def store(benchmarked: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The benchmarked run."""
+    point_to(benchmarked, llm, monkeypatch)
+    return open_run("r")
+
+
+@pytest.fixture
+def run(store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Call a command as the shell does; returns what it says: only stdout for JSON, only stderr when it is to fail."""
+    # The width is fixed when a console is made, which another test may have done.
+    monkeypatch.setattr(console, "_width", 160)
+
+    def call(*arguments: object, fails: bool = False) -> str:
+        monkeypatch.setattr(sys, "argv", ["abcdlink", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capfd.readouterr()
+        assert bool(stop.value.code) == fails, err
+        return err if fails else out if "--json" in arguments else out + err
+
+    return call
