@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class WordOverlap(Linker):
         return np.clip(0.9 * example.scores["jaccard"] / fitted, 0, 0.95)
 
 
+@cache
 def made(name: str, count: int, seed: int) -> Corpus:
     """Return pairs of 4 by 5 sentences; the first three sources have the words of one target each."""
     random = np.random.default_rng(seed)
@@ -68,6 +70,7 @@ def run_with_linker(key: str = "run") -> Store:
     return store
 
 
+@cache
 def strict(gold: bool = True) -> Corpus:
     """Return pairs of which people call only some of the same similarities a link."""
     corpus = made("new", 60, seed=2)

@@ -42,12 +42,13 @@ def commands(group: typer.core.TyperGroup, path: tuple[str, ...] = ()) -> Iterat
             yield (*path, name), command
 
 
-ALL = dict(commands(typer.main.get_command(make_app())))
+APP = typer.main.get_command(make_app())
+ALL = dict(commands(APP))
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
-    shown = CliRunner().invoke(make_app(), [*path, "--help"])
+    shown = CliRunner().invoke(APP, [*path, "--help"])
     assert shown.exit_code == 0
     assert f"Example: abcdlink {' '.join(path)}" in " ".join(shown.output.split())
 
@@ -189,12 +190,7 @@ def test_documents_are_paired_after_a_look_at_examples(run: Run, tmp_path: Path)
     (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert run("import", "jsonl", "d.jsonl", "--out", "raw")[0] == 0
     code, out, err = run("pair", "raw", "--check", "--by", "topic", "--floor", "0.1")
-    assert (code, "1 paired" in err, "Would write: 1 pairs" in err, "b: On Monday" in out) == (
-        0,
-        True,
-        True,
-        True,
-    )
+    assert (code, "1 paired" in err, "Would write: 1 pairs" in err, "b: On Monday" in out) == (0, True, True, True)
     code, out, _ = run("pair", "raw", "--out", "pairs", "--by", "topic", "--floor", "0.1", "--json")
     assert (code, json.loads(out)["pairs"]) == (0, 1)
     made = json.loads(run("stats", "pairs", "--json")[1])["pairs"]

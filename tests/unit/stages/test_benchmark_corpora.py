@@ -284,7 +284,7 @@ def until(condition, process):
     while not condition():
         assert process.poll() is None
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from abcdlink.candidates.pools import Next, PoolMode
 from abcdlink.corpus.records import Sentence
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, gold_of
 from abcdlink.interannotator import agreement
@@ -49,13 +51,25 @@ AUDITED = PoolPlan(mode=PoolMode.BUDGET, batches=1, budget=BudgetPlan(judgments=
 Gold = Mapping[str, Mapping[str, Sequence[str]]]
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with the run of ``store``, made once."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABCDLINK_HOME", str(folder))
+        get_settings.cache_clear()
+        run = open_run("r")
+        fill_for_budget(run, find_domain("news"), strict(gold=False))
+        run.note("annotation", {"overlap": 2})
+    get_settings.cache_clear()
+    return folder
+
+
 @pytest.fixture
-def store(news: Domain) -> Store:
+def store(filled: Path, isolated_home: Path) -> Store:
     """A run with a fitted linker; on its natural pairs, half of what looks like a link is none."""
-    store = open_run("r")
-    fill_for_budget(store, news, strict(gold=False))
-    store.note("annotation", {"overlap": 2})
-    return store
+    shutil.copytree(filled, isolated_home, dirs_exist_ok=True)
+    return open_run("r")
 
 
 def judge(store: Store, batch: int, seconds: float = 30.0, gold: Gold = MappingProxyType({})) -> None:
