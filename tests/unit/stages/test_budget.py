@@ -30,6 +30,7 @@ from abcdlink.layout import (
 from abcdlink.linking.decisions import top_k
 from abcdlink.report import render
 from abcdlink.report.content import gather
+from abcdlink.settings import get_settings
 from abcdlink.stages.budget import BudgetPlan, choices_of
 from abcdlink.stages.candidates import (
     NothingToAnnotateError,
