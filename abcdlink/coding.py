@@ -16,7 +16,7 @@ from pydantic import Field
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
-from abcdlink.interannotator.measures import Estimate, alpha_estimate
+from abcdlink.interannotator.measures import Estimate, alpha_estimate, mean_kappa
 from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool, opaque
 
 PATTERNS = (
@@ -216,16 +216,11 @@ def _observed(said: Sequence[Mapping[str, str]]) -> float | None:
 
 
 def _kappa(said: Sequence[Mapping[str, str]]) -> float | None:
-    """Return the mean of Cohen's kappa over the pairs of coders for whom it is defined."""
-    from sklearn.metrics import cohen_kappa_score
-
-    couples: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    by_coders: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for one in said:
         for first, second in combinations(sorted(one), 2):
-            couples.setdefault((first, second), []).append((one[first], one[second]))
-    usable = [pairs for pairs in couples.values() if len({code for pair in pairs for code in pair}) > 1]
-    values = [float(cohen_kappa_score(*zip(*pairs, strict=True))) for pairs in usable]
-    return sum(values) / len(values) if values else None
+            by_coders.setdefault((first, second), []).append((one[first], one[second]))
+    return mean_kappa(by_coders.values())
 
 
 def rows_of(summary: CodingSummary) -> list[dict[str, object]]:

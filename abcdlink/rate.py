@@ -17,6 +17,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, PairKind, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError, fault_in
+from abcdlink.interannotator.measures import mean_kappa
 from abcdlink.judgments import Annotator, opaque
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.once import is_done
@@ -116,11 +117,6 @@ def rating_settings(domain: Domain) -> RatingSettings:
         raise InputError(msg, "give each [[rating]] a name, a question, and the words low and high") from None
 
 
-def criteria_of(domain: Domain) -> tuple[Criterion, ...]:
-    """Return the criteria of a domain, one to four; ``InputError`` as ``rating_settings``."""
-    return rating_settings(domain).rating
-
-
 def sample_documents(
     synthetic: Corpus, natural: Corpus, run_key: str, sizes: tuple[int, int], seed: int, *, same_targets: bool = False
 ) -> list[RatedDocument]:
@@ -188,7 +184,7 @@ def prepare(
     if same_targets:
         inputs["same_targets"] = True
     if not is_done(store, "ratings", SAMPLE, inputs):
-        corpora, criteria = corpora_of(store), criteria_of(domain)
+        corpora, criteria = corpora_of(store), rating_settings(domain).rating
         made, found = corpora[PairKind.SYNTHETIC], corpora[PairKind.NATURAL]
         sizes = synthetic, natural
         documents = sample_documents(made, found, store.key, sizes, seed, same_targets=same_targets)
@@ -314,19 +310,19 @@ def _agreement(ratings: Iterable[Rating]) -> dict[str, Any]:
     by_rater: defaultdict[str, dict[Rated, int]] = defaultdict(dict)
     for rating in ratings:
         by_rater[rating.annotator][rating.kind, rating.pair] = rating.value
-    couples = [
+    answers = [
         both
         for first, second in combinations(by_rater.values(), 2)
         if (both := [(first[rated], second[rated]) for rated in first if rated in second])
     ]
-    if not couples:
+    if not answers:
         return {"note": ONE_RATER}
-    observed = fmean(fmean(a == b for a, b in both) for both in couples)
-    kappas = [_weighted_kappa(both) for both in couples if len({value for pair in both for value in pair}) > 1]
-    if not kappas:
+    observed = fmean(fmean(a == b for a, b in both) for both in answers)
+    kappa = mean_kappa(answers, labels=range(LOWEST, HIGHEST + 1), weights="quadratic")  # Cohen (1968)
+    if kappa is None:
         return {"observed": observed, "note": ONE_VALUE}
     alpha, interval = _alpha(list(by_rater.values()))
-    return {"observed": observed, "kappa": fmean(kappas), "alpha": alpha, "alpha_interval": interval}
+    return {"observed": observed, "kappa": kappa, "alpha": alpha, "alpha_interval": interval}
 
 
 def _histogram(ratings: Iterable[Rating]) -> dict[PairKind, tuple[int, ...]]:
@@ -359,14 +355,6 @@ def _alpha_of(counts: NDArray[np.int64]) -> float | None:
     if (twice.sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004
         return None
     return float(alpha(value_counts=twice, level_of_measurement="ordinal"))
-
-
-def _weighted_kappa(values: Sequence[tuple[int, int]]) -> float:
-    """Return Cohen's kappa with quadratic weights of two raters, by scikit-learn; two values occur at least."""
-    from sklearn.metrics import cohen_kappa_score
-
-    first, second = zip(*values, strict=True)
-    return float(cohen_kappa_score(first, second, labels=range(LOWEST, HIGHEST + 1), weights="quadratic"))
 
 
 def rows_of(summaries: Iterable[RatingSummary]) -> list[Mapping[str, object]]:

@@ -8,7 +8,7 @@ from typing import Any
 from abcdlink.cli.output import out, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.errors import AbcdlinkError, InputError
-from abcdlink.feedback import finished
+from abcdlink.feedback.guidelines import finished
 from abcdlink.interannotator import Agreement
 from abcdlink.layout import (
     ADJUDICATIONS,

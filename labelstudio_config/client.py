@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -314,3 +315,19 @@ def connect(url: str, token: str) -> Client:
     client = Client(url, token)
     client.account()
     return client
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Pause the collector of cycles.
+
+    Reading some 10,000 records makes it walk over all of them again and again, though JSON and records
+    hold no cycles: half of the time that reading takes. What is not in a cycle is freed all the same.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -17,14 +17,13 @@ from typing import Any
 from filelock import FileLock
 from pydantic import Field, model_validator
 
-from abcdlink.collection import collection_paused
 from abcdlink.corpus.records import Record
 from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
 from abcdlink.qualify.screening import note_participants
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
-from labelstudio_config.client import CLOSED, TO_DO, Client, connect, public
+from labelstudio_config.client import CLOSED, TO_DO, Client, collection_paused, connect, public
 from labelstudio_config.history import History, digest_of, key_of, remember
 from labelstudio_config.projects import Asked, Project, PushResult, find_project, own_title, push_tasks, set_state
 from labelstudio_config.snapshot import PushedCopy, Snapshot, open_keys, snapshot_of

@@ -10,7 +10,7 @@ from typing import Any
 from abcdlink import __version__
 from abcdlink.domain import Domain, domain_of
 from abcdlink.export.dataset import Dataset, natural_order
-from abcdlink.feedback import newest_guidelines
+from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.interannotator import agreement
 from abcdlink.judgments import BOTH, MEANINGS, RANDOM, LabelRule, Provenance
 from abcdlink.layout import SHORTLIST

@@ -203,12 +203,7 @@ def gather(store: Store, rule: LabelRule, licence: str) -> Dataset:
         store.require(ADJUDICATIONS, "adjudicate")
     judgments = store.read_records(JUDGMENTS, Judgment)
     adjudications = store.find_records(ADJUDICATIONS, Adjudication)
-    people = [
-        person
-        for name in (ANNOTATORS, ADJUDICATORS)
-        if store.exists(name)
-        for person in store.read_records(name, Annotator)
-    ]
+    people = [person for name in (ANNOTATORS, ADJUDICATORS) for person in store.find_records(name, Annotator)]
     _refuse_accounts(store, JUDGMENTS, "judgment", [judgment.annotator for judgment in judgments], people)
     _refuse_accounts(store, ADJUDICATIONS, "adjudication", [one.adjudicator for one in adjudications], people)
     return Dataset(

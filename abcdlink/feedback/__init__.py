@@ -1,30 +1,233 @@
-"""Feedback between batches: memos, borderline cases, clearer guidelines; never which approach proposed what."""
+"""Feedback after a batch: borderline cases, on which annotators differ, and what came of discussing them.
 
-from abcdlink.feedback.cases import (
-    Accepted,
-    Acknowledgement,
-    Case,
-    Opinion,
-    Outcome,
-    SecondAnswer,
-    choose_cases,
-    outcome_of,
-)
-from abcdlink.feedback.guidelines import guidelines_for, newest_guidelines
-from abcdlink.feedback.texts import draft_clarifications, finished, memos
+A case never names people or methods. Answers given again never change the judgments of the batch: agreement is that of
+the first, independent answers.
+"""
 
-__all__ = [
-    "Accepted",
-    "Acknowledgement",
-    "Case",
-    "Opinion",
-    "Outcome",
-    "SecondAnswer",
-    "choose_cases",
-    "draft_clarifications",
-    "finished",
-    "guidelines_for",
-    "memos",
-    "newest_guidelines",
-    "outcome_of",
-]
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pydantic import Field
+
+from abcdlink.corpus.records import Corpus, Record
+from abcdlink.feedback.patterns import Pattern, View, views_of
+from abcdlink.judgments import Judgment, Label, Place, by_candidate, opaque
+
+MOST_CASES = 12
+"""Cases of one round: about a quarter of an hour for each annotator."""
+
+
+class Opinion(Record):
+    """What one annotator (unnamed) said of a candidate, and the flags and comment on its task."""
+
+    label: Label
+    flags: tuple[str, ...] = ()
+    comment: str = ""
+
+
+class Case(Record):
+    """A candidate on which annotators differ.
+
+    ``key``: opaque and stable name of its task. ``patterns``: which it shows. ``opinions``: those who said
+    Link first.
+    """
+
+    key: str
+    batch: int = Field(ge=1)
+    pair: str
+    source: str
+    target: str
+    patterns: tuple[Pattern, ...]
+    opinions: tuple[Opinion, ...]
+
+
+def choose_cases(
+    run_key: str, judgments: Sequence[Judgment], corpus: Corpus, seed: int = 13, most: int = MOST_CASES
+) -> list[Case]:
+    """Return the cases of a feedback round, in the order of the documents.
+
+    One after the other is taken: of all that are left, one that shows the pattern taken least so far, then one
+    of the pair, then of the source sentence taken least so far; chance, by the seed, decides between equals.
+
+    Args:
+        run_key: name of the run.
+        judgments: of one batch.
+        corpus: the documents that were judged.
+        seed: of chance.
+        most: how many cases at most.
+    """
+    views = views_of(judgments, corpus)
+    differing = {
+        key: group
+        for key, group in by_candidate(judgments).items()
+        if len({judgment.label for judgment in group.values()}) > 1
+    }
+    chosen = _in_order(_varied(sorted(differing), views, seed, most), corpus)
+    return [_case(run_key, key, differing[key], views[key]) for key in chosen]
+
+
+def _varied(keys: Sequence[Place], views: Mapping[Place, View], seed: int, most: int) -> list[Place]:
+    left = list(keys)
+    random.Random(seed).shuffle(left)  # noqa: S311 - a choice that can be repeated, no secret
+    patterns, pairs, sources = Counter[Pattern | None](), Counter[str](), Counter[tuple[str, str]]()
+    chosen: list[Place] = []
+    while left and len(chosen) < most:
+
+        def taken(key: Place) -> tuple[int, int, int]:
+            shown = views[key].patterns or (None,)
+            return min(patterns[pattern] for pattern in shown), pairs[key[0]], sources[key[:2]]
+
+        best = min(left, key=taken)
+        left.remove(best)
+        chosen.append(best)
+        patterns.update(views[best].patterns or (None,))
+        pairs[best[0]] += 1
+        sources[best[:2]] += 1
+    return chosen
+
+
+def _in_order(keys: Sequence[Place], corpus: Corpus) -> list[Place]:
+    """Sort candidates by pair, then by the places of source and target sentence."""
+    pairs = {pair.id: (number, pair) for number, pair in enumerate(corpus.pairs)}
+
+    def place(key: Place) -> tuple[int, int, int]:
+        number, pair = pairs[key[0]]
+        return number, corpus.source_of(pair).position[key[1]], corpus.target_of(pair).position[key[2]]
+
+    return sorted(keys, key=place)
+
+
+def _case(run_key: str, key: Place, group: Mapping[str, Judgment], view: View) -> Case:
+    pair, source, target = key
+    judgments = list(group.values())
+    opinions = [Opinion(label=one.label, flags=one.flags, comment=one.comment) for one in judgments]
+    return Case(
+        key=case_key(run_key, judgments[0].batch, key),
+        batch=judgments[0].batch,
+        pair=pair,
+        source=source,
+        target=target,
+        patterns=view.patterns,
+        # Sorted by what was said, so that the order does not tell who said it.
+        opinions=tuple(sorted(opinions, key=lambda one: (one.label is not Label.LINK, one.flags, one.comment))),
+    )
+
+
+def case_key(run_key: str, batch: int, key: Place) -> str:
+    """Return the opaque, stable name of a case's task: 16 hex digits."""
+    return opaque(run_key, f"feedback {batch}", *key)
+
+
+class SecondAnswer(Record):
+    """What an annotator said of a case after reading what others said of it."""
+
+    batch: int
+    pair: str
+    source: str
+    target: str
+    annotator: str
+    label: Label
+    comment: str = ""
+    submitted: datetime | None = None
+
+
+class Acknowledgement(Record):
+    """An annotator read the guidelines; ``question``: whether something is still unclear; ``comment``: what."""
+
+    batch: int
+    annotator: str
+    question: bool
+    comment: str = ""
+    submitted: datetime | None = None
+
+
+class Accepted(Record):
+    """What the coordinator decided about a feedback round.
+
+    ``by``: who said so (``coordinator`` or ``auto_feedback``). ``clarifications``: what was added to the
+    guidelines; ``edited``: whether that is other than the draft. ``label_studio_round``: whether annotators answer
+    again in Label Studio. ``guidelines``: version from now on; ``None`` when the run keeps none.
+    """
+
+    by: str
+    clarifications: str = ""
+    edited: bool = False
+    label_studio_round: bool = False
+    guidelines: int | None = None
+
+
+class Outcome(Record):
+    """The outcome of a round.
+
+    ``cases``: disagreements that were shown. ``answered``: those that at least two of their annotators judged
+    again. ``resolved``: of these, all said the same. ``changed``: annotator -> cases on which the second answer is
+    another than the first. ``acknowledged``: who read the guidelines; ``missing``: annotators of the batch who did
+    not. ``questions``: who still has one.
+    """
+
+    cases: int = 0
+    answered: int = 0
+    resolved: int = 0
+    changed: dict[str, int] = Field(default_factory=dict)
+    acknowledged: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+def settled(judgments: Sequence[Judgment], answers: Sequence[SecondAnswer]) -> dict[Place, SecondAnswer]:
+    """Return the candidates that were settled: all who judged them answered again, and said the same.
+
+    Returns:
+        Candidate -> the last of these answers.
+    """
+    again: dict[Place, dict[str, SecondAnswer]] = {}
+    for answer in answers:
+        again.setdefault((answer.pair, answer.source, answer.target), {})[answer.annotator] = answer
+    return {
+        at: list(again[at].values())[-1]
+        for at, group in by_candidate(judgments).items()
+        if at in again and group.keys() <= again[at].keys() and len({one.label for one in again[at].values()}) == 1
+    }
+
+
+def outcome_of(
+    cases: Sequence[Case],
+    judgments: Sequence[Judgment],
+    answers: Sequence[SecondAnswer],
+    acknowledgements: Sequence[Acknowledgement],
+) -> Outcome:
+    """Count the outcome of a round.
+
+    Args:
+        cases: that were shown.
+        judgments: of the batch; the first answers.
+        answers: the second ones.
+        acknowledgements: who read the guidelines.
+    """
+    first = by_candidate(judgments)
+    second: dict[tuple[str, str, str], dict[str, Label]] = {}
+    for answer in answers:
+        second.setdefault((answer.pair, answer.source, answer.target), {})[answer.annotator] = answer.label
+    changed: Counter[str] = Counter()
+    answered = resolved = 0
+    for case in cases:
+        key = (case.pair, case.source, case.target)
+        again = {who: label for who, label in second.get(key, {}).items() if who in first[key]}
+        changed.update(who for who, label in again.items() if label is not first[key][who].label)
+        if len(again) > 1:
+            answered += 1
+            resolved += len(set(again.values())) == 1
+    read = {one.annotator for one in acknowledgements}
+    return Outcome(
+        cases=len(cases),
+        answered=answered,
+        resolved=resolved,
+        changed=dict(sorted(changed.items())),
+        acknowledged=tuple(sorted(read)),
+        missing=tuple(sorted({judgment.annotator for judgment in judgments} - read)),
+        questions=tuple(sorted(one.annotator for one in acknowledgements if one.question)),
+    )

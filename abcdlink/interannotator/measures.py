@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -24,6 +24,8 @@ from abcdlink.statistics import RESAMPLES, interval, resampled
 if TYPE_CHECKING:
     from abcdlink.statistics import Counts, Floats
 
+
+T = TypeVar("T")
 
 ONE_LABEL = "undefined (one label only)"
 ONE_ANNOTATOR = "undefined (no candidate was judged by two annotators)"
@@ -79,6 +81,20 @@ def cohen_kappa(table: Counts) -> float:
     from sklearn.metrics import cohen_kappa_score
 
     return float(cohen_kappa_score([1, 1, 0, 0], [1, 0, 1, 0], sample_weight=table))
+
+
+def mean_kappa(answers: Iterable[Sequence[tuple[T, T]]], **how: Any) -> float | None:  # noqa: ANN401 - as scikit-learn takes it
+    """Return the mean of Cohen's kappa over pairs of people; ``None``: no two of them used two labels.
+
+    Args:
+        answers: for each pair of people, what both said of one thing after the other.
+        how: ``labels`` and ``weights`` of ``cohen_kappa_score``.
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    usable = [both for both in answers if len({said for pair in both for said in pair}) > 1]
+    values = [float(cohen_kappa_score(*zip(*both, strict=True), **how)) for both in usable]
+    return sum(values) / len(values) if values else None
 
 
 def gwet_ac1(tables: Floats | Counts) -> Floats:

@@ -51,25 +51,6 @@ class Difference(Record):
     ac1: Estimate
 
 
-def difference(
-    before: Sequence[Judgment],
-    after: Sequence[Judgment],
-    names: tuple[str, str] = ("before", "after"),
-    overlap: int | None = None,
-) -> Difference:
-    """Compare the agreement of two sets of judgments on different source sentences.
-
-    The 95 % intervals are by bootstrap over source sentences, each side resampled by itself.
-
-    Args:
-        before: judgments on one side.
-        after: judgments on the other.
-        names: what the sides are called.
-        overlap: judgments that a candidate needs, as for ``agreement``.
-    """
-    return difference_of_groups(grouped(before, overlap).complete, grouped(after, overlap).complete, names)
-
-
 def batch_differences(judgments: Sequence[Judgment], overlap: int | None = None) -> tuple[Difference, ...]:
     """Compare each batch with the one before it."""
     groups: dict[int, list[Group]] = {}
@@ -83,7 +64,10 @@ def batch_differences(judgments: Sequence[Judgment], overlap: int | None = None)
 
 
 def difference_of_groups(before: Sequence[Group], after: Sequence[Group], names: tuple[str, str]) -> Difference:
-    """Compare the agreement on two sets of candidates; see ``difference``."""
+    """Compare the agreement on two sets of candidates of different source sentences.
+
+    The 95 % intervals are by bootstrap over source sentences, each side resampled by itself.
+    """
     sides = [measures_of(groups, resamples=1) for groups in (before, after)]
     tables = [tables_of(groups) for groups in (before, after)]
     drawn = (

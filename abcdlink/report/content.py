@@ -9,10 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import unquote
-
-from pydantic import BaseModel
 
 from abcdlink.adjudicate import Adjudication, AdjudicationSummary, by_place
 from abcdlink.adjudicate import summarise as summarise_decisions
@@ -54,7 +52,7 @@ from abcdlink.qualify import Applicant, applicants_of, qualified_of, ranked
 from abcdlink.rate import RatingSummary, has_ratings, raters_of, ratings_of
 from abcdlink.rate import summarise as summarise_ratings
 from abcdlink.report.findings import Findings, find, notable
-from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, seen_pairs
+from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, of_batches, seen_pairs
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.budget import Choice, choices_of
@@ -120,12 +118,9 @@ def decisions_in(store: Store, judgments: Sequence[Judgment]) -> Decisions | Non
         return None
     decided = store.read_records(ADJUDICATIONS, Adjudication)
     summary = summarise_decisions(judgments, decided, judgments_needed(store, judgments))
-    anomalies = store.read_json(ADJUDICATION_ANOMALIES) if store.exists(ADJUDICATION_ANOMALIES) else []
-    adjudicators = store.read_records(ADJUDICATORS, Annotator) if store.exists(ADJUDICATORS) else []
-    return Decisions(by_place(decided), summary, anomalies, adjudicators)
+    anomalies = _json(store, ADJUDICATION_ANOMALIES) or []
+    return Decisions(by_place(decided), summary, anomalies, store.find_records(ADJUDICATORS, Annotator))
 
-
-R = TypeVar("R", bound=BaseModel)
 
 EMBEDDED_MODEL = Settings.model_fields["llm_model"].default
 
@@ -284,16 +279,12 @@ def gather(store: Store) -> Content:
         {int(name.split("/")[1]) for name in store.folder.names("batches/") if name.endswith(f"/{JUDGMENTS}")}
     )
 
-    def whole_or_parts(name: str, kind: type[R]) -> list[R]:
-        parts = [name] if store.exists(name) else [batch_file(batch, name) for batch in batches]
-        return [record for part in parts if store.exists(part) for record in store.read_records(part, kind)]
-
     benchmark = read_benchmark(store) if store.exists(BENCHMARK) else None
-    shortlist = Shortlist.model_validate_json(store.read_text(SHORTLIST)) if store.exists(SHORTLIST) else None
+    shortlist = store.find_record(SHORTLIST, Shortlist)
     chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
     anomalies = {batch: _json(store, batch_file(batch, "anomalies.json")) or [] for batch in batches}
     changes = {batch: (_json(store, batch_file(batch, CHANGED)) or {}).get("changes", []) for batch in batches}
-    judgments = whole_or_parts(JUDGMENTS, Judgment)
+    judgments = of_batches(store, JUDGMENTS, Judgment)
     return Content(
         key=store.key,
         now=what_now(store),
@@ -301,15 +292,15 @@ def gather(store: Store) -> Content:
         natural=_corpus(store, NATURAL),
         synthetic=_corpus(store, SYNTHETIC),
         generation=_json(store, GENERATION),
-        validation=store.read_record(VALIDATION, Validation) if store.exists(VALIDATION) else None,
+        validation=store.find_record(VALIDATION, Validation),
         benchmark=benchmark,
         shortlist=shortlist,
         pools=_json(store, POOL_COUNTS),
         findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
         decided=_usage_of_decisions(store),
         judgments=judgments,
-        annotators=store.read_records(ANNOTATORS, Annotator) if store.exists(ANNOTATORS) else [],
-        skips=whole_or_parts("skips.jsonl", Skip),
+        annotators=store.find_records(ANNOTATORS, Annotator),
+        skips=of_batches(store, "skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
         changes=[f"Batch {batch}: {line}" for batch, lines in changes.items() for line in lines],
         applicants=ranked(applicants_of(store)),
@@ -320,7 +311,7 @@ def gather(store: Store) -> Content:
         rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),
         choices=choices_of(store),
         gains=store.find_record(GAINS, Gains),
-        recall=Recall.model_validate_json(store.read_text(RECALL)) if store.exists(RECALL) else None,
+        recall=store.find_record(RECALL, Recall),
         decisions=decisions_in(store, judgments),
         coding=coding_summary(store) if store.exists(CODES) else None,
         coders=coders_in(store),

@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
+from pydantic import BaseModel
+
+from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.export.dataset import judgments_needed, labelled_candidates
-from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool
-from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS, batch_file
+from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS
 from abcdlink.page_templates import html_environment
-from abcdlink.stages.feedback import ANSWERS
+from abcdlink.stages.feedback import second_answers
 from abcdlink.stages.once import parts_of
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+R = TypeVar("R", bound=BaseModel)
 
 PAIRS_IN_A_FILE = 20
 AGREEMENTS = ("agree", "differ", "decided", "incomplete", "not judged")
@@ -47,12 +53,12 @@ class Seen(NamedTuple):
     target_text: str
     method: str
     batch: int
-    votes: Mapping[str, Label]
-    again: Mapping[str, Label]
-    decided: tuple[str, Label] | None
-    link: bool | None
-    agreement: str
     probability: float | None
+    votes: Mapping[str, Label] = MappingProxyType({})
+    again: Mapping[str, Label] = MappingProxyType({})
+    decided: tuple[str, Label] | None = None
+    link: bool | None = None
+    agreement: str = "not judged"
 
     @property
     def label(self) -> str:
@@ -154,10 +160,8 @@ def _pair(corpus: Corpus, pair: Pair, candidates: list[Seen]) -> SeenPair:
 
 def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
     """Yield (pair, candidate): those that were judged, then those that nobody has judged yet."""
-    from abcdlink.adjudicate import Adjudication
-
-    judgments, decisions = judgments_in(store), store.find_records(ADJUDICATIONS, Adjudication)
-    again = second_answers(store, {one.batch for one in judgments})
+    judgments, decisions = of_batches(store, JUDGMENTS, Judgment), store.find_records(ADJUDICATIONS, Adjudication)
+    again = _said_again(store)
     needed = judgments_needed(store, judgments) if judgments else None
     rule = LabelRule.ADJUDICATED if decisions else LabelRule.BOTH
     probabilities = probabilities_in(store)
@@ -210,30 +214,24 @@ def _not_judged(
                     target_text=texts[1],
                     method=one.method,
                     batch=pool.batch,
-                    votes={},
-                    again={},
-                    decided=None,
-                    link=None,
-                    agreement="not judged",
                     probability=probabilities.get(at),
                 ),
             )
 
 
-def judgments_in(store: Store) -> list[Judgment]:
-    """Return all judgments of a run; those of batches that are not put together yet, too."""
-    if store.exists(JUDGMENTS):
-        return store.read_records(JUDGMENTS, Judgment)
-    names = [name for name in store.folder.names("batches/") if name.count("/") == 2 and name.endswith(f"/{JUDGMENTS}")]  # noqa: PLR2004
-    return [one for name in names for one in store.read_records(name, Judgment)]
+def of_batches(store: Store, name: str, kind: type[R]) -> list[R]:
+    """Return the records of a run's file, or of the same file in each batch while they are not put together yet."""
+    if store.exists(name):
+        return store.read_records(name, kind)
+    parts = [part for part in store.folder.names("batches/") if part.split("/")[2:] == [name]]
+    return [record for part in parts for record in store.read_records(part, kind)]
 
 
-def second_answers(store: Store, batches: Iterable[int]) -> dict[Place, dict[str, Label]]:
+def _said_again(store: Store) -> dict[Place, dict[str, Label]]:
     """Return candidate -> annotator -> what they said after the feedback."""
     found: dict[Place, dict[str, Label]] = {}
-    for batch in sorted(batches):
-        for one in store.find_records(batch_file(batch, ANSWERS), SecondAnswer):
-            found.setdefault((one.pair, one.source, one.target), {})[one.annotator] = one.label
+    for one in second_answers(store):
+        found.setdefault((one.pair, one.source, one.target), {})[one.annotator] = one.label
     return found
 
 
@@ -243,8 +241,6 @@ def probabilities_in(store: Store) -> dict[Place, float]:
     linker = next((name.split("/")[2] for name in names if name.endswith("/plan.json")), None)
     if linker is None:
         return {}
-    from urllib.parse import unquote
-
     table = read_rankings(store, NATURAL, unquote(linker)).table
     rows = zip(table["pair"], table["source"], table["target"], table["score"], strict=True)
     return {(str(pair), str(source), str(target)): float(score) for pair, source, target, score in rows}

@@ -10,7 +10,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.export import export_dataset
 from abcdlink.export.dataset import judgments_needed
-from abcdlink.feedback.cases import settled
+from abcdlink.feedback import settled
 from abcdlink.judgments import Annotator, Judgment, LabelRule, Pool
 from abcdlink.layout import (
     ADJUDICATION_ANOMALIES,

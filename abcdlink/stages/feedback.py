@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.feedback import Accepted, Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, finished, memos
-from abcdlink.feedback import draft_clarifications as draft
-from abcdlink.feedback.cases import outcome_of
-from abcdlink.feedback.guidelines import clarify, guidelines_for
+from abcdlink.feedback import Accepted, Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, outcome_of
+from abcdlink.feedback.guidelines import clarify, finished, guidelines_for
+from abcdlink.feedback.guidelines import draft_clarifications as draft
+from abcdlink.feedback.memos import example_text, memos
 from abcdlink.feedback.patterns import views_of
-from abcdlink.feedback.texts import example_text
 from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, batch_file
 from abcdlink.store import Store

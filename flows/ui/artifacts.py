@@ -15,7 +15,7 @@ from abcdlink.evaluation.comparisons import Comparison
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
-from abcdlink.feedback.texts import cases_text
+from abcdlink.feedback.memos import cases_text
 from abcdlink.interannotator import Acceptance, Agreement
 from abcdlink.interannotator.measures import Measures
 from abcdlink.layout import NATURAL, batch_file

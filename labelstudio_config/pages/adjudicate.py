@@ -14,7 +14,8 @@ from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
-from abcdlink.feedback import SecondAnswer, newest_guidelines
+from abcdlink.feedback import SecondAnswer
+from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Pool, by_candidate
 from abcdlink.layout import ADJUDICATE_SLUG, ADJUDICATIONS, NATURAL
 from abcdlink.stages.adjudicate import (

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from abcdlink.collection import collection_paused
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.feedback import guidelines_for
+from abcdlink.feedback.guidelines import guidelines_for
 from abcdlink.interannotator import Agreement, agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque
 from abcdlink.layout import (
@@ -34,6 +33,7 @@ from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import PARTIAL_JUDGMENTS, PULLED, Pulled, annotators_of, pools_of, pulled_of
 from abcdlink.store import Store
 from labelstudio_config.answers import fingerprints_of, namer, read_answers, unqualified_in
+from labelstudio_config.client import collection_paused
 from labelstudio_config.pages import (
     JudgmentsPull,
     Page,

@@ -13,7 +13,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.evaluation.errors import ErrorKind
-from abcdlink.feedback import newest_guidelines
+from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator
 from abcdlink.layout import ANOMALIES, CODES, CODING_SLUG, NATURAL
 from abcdlink.stages.annotate import annotators_of

@@ -13,7 +13,7 @@ from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, SampledSource
-from abcdlink.feedback import newest_guidelines
+from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import ANNOTATORS, ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
 from abcdlink.stages.annotate import annotators_of

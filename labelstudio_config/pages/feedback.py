@@ -14,7 +14,8 @@ from typing import Any
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
-from abcdlink.feedback import Acknowledgement, Case, Opinion, SecondAnswer, newest_guidelines
+from abcdlink.feedback import Acknowledgement, Case, Opinion, SecondAnswer
+from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Label, opaque
 from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
 from abcdlink.stages.annotate import annotators_of

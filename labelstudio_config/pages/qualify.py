@@ -12,12 +12,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
-from abcdlink.qualify import (
-    ANOMALIES,
-    has_judgments,
-    keep_judgments,
-    people_of,
-)
+from abcdlink.qualify import ANOMALIES, has_judgments, keep_judgments, people_of
 from abcdlink.qualify.gold import (
     EXPERT_ANOMALIES,
     EXPERT_JUDGMENTS,

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
 from abcdlink.domain import find_domain
-from abcdlink.rate import RatedDocument, criteria_of
+from abcdlink.rate import RatedDocument, rating_settings
 from labelstudio_config.client import Client
 from labelstudio_config.pages.rate import rating_project, rating_tasks
 from labelstudio_config.projects import push_tasks
@@ -18,7 +18,7 @@ from tests.helpers.pulls import pull_ratings
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_b_html &amp; <b>bold</b>"
 DOMAIN = find_domain("news")
-CRITERIA = criteria_of(DOMAIN)
+CRITERIA = rating_settings(DOMAIN).rating
 DOCUMENTS = [
     RatedDocument(key="key-one", kind=PairKind.SYNTHETIC, pair="pair-wombat"),
     RatedDocument(key="key-two", kind=PairKind.NATURAL, pair="pair-wombat"),

@@ -12,7 +12,7 @@ import httpx
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.feedback import Accepted, Case, Outcome, SecondAnswer
-from abcdlink.feedback.texts import example_text
+from abcdlink.feedback.memos import example_text
 from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import NATURAL, batch_slug, feedback_slug
 from abcdlink.store import Store

@@ -16,12 +16,7 @@ from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.corpus.records import PairKind
 from abcdlink.domain import find_domain
 from abcdlink.layout import GOLD_SLUG, NATURAL, QUALIFY_SLUG, SYNTHETIC
-from abcdlink.qualify import (
-    applicants_of,
-    proposal,
-    qualified_accounts,
-    score_applicants,
-)
+from abcdlink.qualify import applicants_of, proposal, qualified_accounts, score_applicants
 from abcdlink.qualify.gold import GOLD, GoldSet, expert_corpus, expert_sample, gold_pairs, gold_set, gold_set_of
 from abcdlink.rate import ratings_of, sample_of, summarise
 from abcdlink.stages.intake import describe_run

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abcdlink.interannotator import (
-    Agreement,
-    Details,
-    agreement,
-    details,
-)
+from abcdlink.interannotator import Agreement, Details, agreement, details
 from abcdlink.judgments import read_judgment_file
 from tests.conftest import SharedData
 

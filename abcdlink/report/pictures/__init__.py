@@ -41,18 +41,40 @@ WIDTH = 4.6
 
 
 @contextmanager
-def picture(height: float, alt: str, parts: list[Markup]) -> Iterator[Axes]:
-    """Give axes to draw on; append the finished SVG to ``parts``."""
+def picture(height: float, alt: str) -> Iterator[tuple[Axes, list[Markup]]]:
+    """Give axes to draw on, and a list in which the finished SVG is afterwards."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
+    parts: list[Markup] = []
     # The salt names clip paths and markers: pictures of one page must not share these names.
     with mpl.rc_context({**STYLE, "svg.hashsalt": alt}):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
-        yield axes
+        yield axes, parts
         svg = rendered(figure)
     parts.append(_for_page(svg, alt))
+
+
+def name_rows(axes: Axes, names: list[str]) -> None:
+    """Name the rows of a horizontal picture, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+
+
+def percent_axis(axes: Axes) -> None:
+    """Let the horizontal axis show shares of 1 as percentages."""
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+
+
+def legend(axes: Axes, columns: int = 3) -> None:
+    """Put the legend below the picture."""
+    axes.get_figure().legend(loc="outside lower center", ncol=columns, frameon=False)  # type: ignore[union-attr]
 
 
 def rendered(figure: Figure) -> str:

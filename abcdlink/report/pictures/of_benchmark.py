@@ -14,7 +14,7 @@ from markupsafe import Markup
 from abcdlink.evaluation.results import ApproachResult, Calibration
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.llm.profiles import DEFAULT
-from abcdlink.report.pictures import SERIES, SOFT, picture
+from abcdlink.report.pictures import SERIES, SOFT, legend, picture
 from abcdlink.report.pictures.of_llms import llm_pictures
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ def reliability(calibrations: Mapping[str, Calibration]) -> Markup:
     """Draw the share of links by probability: a line on the diagonal is a perfect one."""
     named = [Series(name, {}) for name in calibrations]
     told = "; ".join(f"{name}: error {one.error:.2f}" for name, one in calibrations.items())
-    parts: list[Markup] = []
-    with picture(_height(named), f"Share of links by probability. {told}.", parts) as axes:
+    with picture(_height(named), f"Share of links by probability. {told}.") as (axes, parts):
         axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1.6, linestyle=LEVELS[0])
         for (name, one), look in zip(calibrations.items(), _looks(), strict=False):
             bins = [part for part in one.bins if part.candidates >= FEWEST]
@@ -119,8 +118,7 @@ def by_cutoff(measure: str, lines: Sequence[Series]) -> Markup:
     """Draw one measure (``F1``, ``Recall``) by cutoff, a line for what ranks, a point for an approach with an LLM."""
     cutoffs = sorted({cutoff for one in lines for cutoff in one.values})
     place = {cutoff: index for index, cutoff in enumerate(cutoffs)}
-    parts: list[Markup] = []
-    with picture(_height(lines), f"{measure} by cutoff. {_told(lines)}.", parts) as axes:
+    with picture(_height(lines), f"{measure} by cutoff. {_told(lines)}.") as (axes, parts):
         for one, look in zip(lines, _looks(), strict=False):
             points = sorted(one.values.items())
             star = {"marker": "*", "markersize": 13, "linewidth": 0} if one.alone else {}
@@ -167,8 +165,7 @@ def levels_without_llm(results: Sequence[ApproachResult]) -> list[Level]:
 def by_prompt_mode(lines: Sequence[Series], levels: Sequence[Level]) -> Markup:
     """Draw F1 by prompt mode, and dashed levels for what does without an LLM."""
     told = "; ".join([_told(lines), *(f"{level.name}: {level.value:.2f}" for level in levels)])
-    parts: list[Markup] = []
-    with picture(_height([*lines, *levels]), f"F1 by prompt mode. {told}.", parts) as axes:
+    with picture(_height([*lines, *levels]), f"F1 by prompt mode. {told}.") as (axes, parts):
         for one, look in zip(lines, _looks(), strict=False):
             modes = sorted(one.values)
             axes.plot(modes, [one.values[mode] for mode in modes], label=one.name, **look)
@@ -217,7 +214,7 @@ def _finish(axes: Axes, named: Sequence[Series | Level], highest: float) -> None
     """Give the value axis its range and the picture its legend."""
     axes.set_ylim(0, min(1.0, ceil(5 * highest + 0.01) / 5))
     axes.grid(axis="y")
-    axes.get_figure().legend(loc="outside lower center", ncol=_columns(named), frameon=False)  # type: ignore[union-attr]
+    legend(axes, _columns(named))
 
 
 def _told(lines: Sequence[Series]) -> str:

@@ -14,13 +14,7 @@ from markupsafe import Markup
 
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.linking.records import ApproachKind
-from abcdlink.report.pictures import (
-    INK,
-    LINE,
-    SERIES,
-    SOFT,
-    picture,
-)
+from abcdlink.report.pictures import LINE, SERIES, SOFT, legend, name_rows, picture
 
 MOST_NAMED = 10
 """Approaches on the front that are named; on a front of more, evenly many of them."""
@@ -62,8 +56,7 @@ def quality_against_cost(points: Sequence[Point], unit: str) -> Markup:
     told = "; ".join(f"{one.name}: F1 {one.f1:.2f} for {one.cost:.3g}" for one in front)
     alt = f"F1 against {unit} per 1,000 pairs. Not beaten in both: {told}. {len(points) - len(front)} others."
     named = front[:: ceil(len(front) / MOST_NAMED)]
-    parts: list[Markup] = []
-    with picture(2.8 + 0.2 * len(named), alt, parts) as axes:
+    with picture(2.8 + 0.2 * len(named), alt) as (axes, parts):
         others = [one for one in points if one not in front]
         axes.scatter([one.cost for one in others], [one.f1 for one in others], color=SOFT, s=22, clip_on=False)
         axes.plot([one.cost for one in front], [one.f1 for one in front], color=LINE, linewidth=1.6)
@@ -77,7 +70,7 @@ def quality_against_cost(points: Sequence[Point], unit: str) -> Markup:
         axes.set_ylabel("F1")
         axes.set_ylim(0, min(1.0, ceil(5 * max(one.f1 for one in points) + 0.01) / 5))
         axes.grid(axis="y")
-        axes.get_figure().legend(loc="outside lower center", ncol=1, frameon=False)  # type: ignore[union-attr]
+        legend(axes, 1)
     return parts[0]
 
 
@@ -113,21 +106,15 @@ def rows_against_llms(results: Sequence[ApproachResult]) -> list[Row]:
 def retriever_against_llms(rows: Sequence[Row]) -> Markup:
     """Draw F1 with 95 % intervals, a retriever above the LLMs that decide on its candidates."""
     told = "; ".join(f"{one.name}: {one.f1:.2f} ({one.interval[0]:.2f} to {one.interval[1]:.2f})" for one in rows)
-    parts: list[Markup] = []
-    with picture(0.9 + 0.32 * len(rows), f"Retriever against LLM, F1 with 95 % interval. {told}.", parts) as axes:
+    with picture(0.9 + 0.32 * len(rows), f"Retriever against LLM, F1 with 95 % interval. {told}.") as (axes, parts):
         for place, one in enumerate(rows):
             colour = SOFT if one.base else SERIES[0]
             axes.plot(one.interval, [place, place], color=colour, linewidth=3, solid_capstyle="round")
             axes.plot([one.f1], [place], color=colour, marker="s" if one.base else "o", markersize=7)
             axes.text(1.02, place, f"{one.f1:.2f}", va="center")
-        axes.set_yticks(range(len(rows)), [one.name for one in rows])
-        axes.tick_params(axis="y", length=0, labelcolor=INK)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
+        name_rows(axes, [one.name for one in rows])
         axes.set_xlim(0, 1)
         axes.set_xlabel("F1")
-        axes.spines["left"].set_visible(False)
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
     return parts[0]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from math import nan
 from statistics import median, quantiles
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -15,17 +14,8 @@ from abcdlink.interannotator import Acceptance
 from abcdlink.interannotator.measures import Measures
 from abcdlink.judgments import RANDOM
 from abcdlink.rate import HIGHEST, LOWEST, RatingSummary
-from abcdlink.report.pictures import (
-    INK,
-    LINE,
-    SERIES,
-    SOFT,
-    picture,
-)
+from abcdlink.report.pictures import INK, LINE, SERIES, SOFT, legend, name_rows, percent_axis, picture
 from abcdlink.validation import MEASURES, Validation
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def acceptance_bars(acceptance: Mapping[str, Acceptance], title: str = "Acceptance rate by method") -> Markup:
@@ -35,15 +25,13 @@ def acceptance_bars(acceptance: Mapping[str, Acceptance], title: str = "Acceptan
         f"(interval {one.interval[0]:.0%} to {one.interval[1]:.0%})"
         for method, one in acceptance.items()
     )
-    parts: list[Markup] = []
-    with picture(0.5 + 0.42 * len(acceptance), f"{title}. {told}.", parts) as axes:
+    with picture(0.5 + 0.42 * len(acceptance), f"{title}. {told}.") as (axes, parts):
         for row, ((method, one), colour) in enumerate(zip(acceptance.items(), cycle(SERIES), strict=False)):
             axes.barh(row, one.rate, height=0.56, color=SOFT if method == RANDOM else colour)
             axes.plot(one.interval, [row, row], color=INK, linewidth=1.6, marker="|", markersize=9)
             axes.text(1.04, row, f"{one.rate:.0%}  ({one.accepted}/{one.candidates})", va="center")
         name_rows(axes, list(acceptance))
-        axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+        percent_axis(axes)
     return parts[0]
 
 
@@ -53,8 +41,7 @@ def links_by_annotator(links: Mapping[str, Mapping[str, int]]) -> Markup:
     told = "; ".join(f"{method}: " + ", ".join(f"{n} {c}" for n, c in said.items()) for method, said in links.items())
     height = 0.8 / max(len(annotators), 1)
     most = max((count for said in links.values() for count in said.values()), default=0) or 1
-    parts: list[Markup] = []
-    with picture(1 + 0.62 * len(links), f"Labelled links by method and annotator. {told}.", parts) as axes:
+    with picture(1 + 0.62 * len(links), f"Labelled links by method and annotator. {told}.") as (axes, parts):
         for number, (annotator, colour) in enumerate(zip(annotators, cycle(SERIES), strict=False)):
             rows = [row + height * (number - (len(annotators) - 1) / 2) for row in range(len(links))]
             counts = [said.get(annotator, 0) for said in links.values()]
@@ -64,7 +51,7 @@ def links_by_annotator(links: Mapping[str, Mapping[str, int]]) -> Markup:
         name_rows(axes, list(links))
         axes.set_xlim(0, 1.1 * most)
         axes.set_xlabel("candidates called a link")
-        axes.get_figure().legend(loc="outside lower center", ncol=3, frameon=False)  # type: ignore[union-attr]
+        legend(axes)
     return parts[0]
 
 
@@ -75,8 +62,7 @@ def agreement_by_document(documents: Mapping[str, Measures]) -> Markup:
     kappas, observed = ([getattr(one, what) for one in documents.values()] for what in ("kappa", "observed"))
     told = "; ".join(f"{number}: {_kappa_in_words(one)}" for number, one in enumerate(documents.values(), start=1))
     places = range(1, len(documents) + 1)
-    parts: list[Markup] = []
-    with picture(3.0, f"Agreement over documents: kappa. {told}.", parts) as axes:
+    with picture(3.0, f"Agreement over documents: kappa. {told}.") as (axes, parts):
         axes.axhline(0, color=LINE, linewidth=1.4)
         for values, colour, line, name in ((kappas, SERIES[0], "-", "kappa"), (observed, SERIES[1], ":", "agreement")):
             drawn = [nan if value is None else value for value in values]
@@ -85,7 +71,7 @@ def agreement_by_document(documents: Mapping[str, Measures]) -> Markup:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylim(min(0, *(value for value in kappas if value is not None), 0) - 0.02, 1.02)
         axes.grid(axis="y")
-        axes.get_figure().legend(loc="outside lower center", ncol=3, frameon=False)  # type: ignore[union-attr]
+        legend(axes)
     return parts[0]
 
 
@@ -93,8 +79,7 @@ def kappa_intervals(rows: Mapping[str, Measures]) -> Markup:
     """Draw kappa with its 95 % interval for each row (all, a batch); says where it is undefined."""
     told = "; ".join(f"{name}: {_kappa_in_words(one)}" for name, one in rows.items())
     lows = [one.interval[0] if one.interval else one.kappa or 0 for one in rows.values()]
-    parts: list[Markup] = []
-    with picture(0.8 + 0.4 * len(rows), f"Kappa by batch. {told}.", parts) as axes:
+    with picture(0.8 + 0.4 * len(rows), f"Kappa by batch. {told}.") as (axes, parts):
         axes.axvline(0, color=LINE, linewidth=1.4)
         for row, (one, colour) in enumerate(zip(rows.values(), cycle(SERIES), strict=False)):
             if one.kappa is None:
@@ -108,16 +93,6 @@ def kappa_intervals(rows: Mapping[str, Measures]) -> Markup:
         axes.set_xlim(min(0, *lows) - 0.02, 1)
         axes.set_xlabel("kappa (0: chance, 1: full agreement)")
     return parts[0]
-
-
-def name_rows(axes: Axes, names: list[str]) -> None:
-    """Name the rows of a horizontal picture, the first on top."""
-    axes.set_yticks(range(len(names)), names)
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
 
 
 def _kappa_in_words(one: Measures) -> str:
@@ -155,8 +130,7 @@ def _distributions(title: str, values: Mapping[str, list[float]]) -> Markup:
         f"{name}: median {median(found):.2f}, from {min(found):.2f} to {max(found):.2f}, {len(found)} documents"
         for name, found in values.items()
     )
-    parts: list[Markup] = []
-    with picture(0.75 + 0.55 * len(values), f"{title} by corpus. {told}.", parts) as axes:
+    with picture(0.75 + 0.55 * len(values), f"{title} by corpus. {told}.") as (axes, parts):
         axes.use_sticky_edges = False  # or the box hides what is left of it
         for row, ((_, found), colour) in enumerate(zip(values.items(), cycle(SERIES), strict=False)):
             # Spread evenly over the height of the row, in an order that has nothing to do with the value.
@@ -178,18 +152,17 @@ def _shares(counts: Mapping[str, CorpusCounts]) -> Markup:
         for name, found in shares.items()
     ).replace("\n", " ")
     titles = list(next(iter(shares.values())))
-    parts: list[Markup] = []
     height = 0.8 / len(counts)
-    with picture(0.9 + 0.3 * len(titles) * (1 + len(counts)), f"Shares of sentences and links. {told}.", parts) as axes:
+    size = 0.9 + 0.3 * len(titles) * (1 + len(counts))
+    with picture(size, f"Shares of sentences and links. {told}.") as (axes, parts):
         for number, ((name, found), colour) in enumerate(zip(shares.items(), cycle(SERIES), strict=False)):
             for row, value in enumerate(found.values()):
                 place = row - 0.4 + height * (number + 0.5)
                 axes.barh(place, value, height=height * 0.9, color=colour, label=name if row == 0 else None)
                 axes.text(value + 0.01, place, f"{value:.0%}", va="center")
         name_rows(axes, titles)
-        axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
-        axes.get_figure().legend(loc="outside lower center", ncol=len(counts), frameon=False)  # type: ignore[union-attr]
+        percent_axis(axes)
+        legend(axes, len(counts))
     return parts[0]
 
 
@@ -204,9 +177,8 @@ def _histogram(one: RatingSummary) -> Markup:
         f"{kind}: " + ", ".join(f"{count} times {value}" for value, count in zip(values, counts, strict=True))
         for kind, counts in one.histogram.items()
     )
-    parts: list[Markup] = []
     width = 0.8 / len(one.histogram)
-    with picture(2.2, f"Ratings by {one.criterion}. {told}.", parts) as axes:
+    with picture(2.2, f"Ratings by {one.criterion}. {told}.") as (axes, parts):
         for number, (kind, counts) in enumerate(one.histogram.items()):
             places = [value - 0.4 + width * (number + 0.5) for value in values]
             shares = [count / sum(counts) for count in counts]
@@ -217,5 +189,5 @@ def _histogram(one: RatingSummary) -> Markup:
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         axes.set_ylim(0, 1.12 * max(count / sum(counts) for counts in one.histogram.values() for count in counts))
-        axes.get_figure().legend(loc="outside lower center", ncol=len(one.histogram), frameon=False)  # type: ignore[union-attr]
+        legend(axes, len(one.histogram))
     return parts[0]

@@ -12,12 +12,7 @@ from markupsafe import Markup
 from abcdlink.interannotator import Details
 from abcdlink.interannotator.measures import Measures
 from abcdlink.interannotator.over_time import PARTS, BatchParts, Curve
-from abcdlink.report.pictures import (
-    LINE,
-    SERIES,
-    SOFT,
-    picture,
-)
+from abcdlink.report.pictures import LINE, SERIES, SOFT, legend, picture
 from abcdlink.stages.budget import Choice
 from abcdlink.stages.gains import Gains
 
@@ -33,8 +28,7 @@ def yield_curve(choices: Sequence[Choice], gains: Gains | None) -> Markup:
     told = (
         ", ".join(f"{links} links after {judged} judgments" for judged, links in found[1:]) or "nobody has judged yet"
     )
-    parts: list[Markup] = []
-    with picture(3.2, f"Links against judgments. Found: {told}.", parts) as axes:
+    with picture(3.2, f"Links against judgments. Found: {told}.") as (axes, parts):
         most = max(
             choice.forecast.chosen.judgments + found[min(n, len(found) - 1)][0] for n, choice in enumerate(choices)
         )
@@ -91,8 +85,7 @@ def curve_picture(curve: Curve) -> Markup | None:
     spans = [point.measures.interval or (nan, nan) for point in points]
     from matplotlib.ticker import MaxNLocator
 
-    parts: list[Markup] = []
-    with picture(HEIGHT, f"Learning curve. Kappa on all judged so far, {curve.unit}s done: {told}.", parts) as axes:
+    with picture(HEIGHT, f"Learning curve. Kappa on all judged so far, {curve.unit}s done: {told}.") as (axes, parts):
         axes.fill_between(
             done, [low for low, _ in spans], [high for _, high in spans], color=SERIES[0], alpha=0.18, linewidth=0
         )
@@ -144,8 +137,7 @@ def kappa_by_part(batches: Sequence[BatchParts]) -> Markup | None:
         for batch in shown
     )
     lowest = 0.0
-    parts: list[Markup] = []
-    with picture(HEIGHT, f"Kappa within a batch. {told}.", parts) as axes:
+    with picture(HEIGHT, f"Kappa within a batch. {told}.") as (axes, parts):
         for row, (batch, colour) in enumerate(zip(shown, cycle(SERIES), strict=False)):
             known = [(n, part.measures) for n, part in enumerate(batch.parts, 1) if part.measures.kappa is not None]
             places = [n + SHIFT * (row - (len(shown) - 1) / 2) for n, _ in known]
@@ -171,8 +163,7 @@ def seconds_by_part(batches: Sequence[BatchParts]) -> Markup | None:
         + ", ".join(f"part {n} {p.seconds:.0f} s (n = {p.timed})" for n, p in enumerate(batch.parts, 1) if p.timed)
         for batch in shown
     )
-    parts: list[Markup] = []
-    with picture(HEIGHT, f"Seconds within a batch. {told}.", parts) as axes:
+    with picture(HEIGHT, f"Seconds within a batch. {told}.") as (axes, parts):
         for batch, colour in zip(shown, cycle(SERIES), strict=False):
             known = [(n, part.seconds) for n, part in enumerate(batch.parts, 1) if part.seconds is not None]
             places, values = [n for n, _ in known], [seconds for _, seconds in known]
@@ -182,7 +173,7 @@ def seconds_by_part(batches: Sequence[BatchParts]) -> Markup | None:
         axes.set_ylim(0, 1.1 * max(part.seconds or 0 for batch in shown for part in batch.parts) or 1)
         axes.set_ylabel("seconds a task")
         axes.grid(axis="y")
-        _legend(axes)
+        legend(axes)
     return parts[0]
 
 
@@ -199,11 +190,7 @@ def _finish(axes: Axes, lowest: float) -> None:
     """Give an axis of agreement its range, and the picture its legend."""
     axes.set_ylim(min(0, lowest - 0.02), 1)
     axes.grid(axis="y")
-    _legend(axes)
-
-
-def _legend(axes: Axes) -> None:
-    axes.get_figure().legend(loc="outside lower center", ncol=3, frameon=False)  # type: ignore[union-attr]
+    legend(axes)
 
 
 def _told(one: Measures) -> str:

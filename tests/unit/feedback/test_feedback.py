@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
-from abcdlink.feedback import memos
+from abcdlink.feedback.memos import memos
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Candidate, Pool
 from abcdlink.store import Store

@@ -5,18 +5,26 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.interannotator import agreement, by_document
+from abcdlink.interannotator.groups import grouped
 from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL
 from abcdlink.interannotator.over_time import (
+    Difference,
     Unit,
     batch_differences,
     by_position,
-    difference,
     difference_of_groups,
     learning_curve,
 )
+from abcdlink.judgments import Judgment
 from tests.helpers.agreement_examples import many, task
 
 GOOD, BAD, POOR = ("LLNN", "LLNN"), ("LLNN", "LNLN"), ("LLNN", "NNLL")
+
+
+def difference(
+    before: list[Judgment], after: list[Judgment], names: tuple[str, str] = ("before", "after")
+) -> Difference:
+    return difference_of_groups(grouped(before).complete, grouped(after).complete, names)
 
 
 def kappa(*columns: tuple[str, str]) -> float:

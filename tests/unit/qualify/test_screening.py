@@ -19,13 +19,7 @@ from abcdlink.errors import InputError
 from abcdlink.export import export_dataset
 from abcdlink.export.layouts import ExportFormat
 from abcdlink.folders import LocalFolder
-from abcdlink.qualify import (
-    applicants_of,
-    confirm,
-    coordinator_rows,
-    proposal,
-    qualified_accounts,
-)
+from abcdlink.qualify import applicants_of, confirm, coordinator_rows, proposal, qualified_accounts
 from abcdlink.qualify.screening import (
     PAPER_ELIGIBILITY,
     Eligibility,

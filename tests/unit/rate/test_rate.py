@@ -22,7 +22,6 @@ from abcdlink.rate import (
     RatedDocument,
     Rating,
     corpora_of,
-    criteria_of,
     keep_ratings,
     kept_criteria,
     prepare,
@@ -81,7 +80,7 @@ def test_criteria_that_do_not_fit_are_named(news: Domain, tmp_path: Path, text: 
     if text is not None:
         (tmp_path / "rating.toml").write_text(text)
     with pytest.raises(InputError, match=problem) as error:
-        criteria_of(news)
+        rating_settings(news)
     assert "rating.toml" in error.value.problem
 
 

@@ -12,23 +12,20 @@ from markdown_it import MarkdownIt
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
-from abcdlink.feedback import (
-    Acknowledgement,
-    Case,
-    Outcome,
-    SecondAnswer,
-    choose_cases,
+from abcdlink.feedback import Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, outcome_of, settled
+from abcdlink.feedback.guidelines import (
+    RULES,
+    clarify,
     draft_clarifications,
     finished,
     guidelines_for,
-    memos,
+    most_frequent,
     newest_guidelines,
-    outcome_of,
+    standing_out,
+    version_of,
 )
-from abcdlink.feedback.cases import settled
-from abcdlink.feedback.guidelines import clarify, version_of
+from abcdlink.feedback.memos import cases_text, memos
 from abcdlink.feedback.patterns import Pattern, Viewer, comparisons_of, context_reliance, figures_of, views_of
-from abcdlink.feedback.texts import RULES, cases_text, most_frequent, standing_out
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import NATURAL

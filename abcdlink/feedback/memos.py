@@ -1,8 +1,4 @@
-"""What people read in a feedback round: memos for annotators, and drafted clarifications for the coordinator.
-
-A memo never tells which approach proposed a candidate: annotators judge the next batch blind, too. The draft states
-a rule for each pattern that stands out, or, where none does, for the patterns with the most disagreements.
-"""
+"""Memos for annotators, and borderline cases in words; never which approach proposed what: people judge blind."""
 
 from __future__ import annotations
 
@@ -10,17 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from abcdlink.corpus.records import Corpus
-from abcdlink.feedback.cases import Case
+from abcdlink.feedback import Case
 from abcdlink.feedback.patterns import (
     Comparison,
     ContextReliance,
-    Disagreement,
     Figures,
     Pattern,
     Rejections,
     View,
     comparisons_of,
-    disagreements,
     figures_of,
     views_of,
 )
@@ -186,105 +180,3 @@ def _worst(compared: Sequence[Comparison], views: Mapping[Place, View]) -> str:
                 verdict = f"You: **{comparison.own.label}**. Another: **{comparison.other.label}**. Candidate:"
                 lines += ["", verdict, "", f"> “{plain(views[comparison.at].candidate)}”"]
     return "\n".join(lines)
-
-
-NOTE = "> DRAFT"
-"""Begins a line that is for the coordinator only."""
-FEWEST = 3
-"""A pattern with fewer disagreements does not stand out: one or two may be slips."""
-MORE_OFTEN = 1.25
-"""A pattern stands out when people disagree this many times more often on it than on all candidates."""
-MOST_FREQUENT = 2
-"""Patterns that a draft names when none stands out."""
-STRICTNESS_GAP = 0.1
-"""Two annotators differ in strictness when their shares of Link on the same candidates are further apart."""
-
-RULES = {
-    Pattern.OUTSIDE: "**Evidence around the sentence.** Read the sentences before and after the candidate to learn who "
-    "and what is meant. What only those sentences say does not count: they may be candidates themselves.",
-    Pattern.PARTIAL: "**Some words in common.** Shared words are no reason for a Link, and missing ones are no "
-    "reason against it. Name the one thing that both sentences say; if you cannot, choose No Link.",
-    Pattern.SHORT: "**Short candidates.** A short sentence is a Link when, in its document, it is about the same "
-    "thing, even if it says little on its own. Look at the sentence before it.",
-    Pattern.FAR_APART: "**Far apart.** Where a sentence is in its document does not matter: judge what it says.",
-}
-STRICTNESS_RULE = (
-    "**In doubt.** If both answers still seem possible after reading around the two sentences, choose the more likely "
-    "one and mark Unsure."
-)
-
-
-def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mapping[Place, View]) -> str:
-    """Return a draft (Markdown) for the coordinator, made from the patterns that stand out.
-
-    Lines that begin with ``> DRAFT`` say why; ``finished`` takes them out.
-
-    Args:
-        batch: that was judged.
-        judgments: of this batch.
-        views: its candidates as they are seen.
-    """
-    compared = [one for part in comparisons_of(judgments).values() for one in part]
-    clear = standing_out(compared, views)
-    items = [f"{_reason(found)}\n\n{RULES[pattern]}" for pattern, found in clear.items()]
-    gap = strictness_gap(compared)
-    if gap > STRICTNESS_GAP:
-        reason = f"{NOTE}: two annotators' shares of Link differ by {100 * gap:.0f} points on the same candidates."
-        items.append(f"{reason}\n\n{STRICTNESS_RULE}")
-    if not items:
-        frequent = most_frequent(compared, views)
-        items = [f"{_reason(found, 'no more often than elsewhere')}\n\n{RULES[one]}" for one, found in frequent.items()]
-    differing = sum(one.own.label is not one.other.label for one in compared) // 2
-    if not items and differing >= FEWEST:
-        reason = (
-            f"{NOTE}: two annotators differ on {differing} judgments, which have nothing in common that is measured."
-        )
-        items.append(f"{reason}\n\n{STRICTNESS_RULE}")
-    if not items:
-        return f"{NOTE}: nothing stands out in batch {batch}. Write what is to be clear, or leave the text empty.\n"
-    head = f"{NOTE} made from the disagreements of batch {batch}: edit it. Lines that begin like this are left out."
-    return "\n\n".join([head, *items]) + "\n"
-
-
-def finished(text: str) -> str:
-    """Return clarifications without the notes to the coordinator, stripped; empty when nothing is left."""
-    lines = [line for line in text.splitlines() if not line.lstrip().startswith(NOTE)]
-    paragraphs = "\n".join(lines).strip().split("\n\n")
-    return "\n\n".join(part.strip("\n") for part in paragraphs if part.strip())
-
-
-def standing_out(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
-    """Return the patterns on which people differ more often than on all candidates, the clearest first."""
-    *found, total = disagreements(compared, views)
-    # Each disagreement of two people is in the comparisons of both.
-    clear = [one for one in found if one.differing >= 2 * FEWEST and one.share >= MORE_OFTEN * total.share]
-    return {one.pattern: one for one in sorted(clear, key=lambda one: -one.share) if one.pattern is not None}
-
-
-def most_frequent(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
-    """Return the patterns of most disagreements, for when none stands out: at most two, the most frequent first."""
-    *found, _ = disagreements(compared, views)
-    enough = [one for one in found if one.differing >= 2 * FEWEST]
-    ordered = sorted(enough, key=lambda one: -one.differing)[:MOST_FREQUENT]
-    return {one.pattern: one for one in ordered if one.pattern is not None}
-
-
-def strictness_gap(compared: Sequence[Comparison]) -> float:
-    """Return the largest difference of two annotators' shares of Link on the candidates that both judged."""
-    couples: dict[tuple[str, str], list[Comparison]] = {}
-    for one in compared:
-        couples.setdefault((one.own.annotator, one.other.annotator), []).append(one)
-
-    def gap(part: Sequence[Comparison]) -> float:
-        return sum((c.own.label is Label.LINK) - (c.other.label is Label.LINK) for c in part) / len(part)
-
-    return max(map(gap, couples.values()), default=0.0)
-
-
-def _reason(found: Disagreement, remark: str = "") -> str:
-    pattern = found.pattern
-    measure = pattern.measure if pattern else ""
-    return (
-        f"{NOTE}, because of {found.differing // 2} of {found.compared // 2} judgments of two annotators that differ "
-        f"({found.share:.0%}) where {measure}{f'; {remark}' if remark else ''}."
-    )

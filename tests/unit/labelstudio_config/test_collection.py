@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from abcdlink.collection import collection_paused
+from labelstudio_config.client import collection_paused
 
 
 @pytest.mark.parametrize("was_on", [True, False])
