@@ -82,7 +82,7 @@ def segment(
         places = [(name, at) for name, text in texts.items() for at in _inside(words, text)]
         if len(places) != 1:
             found = "in no sentence" if not places else f"in {len(places)} places"
-            problems.append(f"a sentence is to begin with {words!r}, which is {found} after its first word")
+            problems.append(f"a sentence should begin with {words!r}, which is {found} after its first word")
             continue
         cuts[places[0][0]].add(places[0][1])
     pieces: list[Piece] = []

@@ -52,7 +52,7 @@ OF_PEOPLE = {
     GOLD_SLUG: "An expert links the gold pairs",
     "rate": "Raters judge the synthetic documents",
     "exhaustive": "Annotators judge every target sentence of the sample",
-    "boundaries": "Somebody looks through the sentence boundaries",
+    "boundaries": "Somebody checks the sentence boundaries",
     "adjudicate": "An adjudicator decides where annotators differ",
     "coding": "Coders sort wrong predictions into patterns",
 }
@@ -150,7 +150,7 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
             headline, lines = _with_coordinator(store, flow, waiting)
         case WaitsFor.LLM:
             headline = f"The LLM answers a batch of questions on the {waiting.told} pairs"
-            lines = [Line(text="The run goes on by itself when the batch is over, within a day")]
+            lines = [Line(text="The run continues on its own when the batch is done, within a day")]
         case WaitsFor.FIX:
             headline = f"The flow {flow} failed"
             lines = _how_to_fix(store, flow, waiting.told)
@@ -162,8 +162,8 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
 
 
 def _how_to_fix(store: Store, flow: str, told: str) -> list[Line]:
-    why = SENTENCE.sub(lambda found: found[0].upper(), told.rstrip(".")) or "Its log says why"
-    again = "When the cause is removed, go on where it stopped"
+    why = SENTENCE.sub(lambda found: found[0].upper(), told.rstrip(".")) or "See its log"
+    again = "Once the cause is fixed, continue where it stopped"
     lines = [Line(text=why), Line(text=again, command=f"abcdlink continue {store.key}")]
     if flow == "start" and not store.exists(STAGES["corpus"]):
         lines.append(Line(text="Or with other settings", command=f"abcdlink start {store.key} --corpus FOLDER"))
@@ -177,7 +177,7 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
         batch = f"batch {batch_of(slug)} of {batches}"
         headline = f"Annotators answer after {batch}" if is_feedback(slug) else f"Annotators judge {batch}"
     else:
-        headline = OF_PEOPLE.get(slug) or OF_PEOPLE.get(flow, f"People are at work on {flow}")
+        headline = OF_PEOPLE.get(slug) or OF_PEOPLE.get(flow, f"People are working on {flow}")
     if standing is None:
         return headline, [Line(text="Their tasks are being pushed to Label Studio")]
     lines = [Line(text=_how_far(standing))]
@@ -187,14 +187,14 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
     if named:
         lines.append(Line(text=f"Waiting for {', '.join(named)}"))
     elif not standing.answers:
-        lines.append(Line(text="Nobody has begun"))
+        lines.append(Line(text="Nobody has started"))
     if standing.done < standing.tasks:
         if standing.own_urls:
             own = zip(ascii_uppercase, standing.own_urls, strict=False)
-            lines += [Line(text=f"Send this link to annotator {letter} alone", link=url) for letter, url in own]
+            lines += [Line(text=f"Send this link only to annotator {letter}", link=url) for letter, url in own]
         else:
             lines.append(Line(text="Send this link to them", link=standing.url))
-        invite = "Whoever has no account makes one here first"
+        invite = "Anyone without an account creates one here first"
         if around.invitation:
             lines.append(Line(text=invite, link=around.invitation))
         else:
@@ -207,7 +207,10 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
             )
         )
     lines.append(
-        Line(text="The run goes on by itself when they are done; to look again", command=f"abcdlink status {store.key}")
+        Line(
+            text="The run continues on its own when they are done; to check again",
+            command=f"abcdlink status {store.key}",
+        )
     )
     return headline, lines
 
@@ -219,7 +222,7 @@ def _how_far(standing: Standing) -> str:
     if standing.deadline:
         text += f"; deadline {_day(standing.deadline)}"
     if end := standing.expected_end:
-        text += f"; at this pace they end on {_day(end)}"
+        text += f"; at this pace they will finish on {_day(end)}"
     return text
 
 
@@ -230,7 +233,7 @@ def _with_coordinator(store: Store, flow: str, waiting: Waiting) -> tuple[str, l
         at = "" if batch == 1 else f" --batch {batch}"
         return f"You decide what annotators are told after batch {batch}", [
             Line(
-                text="Memos, borderline cases and the drafted clarifications",
+                text="Memos, borderline cases and drafted clarifications",
                 command=f"abcdlink feedback show {key}{at}",
             ),
             Line(
@@ -242,9 +245,9 @@ def _with_coordinator(store: Store, flow: str, waiting: Waiting) -> tuple[str, l
     if flow == "annotate":
         return _with_preview(store, batch_of(waiting.slug))
     if flow == "qualify":
-        return "You decide which applicants are taken", [
+        return "You decide which applicants to accept", [
             Line(text="How they judged", command=f"abcdlink qualify show {key}"),
-            Line(text="Take the proposed ones, or others with --accounts", command=f"abcdlink qualify confirm {key}"),
+            Line(text="Accept the proposed ones, or others with --accounts", command=f"abcdlink qualify confirm {key}"),
         ]
     return f"The flow {flow} waits for you", [Line(text="Resume it in the Prefect UI")]
 
@@ -256,7 +259,7 @@ def _with_preview(store: Store, batch: int) -> tuple[str, list[Line]]:
         size, time = (f"{text[0].upper()}{text[1:]}" for text in (preview.size, preview.time))
         lines = [Line(text=size), Line(text=time)]
     if review.problem:
-        lines.append(Line(text=f"The filters were not changed: {review.problem}"))
+        lines.append(Line(text=f"The filters are unchanged: {review.problem}"))
     lines += [
         Line(text="See it as annotators will", command=f"abcdlink annotate preview {key} --open"),
         Line(text="Leave out more or less", command=f"abcdlink annotate preview {key} --min-words N --exclude REGEX"),
@@ -271,10 +274,10 @@ def _at_work(store: Store, flow: str) -> tuple[str, list[Line]]:
     stages = stages_of(store)
     stage = next((name for name in stages if not store.exists(STAGES[name])), None)
     if stage is None or flow not in {"start", "bootstrap", *STAGES}:
-        return f"The flow {flow} is at work", [Line(text="It needs nobody now")]
+        return f"The flow {flow} is running", [Line(text="Nobody needs to do anything now")]
     place = f"step {stages.index(stage) + 1} of {len(stages)} before annotation"
-    lines = [Line(text=text) for text in progress_of(store, stage)] or [Line(text="It needs nobody now")]
-    return f"The stage {stage} is at work ({place})", lines
+    lines = [Line(text=text) for text in progress_of(store, stage)] or [Line(text="Nobody needs to do anything now")]
+    return f"The stage {stage} is running ({place})", lines
 
 
 def stages_of(store: Store) -> list[str]:
@@ -336,15 +339,15 @@ def _at_rest(store: Store) -> Item:
             Line(text="Data set in another layout", command=f"abcdlink export {key} --format huggingface"),
         ]
     elif store.exists(batch_file(1, AGREEMENT)):
-        headline = "Annotation stands still"
-        lines = [Line(text="Go on with it", command=f"abcdlink annotate start {key}")]
+        headline = "Annotation is not running"
+        lines = [Line(text="Continue it", command=f"abcdlink annotate start {key}")]
     elif store.exists(POOL_COUNTS):
         headline = "Candidates are ready for annotators"
-        lines = [Line(text="Put them in front of people", command=f"abcdlink annotate start {key}")]
+        lines = [Line(text="Start annotation", command=f"abcdlink annotate start {key}")]
     else:
         done = [name for name in stages_of(store) if store.exists(STAGES[name])]
-        headline = f"Nothing is at work; done: {', '.join(done)}" if done else "Nothing has begun"
-        lines = [Line(text="Begin, or go on with what is there", command=f"abcdlink start {key} --corpus FOLDER")]
+        headline = f"Nothing is running; done: {', '.join(done)}" if done else "Nothing has started"
+        lines = [Line(text="Start, or continue from what is there", command=f"abcdlink start {key} --corpus FOLDER")]
     return Item(flow="", kind=WaitsFor.NOTHING, headline=headline, lines=tuple(lines))
 
 

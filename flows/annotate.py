@@ -53,7 +53,7 @@ class GoForm(RunInput):
 def go_form(preview: BatchPreview, problem: str) -> type[GoForm]:
     """Return the form with the filters as they are; its fields say everything, as the UI may cut other text."""
     filters = preview.filters
-    refused = f"The filters were not changed: {problem}. " if problem else ""
+    refused = f"The filters are unchanged: {problem}. " if problem else ""
     told = (
         f"{refused}Batch {preview.batch} is ready: {preview.size}; {preview.time}. The preview is under Artifacts. On: "
         "annotators see the batch now. Off: you see a new preview, with the filters below, which hold for this batch "

@@ -90,11 +90,11 @@ STRICTNESS_GAP = 0.1
 RULES = {
     Pattern.OUTSIDE: "**Evidence around the sentence.** Read the sentences before and after the candidate to learn who "
     "and what is meant. What only those sentences say does not count: they may be candidates themselves.",
-    Pattern.PARTIAL: "**Some words in common.** Shared words are no reason for a Link, and missing ones are no "
-    "reason against it. Name the one thing that both sentences say; if you cannot, choose No Link.",
+    Pattern.PARTIAL: "**Some words in common.** Shared words alone do not make a Link, and a lack of them does "
+    "not rule one out. Name the one thing that both sentences say; if you cannot, choose No Link.",
     Pattern.SHORT: "**Short candidates.** A short sentence is a Link when, in its document, it is about the same "
     "thing, even if it says little on its own. Look at the sentence before it.",
-    Pattern.FAR_APART: "**Far apart.** Where a sentence is in its document does not matter: judge what it says.",
+    Pattern.FAR_APART: "**Far apart.** It does not matter where a sentence is in its document: judge what it says.",
 }
 STRICTNESS_RULE = (
     "**In doubt.** If both answers still seem possible after reading around the two sentences, choose the more likely "
@@ -124,12 +124,10 @@ def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mappi
         items = [f"{_reason(found, 'no more often than elsewhere')}\n\n{RULES[one]}" for one, found in frequent.items()]
     differing = sum(one.own.label is not one.other.label for one in compared) // 2
     if not items and differing >= FEWEST:
-        reason = (
-            f"{NOTE}: two annotators differ on {differing} judgments, which have nothing in common that is measured."
-        )
+        reason = f"{NOTE}: two annotators differ on {differing} judgments, with nothing measurable in common."
         items.append(f"{reason}\n\n{STRICTNESS_RULE}")
     if not items:
-        return f"{NOTE}: nothing stands out in batch {batch}. Write what is to be clear, or leave the text empty.\n"
+        return f"{NOTE}: nothing stands out in batch {batch}. Write what should be clearer, or leave the text empty.\n"
     head = f"{NOTE} made from the disagreements of batch {batch}: edit it. Lines that begin like this are left out."
     return "\n\n".join([head, *items]) + "\n"
 
@@ -173,6 +171,6 @@ def _reason(found: Disagreement, remark: str = "") -> str:
     pattern = found.pattern
     measure = pattern.measure if pattern else ""
     return (
-        f"{NOTE}, because of {found.differing // 2} of {found.compared // 2} judgments of two annotators that differ "
+        f"{NOTE}: two annotators differ on {found.differing // 2} of {found.compared // 2} judgments "
         f"({found.share:.0%}) where {measure}{f'; {remark}' if remark else ''}."
     )

@@ -51,7 +51,7 @@ def cases_text(cases: Sequence[Case], corpus: Corpus) -> str:
             f"### Case {number}\n\n> “{plain(source.text_of(case.source))}”\n\n> “{plain(target.text_of(case.target))}”"
             f"\n\nSaid: {said}. Patterns: {', '.join(case.patterns) or 'none'}."
         )
-    return "\n\n".join(parts) or "There are none: annotators said the same of all candidates."
+    return "\n\n".join(parts) or "There are none: annotators agree on every candidate."
 
 
 WORST = 5
@@ -93,7 +93,7 @@ def _standing(figures: Figures, judgments: Sequence[Judgment], shown: set[tuple[
         lines += [
             "",
             f"You and the others differ on {total.differing} of {total.compared} judgments. Kappa: {kappa}",
-            "(1 is full agreement, 0 is what chance gives).",
+            "(1 is full agreement, 0 is what chance alone would give).",
         ]
     return "\n".join(lines)
 
@@ -108,9 +108,9 @@ def _strictness(figures: Figures) -> str:
         [
             "## How strict you are",
             "",
-            "*Stricter*: you said No Link, the other Link. *More lenient*: the reverse.",
+            "*Stricter*: you said No Link where the other said Link. *More lenient*: the opposite.",
             "",
-            "| beside | judged by both | you said Link | they said Link | you were stricter | you were more lenient |",
+            "| compared with | both judged | you said Link | they said Link | you stricter | you more lenient |",
             "|---|---|---|---|---|---|",
             *rows,
         ]
@@ -167,9 +167,9 @@ def _worst(compared: Sequence[Comparison], views: Mapping[Place, View]) -> str:
     if not worst:
         return ""
     lines = [
-        "## The cases to look at again",
+        "## Cases to look at again",
         "",
-        "Nobody is right by default: read both texts, check the guidelines,",
+        "Neither answer is right by default: read both texts, check the guidelines,",
         "and decide how you will judge such cases.",
     ]
     for number, (_, part) in enumerate(worst, start=1):
@@ -177,6 +177,8 @@ def _worst(compared: Sequence[Comparison], views: Mapping[Place, View]) -> str:
         lines += ["", f"### Case {number}", "", "Source sentence:", "", f"> “{plain(source)}”"]
         for comparison in part:
             if comparison.differs:
-                verdict = f"You: **{comparison.own.label}**. Another: **{comparison.other.label}**. Candidate:"
+                verdict = (
+                    f"You: **{comparison.own.label}**. Another annotator: **{comparison.other.label}**. Candidate:"
+                )
                 lines += ["", verdict, "", f"> “{plain(views[comparison.at].candidate)}”"]
     return "\n".join(lines)

@@ -47,8 +47,8 @@ def steps_of(content: Content) -> list[Step]:
 
 def _of_people(content: Content) -> Iterator[Step]:
     if content.applicants and content.qualified is None:
-        finished = sum(one.finished for one in content.applicants)
-        what = f"{finished} of {counted(len(content.applicants), 'applicant')} did every task; nobody is qualified yet"
+        finished, all_of_them = sum(one.finished for one in content.applicants), len(content.applicants)
+        what = f"{finished} of {counted(all_of_them, 'applicant')} finished every task; nobody is qualified yet"
         yield Step(what, "qualification", f"abcdlink qualify confirm {content.key} …")
     for one in content.rounds:
         if not one.is_over or one.outcome is None:
@@ -58,7 +58,7 @@ def _of_people(content: Content) -> Iterator[Step]:
             yield Step(f"Did not acknowledge the guidelines after batch {one.batch}: {names}", "feedback")
         if one.outcome.questions:
             names = ", ".join(one.outcome.questions)
-            what = f"Still with a question after the round after batch {one.batch}: {names}"
+            what = f"Still have a question after the feedback on batch {one.batch}: {names}"
             yield Step(what, "feedback", f"abcdlink feedback show {content.key} --batch {one.batch}")
 
 

@@ -1,4 +1,4 @@
-"""Somebody looks through the sentence boundaries of two documents, by mouse and keyboard."""
+"""Somebody checks the sentence boundaries of two documents, by mouse and keyboard."""
 
 from __future__ import annotations
 

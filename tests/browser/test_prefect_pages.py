@@ -307,7 +307,7 @@ def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser
     )
     keep_standing(store, batch_slug(1), standing)
     states = {
-        "working": ("start", WaitsFor.NOBODY, "", "The stage generate is at work"),
+        "working": ("start", WaitsFor.NOBODY, "", "The stage generate is running"),
         "people": ("annotate", WaitsFor.ANNOTATORS, batch_slug(1), "14 of 37 tasks done"),
         "coordinator": ("annotate", WaitsFor.COORDINATOR, feedback_slug(1), "You decide what annotators are told"),
         "llm": ("annotate", WaitsFor.LLM, "", "The LLM answers a batch of questions"),

@@ -27,7 +27,7 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) 
 
     now = what_now_shown(stack, key)
     assert "Annotators judge batch 1 of 2" in now
-    assert "Nobody has begun" in now
+    assert "Nobody has started" in now
     assert "/user/signup" in now
 
     # The worker dies while the annotators work, and comes back when they are done.

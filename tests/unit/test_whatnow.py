@@ -82,11 +82,11 @@ def test_the_report_that_ends_a_run_says_that_it_is_complete(run: Store) -> None
     run.note("annotation", {"batches": 2, "overlap": 2})
     wait_for(run, "f1", "annotate", WaitsFor.NOBODY)
     run.write_text(batch_file(1, AGREEMENT), "{}")
-    assert "annotate is at work" in text(run)
+    assert "annotate is running" in text(run)
     run.write_text(batch_file(2, AGREEMENT), "{}")
     run.write_text(JUDGMENTS, "")
     assert "Complete: data set and report are written" in text(run)
-    assert "annotate is at work" in text(run, SERVERS)
+    assert "annotate is running" in text(run, SERVERS)
 
 
 def test_a_batch_waits_for_go_with_its_size_and_hours_and_why_filters_were_not_taken(run: Store) -> None:
@@ -135,7 +135,7 @@ def test_a_failure_says_why_and_how_to_go_on(run: Store) -> None:
     assert item.headline == "The flow bootstrap failed"
     assert [line.plain() for line in item.lines] == [
         "No corpus at corpora/a.b: documents.jsonl is missing. Make one, e.g. by import.",
-        "When the cause is removed, go on where it stopped: abcdlink continue spring",
+        "Once the cause is fixed, continue where it stopped: abcdlink continue spring",
     ]
     wait_for(run, "f1", "start", WaitsFor.FIX, told="no corpus")
     assert "abcdlink start spring --corpus FOLDER" in text(run)
@@ -145,14 +145,14 @@ def test_a_stage_at_work_counts_documents(run: Store) -> None:
     take_in(run)
     run.note("inputs", {"generate": {"documents": 6}})
     wait_for(run, "f1", "bootstrap", WaitsFor.NOBODY)
-    assert "The stage generate is at work (step 2 of 6 before annotation)" in text(run)
+    assert "The stage generate is running (step 2 of 6 before annotation)" in text(run)
     for part, done in enumerate((4, 6)):
         run.write_text(generation_part(part), "{}")
         assert f"{done} of 6 documents generated" in text(run)
 
 
 def test_what_comes_next_at_rest(run: Store, tmp_path: Path) -> None:
-    assert "Nothing has begun" in text(run)
+    assert "Nothing has started" in text(run)
     take_in(run)
     assert "done: corpus" in text(run)
     run.write_json(POOL_COUNTS, {})

@@ -121,11 +121,11 @@ def test_what_is_left_to_do(content: Content, html: str):
     assert told["adjudication"].command == "abcdlink adjudicate start harbour"
     assert [step.what for step in steps_of(content) if step.section == "feedback"] == [
         "Did not acknowledge the guidelines after batch 1: annotator-2",
-        "Still with a question after the round after batch 1: annotator-1",
+        "Still have a question after the feedback on batch 1: annotator-1",
     ]
     assert "qualification" not in told  # somebody is qualified
     undecided = {step.section: step for step in steps_of(replace(content, qualified=None, decisions=None))}
-    assert undecided["qualification"].what.startswith("2 of 3 applicants did every task")
+    assert undecided["qualification"].what.startswith("2 of 3 applicants finished every task")
     assert undecided["disagreements"].what.startswith(f"{sum(map(len, content.disagreements.values()))} disagreements")
     sections = set(re.findall(r'<section id="(\w+)">', html))
     assert {step.section for step in steps_of(content)} <= sections
