@@ -59,7 +59,7 @@ def test_people_are_waited_for_with_links_names_progress_and_the_expected_end(ru
     for part in (
         "Annotators judge batch 1 of 2",
         "14 of 37 tasks done, 30 of 74 answers",
-        f"they end on {end.day} {end:%B %Y, %H:%M}",
+        f"they will finish on {end.day} {end:%B %Y, %H:%M}",
         f"Waiting for {ADA} (7 open)",
         standing().url,
         INVITATION,
@@ -111,7 +111,7 @@ def test_a_batch_waits_for_go_with_its_size_and_hours_and_why_filters_were_not_t
         "Batch 2 of 2 waits for your Go",
         "40 tasks with 240 candidates",
         "36 minutes for each of 2 annotators",
-        "The filters were not changed: the expression is broken",
+        "The filters are unchanged: the expression is broken",
         "abcdlink annotate preview spring --open",
         "abcdlink annotate go spring",
     ):

@@ -68,8 +68,8 @@ def test_a_round_is_told_with_its_counts_and_the_version_of_each_batch(whole: St
     text = section(html, "feedback")
     assert f"over {outcome.answered} of {outcome.cases} {outcome.resolved} of {outcome.answered} " in text
     assert "Did not acknowledge them: annotator-2." in text
-    assert "Still with a question: annotator-1." in text
-    assert "version 2 from then on, by the draft" not in text
+    assert "Still have a question: annotator-1." in text
+    assert "version 2 from then on, with the draft" not in text
     for batch in (1, 2):
         measures = content.agreement.batches[batch] if content.agreement else None
         assert measures is not None
@@ -142,7 +142,7 @@ def test_a_round_without_second_answers_is_told_so(run: Store):
     text = section(render(gather(run)), "feedback")
     assert f"nobody was asked again {DASH} {DASH}" in text
     assert "The guidelines stayed as they were: version 1." in text
-    assert "No person accepted this" in text
+    assert "Nobody accepted this" in text
     assert "Did not acknowledge" not in text
 
 
