@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from prefect import flow, get_run_logger, suspend_flow_run
 from prefect.input import RunInput
 from prefect.runtime import flow_run
 from pydantic import ConfigDict, Field, create_model
 
+from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import SourceFilter, find_domain
-from abcdlink.judgments import Annotator
-from abcdlink.layout import AGREEMENT, ANNOTATORS, batch_file, batch_slug
-from abcdlink.stages.annotate import pulled_of
+from abcdlink.judgments import Annotator, Label
+from abcdlink.layout import AGREEMENT, ANNOTATORS, NATURAL, batch_file, batch_slug, feedback_slug
+from abcdlink.report import write_report
+from abcdlink.stages.annotate import agreement_of, join_batches, pulled_of
 from abcdlink.stages.batch_preview import BatchPreview, filtered, filters_of, review_of, take_review
 from abcdlink.stages.budget import CHOICE
 from abcdlink.stages.candidates import NothingToAnnotateError, choose_candidates, plan_by_budget
+from abcdlink.stages.feedback import (
+    Feedback,
+    accept_feedback,
+    accepted_in,
+    judges_in,
+    outcome_in,
+    prepare_feedback,
+    with_examples,
+)
 from abcdlink.stages.gains import measure_gains
 from abcdlink.store import Store, open_run
+from flows.artifacts import (
+    show_agreement,
+    show_candidates,
+    show_feedback,
+    show_gains,
+    show_outcome,
+    show_preview,
+    show_results,
+)
 from flows.execution import AS_TASKS
-from flows.feedback import feedback_round
 from flows.parameters import PeopleParameters, RunKey, run_domain
-from flows.ui.artifacts import show_agreement, show_candidates, show_gains, show_preview, show_results
-from flows.ui.what_now import NOTED
-from flows.waiting import wait_for_annotators, wait_for_coordinator
+from flows.waiting import NOTED, ask_people, wait_for_annotators, wait_for_coordinator
 from labelstudio_config.attendance import set_schedule
 from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.pages.feedback import FeedbackPage
 from labelstudio_config.preview import write_preview
 from labelstudio_config.run import is_pushed
-from tasks.people import conclude, measure
 from tasks.projects import pull, push
 from tasks.runs import add_tag
-
-NAME = "annotate"
 
 SIMULATED_TAG = "simulated-annotators"
 """Tag of a run in which programs judged."""
@@ -71,7 +86,7 @@ def go_form(preview: BatchPreview, problem: str) -> type[GoForm]:
     return create_model("GoForm", __base__=GoForm, **fields)
 
 
-@flow(name=NAME, flow_run_name="annotate {run}", **NOTED)
+@flow(name="annotate", flow_run_name="annotate {run}", **NOTED)
 def annotate(
     run: RunKey,
     domain: str = "",
@@ -95,8 +110,10 @@ def annotate(
             break
         annotate_batch(store, domain, batch, annotation)
         if batch < annotation.batches:
-            feedback_round(store, NAME, domain, batch, annotation.auto_feedback)
-    show_results(store, conclude(run, batches, overlap))
+            feedback_round(store, domain, batch, annotation.auto_feedback)
+    AS_TASKS.step("gains", measure_gains, store)
+    results = AS_TASKS.step("data set", join_batches, store, batches, overlap)
+    show_results(store, results, AS_TASKS.step("report", write_report, store))
 
 
 def choose(store: Store, domain: str, batch: int) -> bool:
@@ -134,11 +151,11 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
     push(store.key, domain, page)
     set_schedule(store, page.slug, annotation.deadline_days, annotation.late_days, annotation.reminder_block)
     if pulled_of(store, batch) is None:
-        wait_for_annotators(store, NAME, page.slug)
+        wait_for_annotators(store, page.slug)
         pull(store.key, page)
     if any(annotator.simulated for annotator in store.read_records(ANNOTATORS, Annotator)):
         add_tag(flow_run.id, SIMULATED_TAG)
-    show_agreement(store, batch, measure(store.key, batch, overlap))
+    show_agreement(store, batch, AS_TASKS.step(f"agreement of batch {batch}", agreement_of, store, batch, overlap))
 
 
 def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
@@ -152,8 +169,90 @@ def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
         preview = AS_TASKS.step(f"preview batch {batch}", write_preview, store, chosen, page)
         show_preview(store, preview)
         told = f"Batch {batch} is ready: {preview.size}; {preview.time}. Annotators see it when you say so."
-        wait_for_coordinator(store, NAME, batch_slug(batch), told)
+        wait_for_coordinator(store, batch_slug(batch), told)
         form = go_form(preview, review.problem)
         said = suspend_flow_run(wait_for_input=form, key=f"preview-{batch}-{review.looks}", timeout=None)
         filters = said.model_dump(include=set(SourceFilter.model_fields))
         AS_TASKS.step(f"filter batch {batch}", take_review, store, chosen, batch, filters, said.go)
+
+
+class FeedbackForm(RunInput):
+    """What the coordinator says: the form in the Prefect UI."""
+
+    # Required, so that an empty resume is refused: it was meant for the wait before this one, and decides nothing.
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["clarifications"]})
+
+    clarifications: str = ""
+    label_studio_round: bool = Field(
+        True, description="Annotators judge the borderline cases again and acknowledge the guidelines in Label Studio."
+    )
+
+    @property
+    def examples(self) -> dict[int, Label]:
+        """The cases that become examples of the guidelines: number -> what each is an example of."""
+        given = {name.removeprefix(CASE): value for name, value in self.model_dump().items() if name.startswith(CASE)}
+        return {int(number): Label(value) for number, value in given.items() if value != NO_EXAMPLE}
+
+
+CASE = "case_"
+NO_EXAMPLE = "no example"
+
+
+def form_for(store: Store, feedback: Feedback) -> type[FeedbackForm]:
+    """Return the form with a choice for each borderline case: whether it becomes an example of the guidelines."""
+    corpus = read_corpus_from(store, NATURAL)
+    pairs = {pair.id: pair for pair in corpus.pairs}
+    fields: dict[str, Any] = {}
+    for number, case in enumerate(feedback.cases, start=1):
+        pair = pairs[case.pair]
+        texts = corpus.source_of(pair).text_of(case.source), corpus.target_of(pair).text_of(case.target)
+        told = f"Make it an example of the guidelines? A: “{texts[0]}” B: “{texts[1]}”"
+        choice = Literal["no example", "Link", "No Link"]
+        fields[f"{CASE}{number}"] = (choice, Field(NO_EXAMPLE, title=f"Case {number}", description=told))
+    return create_model("FeedbackForm", __base__=FeedbackForm, **fields)
+
+
+def feedback_round(store: Store, domain: str, batch: int, auto: bool) -> None:
+    """Show memos, cases and draft; wait for the coordinator, then for annotators; nothing when that was before.
+
+    Args:
+        store: the run.
+        domain: name or path of the domain.
+        batch: after which the round is.
+        auto: whether to go on at once, with the guidelines as they are and without asking anybody.
+    """
+    if outcome_in(store, batch):
+        return
+    feedback = AS_TASKS.step(f"feedback on batch {batch}", prepare_feedback, store, batch)
+    accepted = accepted_in(store, batch)
+    if accepted is None:
+        show_feedback(store, batch, feedback)
+        form = FeedbackForm(label_studio_round=False) if auto else ask_coordinator(store, batch, feedback)
+        by = "auto_feedback" if auto else "coordinator"
+        text = with_examples(store, batch, form.clarifications, form.examples)
+        guidelines, step = find_domain(domain).guidelines, f"accept feedback on batch {batch}"
+        accepted = AS_TASKS.step(step, accept_feedback, store, batch, guidelines, text, form.label_studio_round, by)
+    if accepted.label_studio_round and judges_in(store, batch):
+        page = FeedbackPage(batch=batch, clarifications=accepted.clarifications)
+        ask_people(store, domain, page, or_resumed="who has not answered is recorded")
+    else:
+        pull(store.key, FeedbackPage(batch=batch))
+    if accepted.label_studio_round and (outcome := outcome_in(store, batch)):
+        show_outcome(store, batch, outcome)
+
+
+def ask_coordinator(store: Store, batch: int, feedback: Feedback) -> FeedbackForm:
+    """Suspend until the coordinator has filled in the form, or said the same on the command line."""
+    told = (
+        f"The memos of batch {batch} are ready. Talk with the annotators, then resume this run here or with "
+        f"`abcdlink feedback start {store.key}`."
+    )
+    wait_for_coordinator(store, feedback_slug(batch), told)
+    form = form_for(store, feedback).with_initial_data(
+        description=f"Edit what is added to the guidelines after batch {batch} (Markdown). Lines that begin with "
+        "> DRAFT are left out; when nothing else is left, the guidelines stay. Each borderline case can become an "
+        "example below. Memos and cases are under Artifacts.",
+        clarifications=feedback.draft,
+    )
+    # One fixed key: Prefect suspends once for it; when the run was killed later, what was filled in is read again.
+    return suspend_flow_run(wait_for_input=form, key=f"feedback-{batch}", timeout=None)

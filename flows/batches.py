@@ -14,9 +14,8 @@ from abcdlink.errors import InputError
 from abcdlink.interannotator import Agreement
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.store import Store, existing_run
+from flows.artifacts import attendance_row, key, table
 from flows.parameters import RunKey
-from flows.people import show_attendance
-from flows.ui.artifacts import key, table
 from labelstudio_config.batches import check, pull_again, pull_partial, reassign, requeue, status
 
 
@@ -54,7 +53,8 @@ def batches(
     match action:
         case Action.STATUS:
             found = status(store, batch)
-            show_attendance(run, f"batch-{batch}", found.people, f"{found.done} of {found.tasks} tasks done")
+            told = f"Run {run}, batch-{batch}: {found.done} of {found.tasks} tasks done"
+            table(key(run, "batch", batch, "annotators"), map(attendance_row, found.people), told)
         case Action.PARTIAL:
             show_partial(store, batch, pull_partial(store, batch))
         case _:

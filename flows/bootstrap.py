@@ -20,9 +20,9 @@ from abcdlink.llm.profiles import linkers, profile
 from abcdlink.settings import get_settings
 from abcdlink.stages.whole import WholeJob, up_to_candidates
 from abcdlink.store import open_run
+from flows import artifacts
 from flows.commands.starting import Goal
-from flows.execution import AS_TASKS
-from flows.llm_batch import waiting_for_answers
+from flows.execution import AS_TASKS, waiting_for_answers
 from flows.parameters import (
     AnnotationParameters,
     BenchmarkParameters,
@@ -33,8 +33,7 @@ from flows.parameters import (
     TargetParameters,
     whole_job,
 )
-from flows.ui import artifacts
-from flows.ui.what_now import NOTED
+from flows.waiting import NOTED
 from tasks.runs import start_once
 
 ANNOTATE = "annotate/annotate"

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from prefect import flow
 
-from abcdlink.boundaries import CORRECTED, SEGMENTATION, changed_documents
+from abcdlink.boundaries import CORRECTED, changed_documents
 from abcdlink.cleaning.records import CleaningCounts, CleaningPlan
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
-from abcdlink.layout import BOUNDARIES_SLUG
 from abcdlink.pairing import PairingRule
 from abcdlink.stages.corpora import run_cleaning, run_pairing, shown_examples
 from abcdlink.stages.intake import take_corpus
 from abcdlink.store import open_run
+from flows.artifacts import key, table
 from flows.execution import AS_TASKS
 from flows.parameters import FirstPairs, RunKey
-from flows.ui.artifacts import key, table
-from flows.ui.what_now import NOTED
-from flows.waiting import wait_for_annotators
+from flows.waiting import NOTED, ask_people
 from labelstudio_config.pages.boundaries import BoundaryPage
-from tasks.projects import pull, push
-
-BOUNDARIES = "boundaries"
 
 
 @flow(name="clean", flow_run_name="clean {corpus}")
@@ -60,7 +55,7 @@ def pair(corpus: str, rule: PairingRule, out: str = "", domain: str = "news") ->
     return pairing.counts
 
 
-@flow(name=BOUNDARIES, flow_run_name="boundaries {run}", **NOTED)
+@flow(name="boundaries", flow_run_name="boundaries {run}", **NOTED)
 def boundaries(run: RunKey, corpus: str, domain: str = "news", documents: FirstPairs = None) -> None:
     """Have people join, split or leave out sentences of a corpus; ends with a new version of the corpus.
 
@@ -72,11 +67,7 @@ def boundaries(run: RunKey, corpus: str, domain: str = "news", documents: FirstP
     """
     store = open_run(run)
     AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, find_domain(domain), None)
-    page = BoundaryPage(documents=documents)
-    push(run, domain, page)
-    if not store.exists(SEGMENTATION):
-        wait_for_annotators(store, BOUNDARIES, BOUNDARIES_SLUG)
-        pull(run, page)
+    ask_people(store, domain, BoundaryPage(documents=documents))
     made = read_corpus_from(store, CORRECTED)
     rows: list[dict[str, object]] = [{"what": "other sentences", "documents": len(changed_documents(store))}]
     rows += [{"what": f"left as it was: {refusal.reason}", "documents": refusal.where} for refusal in made.refused]

@@ -30,11 +30,10 @@ from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.commands.starting import show_now
-from flows.watch import newest_run, page_of, reach_server
 from labelstudio_config.run import PUSHED, label_studio
 from labelstudio_config.simulate import MARK, simulate_adjudicator, simulate_batch, simulate_feedback
 from services import Stack
-from tasks.runs import ended_badly, resume, start_once
+from tasks.runs import ended_badly, newest_run, page_of, reach_server, resume, start_once
 
 ANNOTATE, ADJUDICATE = "annotate", "adjudicate"
 CLARIFICATION = "- Two sentences on the same event are no link if neither says what the other says."

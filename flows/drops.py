@@ -15,10 +15,10 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.drops import open_drop
 from abcdlink.store import existing_run
+from flows.artifacts import key, table
 from flows.bootstrap import start_annotation
-from flows.candidates import candidates
 from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
-from flows.ui.artifacts import key, table
+from flows.stages import candidates
 
 LEDGER = "drops"
 """Folder beside the runs that says what was taken already."""

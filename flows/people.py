@@ -1,79 +1,217 @@
-"""While a run waits for people: who has done how much, reminders, and changed answers of earlier batches."""
+"""Flows in which people do other work than judging batches: qualify, rate, exhaustive, adjudicate, coding."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from functools import partial
-from logging import Logger, LoggerAdapter
-from typing import Any
+from itertools import count
+from typing import Annotated
 
-from abcdlink.layout import batch_file, project_file
-from abcdlink.stages.annotate import pulled_of
-from abcdlink.store import Store
-from abcdlink.waiting import Waiting
-from flows.ui.artifacts import key, table
-from flows.ui.live_artifacts import show_rows
-from labelstudio_config.attendance import SCHEDULE, Attendance, attendance, reminder_due, schedule_of, send_reminder
-from labelstudio_config.batches import batches_pushed, check
-from labelstudio_config.run import known_so_far, read_pushed
-from tasks.blocks import notify_by
+from prefect import flow, get_run_logger, suspend_flow_run
+from prefect.input import RunInput
+from pydantic import Field
 
-Loggers = Logger | LoggerAdapter[Logger]
+from abcdlink import adjudicate as adjudication
+from abcdlink import coding as codes
+from abcdlink import exhaustive as recall
+from abcdlink import rate as ratings
+from abcdlink.domain import find_domain
+from abcdlink.errors import InputError
+from abcdlink.layout import ADJUDICATE_SLUG, QUALIFY_SLUG
+from abcdlink.qualify import (
+    Applicant,
+    Qualified,
+    applicants_of,
+    confirm,
+    coordinator_rows,
+    gold,
+    people_of,
+    proposal,
+    qualified_of,
+)
+from abcdlink.qualify.screening import ineligible, keep_eligibility, screening_of
+from abcdlink.report import write_report
+from abcdlink.stages.adjudicate import summary_of
+from abcdlink.stages.coding import coding_summary, prepare_coding
+from abcdlink.stages.exhaustive import make_sample, measure_recall
+from abcdlink.store import Store, open_run
+from flows.artifacts import key, table
+from flows.execution import AS_TASKS
+from flows.parameters import (
+    CodingParameters,
+    ExhaustiveParameters,
+    QualificationParameters,
+    RatingParameters,
+    RunKey,
+    run_domain,
+)
+from flows.waiting import NOTED, ask_people, wait_for_coordinator
+from labelstudio_config.pages.adjudicate import AdjudicationPage
+from labelstudio_config.pages.coding import CodingPage
+from labelstudio_config.pages.exhaustive import ExhaustivePage
+from labelstudio_config.pages.qualify import GoldPage, QualificationPage
+from labelstudio_config.pages.rate import RatingPage
 
-CHECKED = "checked.json"
-BETWEEN_CHECKS = timedelta(hours=1)
-"""Hours, since a check reads a whole batch from Label Studio."""
+Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
 
 
-def show_attendance(run: str, slug: str, rows: Sequence[Attendance], summary: str) -> None:
-    """Show who has done how much of a project."""
-    table(key(run, slug, "annotators"), [row_of(one) for one in rows], f"Run {run}, {slug}: {summary}")
+def report(store: Store) -> str:
+    """Regenerate the report of a run; returns where it is."""
+    return AS_TASKS.step("report", write_report, store)
 
 
-def row_of(one: Attendance) -> dict[str, Any]:
-    """Return one row of the table of annotators."""
-    return {
-        "account": one.account,
-        "annotator": one.annotator,
-        "done": one.done,
-        "open": one.open,
-        "last answer": f"{one.last:%Y-%m-%d %H:%M} UTC" if one.last else "none",
-        "days since": one.days,
-        "late": "relieved" if one.relieved else "yes" if one.late else "no",
-    }
+@flow(name="rate", flow_run_name="rate {run}", **NOTED)
+def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParameters()) -> None:
+    """Have people rate synthetic documents, with natural ones among them, without knowing which are which.
 
+    The synthetic corpus of the run must be there.
 
-def look_after(store: Store, waiting: Waiting, summary: str, logger: Loggers) -> None:
-    """Show the annotators of the batch that a run waits for on its page, and remind where that is due.
-
-    It goes by what was found just before. Other projects have no schedule, and nobody is expected there.
+    Args:
+        run: run key, the name of this whole bootstrap.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        rating: how many documents, and how many raters.
     """
-    slug = waiting.slug
-    pushed, now = read_pushed(store, slug), datetime.now(UTC)
-    snapshot = known_so_far(store, pushed)
-    if snapshot is None or not store.exists(project_file(slug, SCHEDULE)):
-        return
-    rows = attendance(store, pushed, snapshot, now)
-    shown = [row_of(one) for one in rows] or [{"account": "nobody has started"}]
-    show_rows(store, waiting.flow_run, slug, "annotators", shown, f"Run {store.key}, {slug}: {summary}")
-    text = reminder_due(store, pushed, snapshot, rows, now)
-    if text:
-        block = schedule_of(store, slug).block
-        reminder = send_reminder(store, pushed, text, partial(notify_by, block) if block else None, now)
-        logger.warning("%s\n(%s)", text, reminder.sent)
+    store = open_run(run)
+    reference = run_domain(store, domain)
+    meaning = find_domain(reference)
+    numbers = rating.synthetic, rating.natural, rating.seed
+    AS_TASKS.step(
+        "sample documents to rate", ratings.prepare, store, meaning, *numbers, same_targets=rating.same_targets
+    )
+    ask_people(store, reference, RatingPage(overlap=rating.overlap or ratings.rating_settings(meaning).raters))
+    rated = ratings.ratings_of(store)
+    raters = len({one.annotator for one in rated})
+    rows = map(dict, ratings.rows_of(ratings.summarise(rated)))
+    table(key(run, "ratings"), rows, f"{len(rated)} ratings by {raters} raters")
 
 
-def check_earlier(store: Store, logger: Loggers) -> None:
-    """Compare pulled batches with Label Studio, each once an hour, and say what has changed."""
-    now = datetime.now(UTC)
-    for batch in batches_pushed(store):
-        name = batch_file(batch, CHECKED)
-        if pulled_of(store, batch) is None:
-            continue
-        if store.exists(name) and now - datetime.fromisoformat(store.read_json(name)) < BETWEEN_CHECKS:
-            continue
-        store.write_json(name, now.isoformat())
-        if changed := check(store, batch):
-            for line in changed.changes:
-                logger.warning("Run %s, batch %d, after it was pulled: %s.", store.key, batch, line)
+@flow(name="exhaustive", flow_run_name="exhaustive {run}", **NOTED)
+def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = ExhaustiveParameters()) -> None:
+    """Have people judge every target sentence of a random sample of sources; ends with true recall.
+
+    Args:
+        run: run key, the name of this whole bootstrap.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        judging: what is sampled and how it is judged.
+    """
+    store = open_run(run)
+    domain = run_domain(store, domain)
+    meaning, overlap = find_domain(domain), judging.overlap_in(domain)
+    sizes = judging.share_or_none, judging.size, judging.links
+    AS_TASKS.step("sample sources", make_sample, store, meaning, overlap, judging.seed, *sizes)
+    ask_people(store, domain, ExhaustivePage())
+    result = AS_TASKS.step("true recall", measure_recall, store, meaning, judging.rule)
+    report(store)
+    table(key(run, "recall"), recall.rows_of(result), "; ".join(["True recall", *result.words]))
+
+
+@flow(name="adjudicate", flow_run_name="adjudicate {run}", **NOTED)
+def adjudicate(
+    run: RunKey,
+    domain: str = "",
+    batches: Batches = [],  # noqa: B006 - pydantic copies it
+    settled_too: bool = False,
+) -> None:
+    """Have a third person, or the annotators together, decide where annotators differ; ends with data set and report.
+
+    Run it again when more batches were pulled, or pulled again: new disputes are added.
+
+    Args:
+        run: run key, the name of this whole bootstrap.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        batches: of which the disputes are decided; empty: of all that were pulled so far.
+        settled_too: also ask about disagreements that a feedback round settled; else its answers decide them.
+    """
+    store = open_run(run)
+    ask_people(store, run_domain(store, domain), AdjudicationPage(batches=tuple(batches), settled_too=settled_too))
+    summary = summary_of(store)
+    rows = adjudication.rows_of(summary)
+    table(key(run, ADJUDICATE_SLUG, "decisions"), rows, f"Adjudication; report: {report(store)}")
+    followed = "How often decisions were what each annotator had said"
+    table(key(run, ADJUDICATE_SLUG, "followed"), adjudication.followed_rows(summary), followed)
+
+
+@flow(name="coding", flow_run_name="coding {run}", **NOTED)
+def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParameters()) -> None:
+    """Have people say which pattern explains each wrong prediction, independently of each other.
+
+    Best after the last batch and adjudication: only candidates on which people agree, or that were adjudicated, count.
+
+    Args:
+        run: run key, the name of this whole bootstrap.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        coding: what is coded and how.
+    """
+    store = open_run(run)
+    how = coding.most, coding.overlap, coding.seed, coding.patterns
+    AS_TASKS.step("draw wrong predictions", prepare_coding, store, *how)
+    ask_people(store, run_domain(store, domain), CodingPage())
+    summary = coding_summary(store)
+    said = f"{summary.coded} of {summary.found} wrong predictions coded; {codes.agreement_in_words(summary)}"
+    table(key(run, "patterns"), codes.rows_of(summary), f"{said}; report: {report(store)}")
+
+
+class Decision(RunInput):
+    """Who may judge batches, by pseudonym or account: the form that the coordinator fills in."""
+
+    qualified: list[str]
+
+
+@flow(name="qualify", flow_run_name="qualify {run}", **NOTED)
+def qualify(run: RunKey, domain: str = "", qualification: QualificationParameters = QualificationParameters()) -> None:
+    """Have applicants judge pairs whose links are known, and let the coordinator take the best.
+
+    It needs nothing else of the run, so that it can come before all other flows. An expert may link the pairs first.
+    Applications close when the wanted number of applicants have judged every task, or earlier when this run is resumed.
+
+    Args:
+        run: run key, the name of this whole bootstrap; it may be new.
+        domain: name or path of the domain; empty: the one that the run was begun with.
+        qualification: how applicants are tried out.
+    """
+    store, asked = open_run(run), qualification
+    meaning = gold.domain_to_begin(store, domain)
+    keep_eligibility(store, asked.eligibility)
+    if asked.expert:
+        AS_TASKS.step("pairs for the expert", gold.prepare_expert, store, meaning, asked.corpus, asked.pairs)
+        ask_people(store, meaning.reference, GoldPage())
+    pairs = asked.corpus, asked.pairs, asked.links, asked.seed
+    AS_TASKS.step("gold pairs", gold.prepare, store, meaning, *pairs, expert=asked.expert)
+    page = QualificationPage(applicants=asked.applicants)
+    ask_people(store, meaning.reference, page, or_resumed="applications are closed")
+    applicants = applicants_of(store)
+    barred = ineligible(store, people_of(store))
+    best = proposal(applicants, asked.wanted, asked.threshold, barred)
+    show_applicants(store, applicants, best)
+    decision = qualified_of(store) or decide(store, best)
+    get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
+
+
+def show_applicants(store: Store, applicants: list[Applicant], best: list[Applicant]) -> None:
+    """Show the coordinator's table, with accounts and screening fields."""
+    names = [one.annotator for one in best]
+    people = people_of(store)
+    rows = coordinator_rows(applicants, names, people, screening_of(store), ineligible(store, people))
+    finished = sum(one.finished for one in applicants)
+    told = (
+        f"{len(applicants)} applicants, {finished} of them judged every task; proposed: {', '.join(names) or 'nobody'}"
+    )
+    table(key(store.key, "applicants"), rows, told)
+
+
+def decide(store: Store, best: list[Applicant]) -> Qualified:
+    """Suspend until the coordinator has said who is taken; a form that names nobody or someone else comes again."""
+    trouble = ""
+    for attempt in count(1):
+        told = f"Resume it with those applicants who are taken, or by `abcdlink qualify confirm {store.key}`."
+        wait_for_coordinator(store, QUALIFY_SLUG, told)
+        form = Decision.with_initial_data(
+            description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as the table under "
+            "Artifacts shows them. The proposal is filled in.",
+            qualified=[one.annotator for one in best],
+        )
+        # The same key in every process: what was filled in is read again when the run was killed after it.
+        answer = suspend_flow_run(wait_for_input=form, key=f"decision-{attempt}", timeout=None)
+        try:
+            return confirm(store, answer.qualified)
+        except InputError as error:
+            trouble = f"**{error}**\n\n"
+    raise AssertionError

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, Protocol
 
 from prefect import State, flow, get_run_logger
@@ -19,19 +20,25 @@ from prefect.logging.loggers import flow_run_logger
 from prefect.states import Completed
 from pydantic import Field
 
+from abcdlink.layout import batch_file, project_file
+from abcdlink.stages.annotate import pulled_of
 from abcdlink.stages.batch import look_at_batch
-from abcdlink.store import open_run
-from abcdlink.waiting import Waiting, WaitsFor, is_closed, waiting_of
-from flows.llm_batch import batch_in_words, batch_waited_for
-from flows.people import check_earlier, look_after
-from flows.ui.artifacts import key
-from flows.ui.live_artifacts import show_live, show_progress
-from flows.ui.what_now import show_what_now
-from labelstudio_config.answers import anomalies_in
-from labelstudio_config.attendance import note_standing
-from labelstudio_config.pages.exhaustive import close_if_enough
-from labelstudio_config.run import look_now, not_said_yet, read_pushed
-from labelstudio_config.snapshot import progress_in
+from abcdlink.store import Store, open_run
+from abcdlink.waiting import Waiting, WaitsFor, waiting_of
+from flows.artifacts import attendance_row, key
+from flows.execution import batch_in_words, batch_waited_for
+from flows.waiting import show_live, show_progress, show_rows, show_what_now
+from labelstudio_config.attendance import (
+    SCHEDULE,
+    attendance,
+    reminder_due,
+    schedule_of,
+    send_reminder,
+)
+from labelstudio_config.batches import batches_pushed, check
+from labelstudio_config.run import known_so_far, read_pushed
+from tasks.blocks import notify_by
+from tasks.projects import Loggers, look_at_people
 from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]
@@ -163,20 +170,15 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     projects = [one.project_id for one in read_pushed(store, waiting.slug).projects]
     if not choice.is_due(f"{run} {waiting.slug}", projects):
         return False
-    pushed, snapshot = look_now(store, waiting.slug)
-    for line in not_said_yet(store, waiting.slug, anomalies_in(snapshot, str)):
-        logger.warning("Run %s, %s: %s.", run, waiting.slug, line)
-    progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)
+    progress = look_at_people(store, waiting.slug, logger)
     summary = f"{progress.done} of {progress.tasks} tasks done"
     percent = 100.0 * progress.done / max(progress.tasks, 1)
     show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {summary}")
     look_after(store, waiting, summary, logger)
-    note_standing(store, pushed, snapshot)
-    close_if_enough(store, pushed.slug, snapshot)
     show_what_now(store, waiting.flow_run)
     check_earlier(store, logger)
     choice.looked(f"{run} {waiting.slug}")
-    return progress.complete or is_closed(store, waiting.slug, progress.tasks)
+    return progress.complete
 
 
 def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> bool:
@@ -194,3 +196,43 @@ def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> b
     show_live(store, f"llm-{corpus}", bar, summary)
     choice.looked(f"{run} {corpus}")
     return state.done
+
+
+CHECKED = "checked.json"
+BETWEEN_CHECKS = timedelta(hours=1)
+"""Hours, since a check reads a whole batch from Label Studio."""
+
+
+def look_after(store: Store, waiting: Waiting, summary: str, logger: Loggers) -> None:
+    """Show the annotators of the batch that a run waits for on its page, and remind where that is due.
+
+    It goes by what was found just before. Other projects have no schedule, and nobody is expected there.
+    """
+    slug = waiting.slug
+    pushed, now = read_pushed(store, slug), datetime.now(UTC)
+    snapshot = known_so_far(store, pushed)
+    if snapshot is None or not store.exists(project_file(slug, SCHEDULE)):
+        return
+    rows = attendance(store, pushed, snapshot, now)
+    shown = [attendance_row(one) for one in rows] or [{"account": "nobody has started"}]
+    show_rows(store, waiting.flow_run, slug, "annotators", shown, f"Run {store.key}, {slug}: {summary}")
+    text = reminder_due(store, pushed, snapshot, rows, now)
+    if text:
+        block = schedule_of(store, slug).block
+        reminder = send_reminder(store, pushed, text, partial(notify_by, block) if block else None, now)
+        logger.warning("%s\n(%s)", text, reminder.sent)
+
+
+def check_earlier(store: Store, logger: Loggers) -> None:
+    """Compare pulled batches with Label Studio, each once an hour, and say what has changed."""
+    now = datetime.now(UTC)
+    for batch in batches_pushed(store):
+        name = batch_file(batch, CHECKED)
+        if pulled_of(store, batch) is None:
+            continue
+        if store.exists(name) and now - datetime.fromisoformat(store.read_json(name)) < BETWEEN_CHECKS:
+            continue
+        store.write_json(name, now.isoformat())
+        if changed := check(store, batch):
+            for line in changed.changes:
+                logger.warning("Run %s, batch %d, after it was pulled: %s.", store.key, batch, line)

@@ -1,37 +1,187 @@
-"""While people work a run is suspended: no process waits. Only a top-level run of a deployment can be suspended.
+"""How a run waits for people: it is suspended, so no process waits, and its page is kept up to date from outside.
 
-``reconcile`` resumes the run when its project is complete; the run then goes through its steps from the
-top, and each finds its result in the run's folder.
+``reconcile`` resumes the run when its project is complete; the run then goes through its steps from the top, and each
+finds its result in the run's folder. Only a top-level run of a deployment can be suspended.
 """
 
 from __future__ import annotations
 
-from uuid import uuid4
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+from uuid import UUID, uuid4
 
 from prefect import get_run_logger, suspend_flow_run
+from prefect.artifacts import Artifact, MarkdownArtifact, ProgressArtifact, TableArtifact
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import ArtifactUpdate
+from prefect.exceptions import ObjectNotFound
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_UI_URL
 
-from abcdlink.store import Store
-from abcdlink.waiting import WaitsFor, wait_for
-from flows.ui.artifacts import show_project
-from flows.ui.what_now import show_what_now
+from abcdlink.errors import AbcdlinkError
+from abcdlink.layout import project_file
+from abcdlink.store import Store, open_run
+from abcdlink.waiting import WaitsFor, all_waiting, wait_for, waiting_of
+from abcdlink.whatnow import Surroundings, WhatNow, what_now
+from flows.artifacts import key, show_project
+from labelstudio_config.pages import Page
 from labelstudio_config.run import read_pushed
-from tasks.projects import look
+from tasks.projects import look, pull, push
+
+if TYPE_CHECKING:
+    from prefect import Flow
+    from prefect.client.schemas import FlowRun, State
+    from prefect.client.schemas.objects import Artifact as ArtifactResponse
+
+LIVE_ARTIFACTS = "live-artifacts.json"
+"""What run pages show of a project, by artifact key and flow run; beside the project in the run's folder."""
 
 
-def wait_for_annotators(store: Store, flow: str, slug: str, or_resumed: str = "") -> None:
+def show_progress(store: Store, flow_run: str, slug: str, percent: float, told: str) -> None:
+    """Show how much of a project is done, on the page of the run that waits for it."""
+    bar = ProgressArtifact(
+        key=key(store.key, slug, "progress"), progress=percent, description=told, flow_run_id=UUID(flow_run)
+    )
+    show_live(store, slug, bar, round(percent, 2))
+
+
+def show_rows(store: Store, flow_run: str, slug: str, name: str, rows: list[dict[str, Any]], told: str) -> None:
+    """Show a table on the page of the run that waits for a project."""
+    shown = TableArtifact(
+        key=key(store.key, slug, name), table=list(rows), description=told, flow_run_id=UUID(flow_run)
+    )
+    show_live(store, slug, shown, rows)
+
+
+def show_live(store: Store, slug: str, artifact: Artifact, content: object) -> None:
+    """Show an artifact, or replace it in place; nothing when ``content`` is what it shows already.
+
+    A look every half minute would otherwise fill the page of a run that waits for weeks.
+    """
+    name = project_file(slug, LIVE_ARTIFACTS)
+    shown_now: dict[str, Any] = store.read_json(name) if store.exists(name) else {}
+    # Each flow run has a page of its own, and several of them may show the same at one time.
+    shown_as = f"{artifact.key} {artifact.flow_run_id}"
+    before = shown_now.get(shown_as, {})
+    # Kept as a digest: what a page shows may hold an invitation, and the run's folder is for others too.
+    digest = hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
+    if before and before["content"] == digest:
+        return
+    shown = before["id"] if before and replace(UUID(before["id"]), artifact) else create(artifact)
+    store.write_json(name, {**shown_now, shown_as: {"id": shown, "content": digest}})
+
+
+def create(artifact: Artifact) -> str:
+    """Show an artifact for the first time; returns its id."""
+    return str(cast("ArtifactResponse", artifact.create()).id)
+
+
+def replace(artifact_id: UUID, artifact: Artifact) -> bool:
+    """Replace data and description of an artifact; ``False``: it is gone."""
+    change = ArtifactUpdate(data=artifact.format(), description=artifact.description)
+    with get_client(sync_client=True) as client:
+        try:
+            client.update_artifact(artifact_id, change)
+        except ObjectNotFound:
+            return False
+    return True
+
+
+SHOWN = "what-now"
+RAISED = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
+
+
+def surroundings(store: Store) -> Surroundings:
+    """Return what the servers know of a run; without an invitation where none is needed or Label Studio is away."""
+    from labelstudio_config.run import label_studio
+
+    invitation = ""
+    if any(waiting.kind is WaitsFor.ANNOTATORS for _, waiting in all_waiting(store)):
+        try:
+            invitation = label_studio().invitation()
+        except AbcdlinkError:
+            invitation = ""
+    return Surroundings(invitation=invitation, pages=f"{PREFECT_UI_URL.value() or ''}/runs/flow-run/", accounts=True)
+
+
+def show_what_now(store: Store, flow_run: str) -> WhatNow:
+    """Show on a run's page where the run is."""
+    now = what_now(store, surroundings(store))
+    text = now.markdown()
+    shown = MarkdownArtifact(
+        key=key(store.key, SHOWN), markdown=text, description=now.headline, flow_run_id=UUID(flow_run)
+    )
+    show_live(store, SHOWN, shown, text)
+    return now
+
+
+def began(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:
+    """Note that a flow is at work."""
+    _note(flow, flow_run, WaitsFor.NOBODY)
+
+
+def ended(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:
+    """Note that a flow is over."""
+    _note(flow, flow_run, WaitsFor.NOTHING)
+
+
+def failed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Note that a flow failed, and why."""
+    _note(flow, flow_run, WaitsFor.FIX, RAISED.sub("", state.message or "", count=1))
+
+
+def _note(flow: Flow[..., Any], flow_run: FlowRun, kind: WaitsFor, told: str = "") -> None:
+    """Note what a flow is at. A subflow notes nothing: the flow that it is part of speaks for it."""
+    if flow_run.parent_task_run_id is not None:
+        return
+    store = open_run(str(flow_run.parameters["run"]))
+    before = waiting_of(store, flow.name)
+    wait_for(store, str(flow_run.id), flow.name, kind, before.slug if before else "", told)
+    show_what_now(store, str(flow_run.id))
+
+
+class Hooks(TypedDict):
+    """Hooks of a flow, as its decorator takes them."""
+
+    on_running: list[Any]
+    on_completion: list[Any]
+    on_failure: list[Any]
+    on_cancellation: list[Any]
+
+
+NOTED: Hooks = {
+    "on_running": [began],
+    "on_completion": [ended],
+    "on_failure": [failed],
+    "on_cancellation": [failed],
+}
+"""Hooks of every flow that has a run key: they keep *What now* up to date."""
+
+
+def ask_people(store: Store, domain: str, page: Page, or_resumed: str = "") -> None:
+    """Push the tasks of a page, suspend this run until people have done them, and pull the answers.
+
+    Nothing is pushed when the answers were pulled before. ``or_resumed``: see ``wait_for_annotators``.
+    """
+    if not page.is_pulled(store) and push(store.key, domain, page) is not None:
+        wait_for_annotators(store, page.slug, or_resumed)
+    pull(store.key, page)
+
+
+def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
     """Suspend this run until the annotators of a pushed project are done; return when they are.
 
     Args:
         store: the run.
-        flow: name of the flow that waits.
         slug: of the project.
         or_resumed: what it means when someone resumes the run before; empty: nothing, it waits on.
     """
     while not (progress := look(store.key, slug)).complete:
         pushed = read_pushed(store, slug)
         show_project(store.key, pushed)
-        wait_for(store, str(flow_run.id), flow, WaitsFor.ANNOTATORS, slug)
+        wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.ANNOTATORS, slug)
         show_what_now(store, str(flow_run.id))
         get_run_logger().info(
             "%s waits for people at %s (%d of %d tasks done). This run is suspended now and goes on by itself when "
@@ -50,8 +200,8 @@ def wait_for_annotators(store: Store, flow: str, slug: str, or_resumed: str = ""
         suspend_flow_run(key=f"{slug}-{uuid4()}", timeout=None)
 
 
-def wait_for_coordinator(store: Store, flow: str, slug: str, told: str) -> None:
+def wait_for_coordinator(store: Store, slug: str, told: str) -> None:
     """Note and say that this run is about to wait for the coordinator: the form itself is the flow's."""
-    wait_for(store, str(flow_run.id), flow, WaitsFor.COORDINATOR, slug)
+    wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.COORDINATOR, slug)
     show_what_now(store, str(flow_run.id))
     get_run_logger().info("%s This run is suspended now.", told)

@@ -6,12 +6,13 @@ else. So a flow that is resumed, or killed and run again, goes through all its s
 
 from __future__ import annotations
 
+from logging import Logger, LoggerAdapter
 from typing import Any
 
 from prefect import get_run_logger, task
 
 from abcdlink.domain import find_domain
-from abcdlink.store import open_run
+from abcdlink.store import Store, open_run
 from abcdlink.waiting import is_closed
 from labelstudio_config.answers import anomalies_in
 from labelstudio_config.attendance import note_standing
@@ -31,6 +32,8 @@ from labelstudio_config.run import (
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.running import SERVICE_RETRIES
 
+Loggers = Logger | LoggerAdapter[Logger]
+
 
 @task(task_run_name="push {page.slug}", **SERVICE_RETRIES)
 def push(run: str, domain: str, page: Page) -> PushedProject | None:
@@ -47,10 +50,14 @@ def push(run: str, domain: str, page: Page) -> PushedProject | None:
 @task(task_run_name="look at {slug}", **SERVICE_RETRIES)
 def look(run: str, slug: str) -> Progress:
     """Read how far the annotators of a project are, push back what is missing, and say once what looks wrong."""
-    store = open_run(run)
+    return look_at_people(open_run(run), slug, get_run_logger())
+
+
+def look_at_people(store: Store, slug: str, logger: Loggers) -> Progress:
+    """Look as the task does, outside it."""
     pushed, snapshot = look_now(store, slug)
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
-        get_run_logger().warning("Run %s, %s: %s.", run, slug, line)
+        logger.warning("Run %s, %s: %s.", store.key, slug, line)
     note_standing(store, pushed, snapshot)
     close_if_enough(store, slug, snapshot)
     progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)

@@ -1,19 +1,28 @@
-"""How tasks run: what is tried again, progress on the run page, and what Prefect says of errors."""
+"""How tasks run: in threads, processes or on a cluster; what is tried again; progress; what Prefect says of errors."""
 
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+from multiprocessing import connection, parent_process
+from threading import Thread
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
+from prefect import Task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.schemas import TaskRun
 from prefect.client.schemas.objects import State
 from prefect.exceptions import Pause
+from prefect.futures import as_completed
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
-from abcdlink.errors import AbcdlinkError, ServiceError
+from abcdlink.errors import AbcdlinkError, InputError, ServiceError
+from abcdlink.settings import Settings, get_settings
 
 LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
 """Where Prefect says that a run failed."""
@@ -76,3 +85,100 @@ def prefect_progress(items: Iterable[T], label: str, total: int | None = None) -
         yield item
     all_done = f"{label}: {length} of {length}" if length else label
     update_progress_artifact(artifact, progress=100.0, description=all_done)
+
+
+Runner = TaskRunner[Any]
+
+
+def task_runner() -> Runner:
+    """Return the runner that the settings name; it is started by ``with``.
+
+    It is made when a flow needs it, not when its module is imported: the command line imports the
+    flows too, and the settings of a worker may be others.
+
+    Raises:
+        InputError: when its extra is not installed, or an address is set that it has no use for.
+    """
+    settings = get_settings()
+    workers = worker_count(settings)
+    if settings.runner_address and settings.runner not in {"dask", "ray"}:
+        msg = f"ABCDLINK_RUNNER_ADDRESS is set, but the runner {settings.runner!r} is on this machine"
+        raise InputError(msg, "set ABCDLINK_RUNNER to dask or ray, or take the address away")
+    match settings.runner:
+        case "process":
+            return ProcessPoolTaskRunner(max_workers=workers, initializer=_die_with_parent)
+        case "dask":
+            return _dask(settings.runner_address, workers)
+        case "ray":
+            return _ray(settings.runner_address, workers)
+    return ThreadPoolTaskRunner(max_workers=workers)
+
+
+def worker_count(settings: Settings) -> int:
+    """Return how many parts run at one time on this machine.
+
+    Where the settings do not say: one in threads, since Python computes in one thread at a time;
+    else as many processes as give each the threads that it is set to use.
+    """
+    if settings.runner_workers:
+        return settings.runner_workers
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 1 if settings.runner == "threads" else max(1, cores // settings.threads)
+
+
+def run_parts(runner: Runner, task: Task[Any, None], parts: Sequence[dict[str, Any]]) -> Iterator[None]:
+    """Run a task once for each set of parameters; yields as they are done.
+
+    The first error is raised at once. What has not begun then never does; what runs is waited for
+    when the runner is left, and keeps its result.
+
+    Raises:
+        ServiceError: when a process of the runner died.
+    """
+    futures = [runner.submit(task, parameters) for parameters in parts]
+    for future in as_completed(futures):
+        try:
+            future.result()
+        except BrokenProcessPool:
+            msg = f"a process that ran {task.name!r} died (killed, or out of memory)"
+            raise ServiceError(msg, "run this again: parts that are done are kept") from None
+        yield
+
+
+def _die_with_parent() -> None:
+    """End this process with the one that started it: killed, it cannot say that there is no more to do."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch(sentinel: int) -> None:
+        connection.wait([sentinel])
+        os._exit(1)
+
+    Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
+
+
+def _dask(address: str, workers: int) -> Runner:
+    make = _from_extra("dask", "DaskTaskRunner")
+    if address:
+        return make(address=address)
+    # No dashboard: its port may be in use, and Prefect's pages show the parts.
+    # TLS with certificates of its own: without it, any user of the machine could run code in the workers.
+    private = {"dashboard_address": None, "security": True}
+    return make(cluster_kwargs={"n_workers": workers, "threads_per_worker": 1, **private})
+
+
+def _ray(address: str, workers: int) -> Runner:
+    make = _from_extra("ray", "RayTaskRunner")
+    return make(address=address) if address else make(init_kwargs={"num_cpus": workers, "include_dashboard": False})
+
+
+def _from_extra(extra: str, name: str) -> Callable[..., Runner]:
+    try:
+        make: Callable[..., Runner] = getattr(import_module(f"prefect_{extra}"), name)
+    except ModuleNotFoundError as error:
+        msg = f"the runner {extra!r} is not installed here (there is no module {error.name})"
+        raise InputError(
+            msg, f"pip install 'abcdlink[{extra}]', or set ABCDLINK_RUNNER to threads or process"
+        ) from None
+    return make

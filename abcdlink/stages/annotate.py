@@ -55,6 +55,12 @@ def changed_of(store: Store, batch: int) -> Changed | None:
     return store.find_record(batch_file(batch, CHANGED), Changed)
 
 
+def agreement_of(store: Store, batch: int, overlap: int) -> Agreement:
+    """Return the agreement of a batch that was pulled; it is computed once."""
+    kept = store.find_record(batch_file(batch, AGREEMENT), Agreement)
+    return kept or keep_agreement(store, batch, overlap)
+
+
 def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:
     """Compute the agreement of a batch from its judgments and write it."""
     result = agreement(store.read_records(batch_file(batch, JUDGMENTS), Judgment), overlap)

@@ -84,7 +84,7 @@ class Execution(Protocol):
     def progress(self) -> Progress:
         """Shows how far a step is."""
 
-    def step(self, name: str, do: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401 - those of any function
+    def step(self, name: str, do: Callable[..., T], *arguments: Any, **options: Any) -> T:  # noqa: ANN401 - of any function
         """Call a function that does one undivided step; ``name`` says which, for whoever watches."""
 
     def rank(self, store: Store, corpus_name: str, retrievers: Iterable[str]) -> None:
@@ -114,9 +114,9 @@ class Here:
     def __init__(self, progress: Progress = silent, own: Mapping[str, Retriever] = MappingProxyType({})) -> None:
         self.progress, self._own = progress, own
 
-    def step(self, name: str, do: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401, ARG002
+    def step(self, name: str, do: Callable[..., T], *arguments: Any, **options: Any) -> T:  # noqa: ANN401, ARG002
         """Call the function."""
-        return do(*arguments)
+        return do(*arguments, **options)
 
     def rank(self, store: Store, corpus_name: str, retrievers: Iterable[str]) -> None:
         """Rank with one retriever after another."""

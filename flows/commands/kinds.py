@@ -58,10 +58,10 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
         store = existing_run(run)
         use_local_server()
         if wait:
-            from flows.watch import wait_while_working
+            from tasks.runs import wait_while_working
 
             wait_while_working(store)
-        from flows.ui.what_now import surroundings
+        from flows.waiting import surroundings
 
         waiting = waiting_of(store, flow)
         if waiting is None or not is_of(name, waiting.slug):
@@ -115,7 +115,7 @@ def answer(store: Store, told: str, json: bool, wait: bool, resumed: str) -> Non
     """Say what was done; with ``wait``, what now when the flow run that was resumed stands still again."""
     if wait:
         from flows.commands.starting import show_now
-        from flows.watch import wait_while_working
+        from tasks.runs import wait_while_working
 
         if not json:
             say(told)
@@ -149,8 +149,7 @@ def resume_run(flow_run: str, form: dict[str, Any] | None = None) -> None:
         ServiceError: when no Prefect server answers.
     """
     use_local_server()
-    from flows.watch import reach_server
-    from tasks.runs import resume
+    from tasks.runs import reach_server, resume
 
     reach_server()
     if not resume(flow_run, form):

@@ -62,8 +62,7 @@ def use_local_server() -> None:
 def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bool = False) -> None:
     """Start a run of a deployment and say where it can be watched; with ``wait``, how it stands when it stands."""
     use_local_server()
-    from flows.watch import page_of, reach_server, wait_while_working
-    from tasks.runs import start
+    from tasks.runs import page_of, reach_server, start, wait_while_working
 
     reach_server()
     flow_run = start(deployment, parameters)
@@ -104,7 +103,7 @@ def status(
     store = existing_run(run)
     if wait:
         use_local_server()
-        from flows.watch import wait_while_working
+        from tasks.runs import wait_while_working
 
         wait_while_working(store)
     show_now(store, json)
@@ -114,7 +113,7 @@ def show_now(store: Store, json: bool) -> None:
     """Print what now, after a look at Label Studio where people are waited for."""
     use_local_server()
     from abcdlink.whatnow import what_now
-    from flows.ui.what_now import surroundings
+    from flows.waiting import surroundings
 
     problem = look_at_projects(store)
     now = what_now(store, surroundings(store))
@@ -178,7 +177,7 @@ def go_on(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) 
         msg = f"no flow of run {run!r} failed"
         raise InputError(msg, f"`abcdlink status {run}` says where it is")
     use_local_server()
-    from flows.watch import parameters_of
+    from tasks.runs import parameters_of
 
     for flow, waiting in stopped:
         start_flow(f"{flow}/{flow}", parameters_of(waiting.flow_run), json, wait)

@@ -22,7 +22,7 @@ from abcdlink.settings import Settings, get_settings
 from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.store import open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
-from flows.ui.what_now import show_what_now as tell_what_now
+from flows.waiting import show_what_now as tell_what_now
 from services.credentials import with_secrets
 from services.health import free_port
 from services.programs import prefect_api, prefect_url

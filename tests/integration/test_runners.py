@@ -26,7 +26,7 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import plan_labels
 from abcdlink.stages.rank import RankPlan, read_rankings
 from abcdlink.store import Store, open_run
-from tasks.runner import task_runner, worker_count
+from tasks.running import task_runner, worker_count
 from tests import ROOT
 from tests.helpers.example_run import FACTS
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says

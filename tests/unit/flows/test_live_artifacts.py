@@ -13,8 +13,8 @@ from prefect.exceptions import ObjectNotFound
 
 from abcdlink.folders import LocalFolder
 from abcdlink.store import Store
-from flows.ui import live_artifacts
-from flows.ui.live_artifacts import show_progress, show_rows
+from flows import waiting
+from flows.waiting import show_progress, show_rows
 
 RUN, OTHER = str(uuid4()), str(uuid4())
 
@@ -48,8 +48,8 @@ class Server:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     server = Server()
-    monkeypatch.setattr(live_artifacts, "get_client", lambda **_: server)
-    monkeypatch.setattr(live_artifacts, "create", server.create)
+    monkeypatch.setattr(waiting, "get_client", lambda **_: server)
+    monkeypatch.setattr(waiting, "create", server.create)
     return server
 
 

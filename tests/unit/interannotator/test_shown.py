@@ -12,7 +12,7 @@ from abcdlink.interannotator import agreement
 from abcdlink.judgments import Judgment
 from abcdlink.layout import JUDGMENTS, batch_file
 from abcdlink.store import Store
-from flows.ui import artifacts
+from flows import artifacts
 from tests.helpers.agreement_examples import many, task
 
 GOOD, BAD = ("LLNN", "LLNN"), ("LLNN", "LNLN")

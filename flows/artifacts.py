@@ -33,6 +33,7 @@ from abcdlink.stages.gains import Gains
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import MEASURES, Validation
+from labelstudio_config.attendance import Attendance
 from labelstudio_config.run import PushedProject
 
 
@@ -318,10 +319,23 @@ def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:
     table(key(store.key, "feedback", batch, "outcome"), rows, f"Feedback after batch {batch}")
 
 
-def show_results(store: Store, results: dict[str, Any]) -> None:
+def attendance_row(one: Attendance) -> dict[str, Any]:
+    """Return one row of the table of a project's annotators."""
+    return {
+        "account": one.account,
+        "annotator": one.annotator,
+        "done": one.done,
+        "open": one.open,
+        "last answer": f"{one.last:%Y-%m-%d %H:%M} UTC" if one.last else "none",
+        "days since": one.days,
+        "late": "relieved" if one.relieved else "yes" if one.late else "no",
+    }
+
+
+def show_results(store: Store, results: dict[str, Any], report: str) -> None:
     """Say where the data set and the report are."""
     text = (
         f"# Run {store.key} is complete\n\n- {results['judgments']} judgments\n- data set: `{results['dataset'][0]}`\n"
-        f"- report: `{results['report']}` (or `abcdlink report {store.key} --open`)"
+        f"- report: `{report}` (or `abcdlink report {store.key} --open`)"
     )
     create_markdown_artifact(key=key(store.key, "results"), markdown=text, description="Data set and report")

@@ -1,1 +1,0 @@
-"""What run pages show: artifacts, and those of a suspended run that are kept up to date from outside."""
