@@ -66,6 +66,7 @@ WORDS = {
     "int_from_float": "{field} must be a whole number",
     "float_type": "{field} must be a number",
     "float_parsing": "{field} must be a number",
+    "finite_number": "{field} must be a finite number",
     "bool_type": "{field} must be true or false",
     "bool_parsing": "{field} must be true or false",
     "greater_than": "{field} must be more than {gt:g}",

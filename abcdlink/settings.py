@@ -24,7 +24,9 @@ SECRETS_FILE = "secrets.env"
 class Settings(BaseSettings):
     """What differs between machines. Every field is ``ABCDLINK_<NAME>`` in the environment."""
 
-    model_config = SettingsConfigDict(env_prefix="ABCDLINK_", extra="ignore", str_strip_whitespace=True)
+    model_config = SettingsConfigDict(
+        env_prefix="ABCDLINK_", extra="ignore", str_strip_whitespace=True, allow_inf_nan=False
+    )
 
     home: Path = Field(Path(".abcdlink"), description="folder of runs, caches, logs and secrets")
     config: str = Field("", description="settings file; empty: abcdlink.toml in the current folder, else in the home")

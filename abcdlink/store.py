@@ -70,13 +70,18 @@ class Store:
         """Write a JSON value."""
         self.write_text(name, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
-    def read_json(self, name: str) -> Any:  # noqa: ANN401 - any JSON value
-        """Read a JSON value; ``InputError`` names the place that is not JSON."""
+    def read_json(self, name: str, *needed: str) -> Any:  # noqa: ANN401 - any JSON value
+        """Read a JSON value; ``InputError`` names the place that is not JSON, or a ``needed`` field that is missing."""
         try:
-            return json.loads(self.read_text(name))
+            value = json.loads(self.read_text(name))
         except json.JSONDecodeError as error:
             msg = f"{self.where(name)} is not JSON: {error}"
             raise InputError(msg, "fix the file at that place, or remove it and run the stage that makes it") from None
+        missing = [field for field in needed if not isinstance(value, dict) or field not in value]
+        if missing:
+            msg = f"{self.where(name)}: {missing[0]} is missing"
+            raise InputError(msg, "restore the file, or remove it and run the stage that makes it")
+        return value
 
     def write_record(self, name: str, record: BaseModel, indent: int | None = 2) -> None:
         """Write one record as JSON; ``indent``: ``None`` for one line."""

@@ -320,7 +320,7 @@ def progress_of(store: Store, stage: str) -> Iterator[str]:
 
 
 def _generated(store: Store) -> int:
-    return int(store.read_json(GENERATION)["pairs"]) if store.exists(GENERATION) else 0
+    return int(store.read_json(GENERATION, "pairs")["pairs"]) if store.exists(GENERATION) else 0
 
 
 def _all_judged(store: Store) -> bool:

@@ -52,8 +52,10 @@ def agreement(
 
     read = read_judgment_file(judgments)
     if not read.judgments:
-        why = f": all {len(read.refused)} rows were refused, the first ({read.refused[0].where}) because "
-        msg = f"{judgments} has no judgments" + (why + read.refused[0].reason if read.refused else "")
+        msg = f"{judgments} has no judgments"
+        if read.refused:
+            first = read.refused[0]
+            msg += f": all {len(read.refused)} rows were refused, the first ({first.where}) because {first.reason}"
         raise InputError(msg, "fix the rows, or give a judgments.jsonl or annotations.csv with judgments")
     result, more = compute(read.judgments), details(read.judgments, width=width)
     if json:

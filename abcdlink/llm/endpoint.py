@@ -268,7 +268,9 @@ def _status_error(error: dict[str, Any], response: Any) -> APIStatusError:  # no
 def _host_of(url: str, setting: str) -> str:
     try:
         parts = urlsplit(url)
-        valid = parts.scheme in {"http", "https"} and (parts.port is None or parts.port > 0)
+        valid = (
+            parts.scheme in {"http", "https"} and (parts.port is None or parts.port > 0) and not set(url) & set(" \t\n")
+        )
     except ValueError:
         valid = False
     if not valid or not parts.hostname:

@@ -162,7 +162,7 @@ def settings_file(settings: Settings) -> Path | None:
 @lru_cache(maxsize=4)
 def _read(file: Path, changed: int) -> Profiles:  # noqa: ARG001 - a changed file is another one
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        content = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:  # also "Cannot declare ('llm', 'x') twice" for two tables of one name
         msg = f"{file} cannot be read: {error}"
         raise InputError(msg, "correct the file; every profile is one table [llm.NAME]") from None
@@ -211,7 +211,7 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
             raise InputError(
                 msg, 'write base_url = "http://gpu-host:8000/v1", the address of its server, or engine = "vllm"'
             )
-        if not table.get("model"):
+        if not str(table.get("model", "")).strip():
             msg = f"{where} has no model"
             raise InputError(msg, 'write the name under which its server knows the model, such as model = "gpt-4o"')
         if all(source in table for source in KEY_SOURCES):
@@ -250,7 +250,11 @@ def _settings_of(name: str, found: Profiles) -> Settings:
     given = {key: value for key, value in table.items() if key not in KEY_SOURCES}
     limits = {key: given.pop(key, 0) for key in ("budget_tokens", "budget")}
     if isinstance(given.get("extra"), dict):
-        given["extra"] = json.dumps(given["extra"])
+        try:
+            given["extra"] = json.dumps(given["extra"], allow_nan=False)
+        except (TypeError, ValueError) as error:
+            msg = f"{where}: extra cannot be sent as JSON: {error}"
+            raise InputError(msg, "use only text, finite numbers, true, false, lists and tables in it") from None
     values = {**DEFAULTS, **given}
     try:
         # The limits are checked as the settings that they are for a run.

@@ -33,7 +33,7 @@ def extra_of(settings: Settings) -> dict[str, Any]:
         return {}
     where, hint = settings.llm_setting("extra"), """write a JSON object such as '{"top_k": 20}'"""
     try:
-        extra = json.loads(settings.llm_extra)
+        extra = json.loads(settings.llm_extra, parse_constant=_no_number)
     except ValueError as error:
         msg = f"{where} is not JSON ({error})"
         raise InputError(msg, hint) from None
@@ -44,6 +44,11 @@ def extra_of(settings: Settings) -> dict[str, Any]:
         msg = f"{where} must not set {', '.join(taken)}"
         raise InputError(msg, "remove it; other LLM settings or the program set it")
     return extra
+
+
+def _no_number(constant: str) -> float:
+    msg = f"{constant} is no number"
+    raise ValueError(msg)
 
 
 def content_of(question: Question, settings: Settings, form: Form, *, logprobs: bool) -> dict[str, Any]:

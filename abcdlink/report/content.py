@@ -291,7 +291,7 @@ def gather(store: Store) -> Content:
         manifest=store.manifest,
         natural=_corpus(store, NATURAL),
         synthetic=_corpus(store, SYNTHETIC),
-        generation=_json(store, GENERATION),
+        generation=_json(store, GENERATION, "model", "strategy", "pairs", "links", "refused", "usage"),
         validation=store.find_record(VALIDATION, Validation),
         benchmark=benchmark,
         shortlist=shortlist,
@@ -331,7 +331,7 @@ def _usage_of_decisions(store: Store) -> dict[str, Usage]:
     usage: dict[str, Usage] = {}
     for name in store.folder.names(f"decisions/{NATURAL}/"):
         approach = unquote(name.split("/")[2])
-        usage[approach] = usage.get(approach, Usage()) + Usage.model_validate(store.read_json(name)["usage"])
+        usage[approach] = usage.get(approach, Usage()) + Usage.model_validate(store.read_json(name, "usage")["usage"])
     return usage
 
 
@@ -345,5 +345,5 @@ def _seen(store: Store) -> list[SeenPair] | str:
         return error.problem
 
 
-def _json(store: Store, name: str) -> Any:  # noqa: ANN401 - any JSON value
-    return store.read_json(name) if store.exists(name) else None
+def _json(store: Store, name: str, *needed: str) -> Any:  # noqa: ANN401 - any JSON value
+    return store.read_json(name, *needed) if store.exists(name) else None

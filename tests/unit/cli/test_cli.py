@@ -122,6 +122,17 @@ def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
     assert counts["segmentation"] in {"rules", "en_core_web_sm", "en_core_web_md"}
     assert "Nine millions were spent." in (tmp_path / "made" / "preview.html").read_text(encoding="utf-8")
 
+    # The same source may change and be imported again; another one does not take its place unasked.
+    (texts / "p.target.txt").write_text("Ten millions were spent.", encoding="utf-8")
+    code, _, err = run("import", "text", texts, "--out", tmp_path / "made")
+    assert code == 0
+    assert "earlier import of texts, which is replaced" in err
+    others = texts.rename(tmp_path / "others")
+    before = (tmp_path / "made" / "documents.jsonl").read_bytes()
+    assert run("import", "text", others, "--out", tmp_path / "made")[0] == 2
+    assert (tmp_path / "made" / "documents.jsonl").read_bytes() == before
+    assert run("import", "text", others, "--out", tmp_path / "made", "--force")[0] == 0
+
 
 def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
