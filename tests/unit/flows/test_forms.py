@@ -10,15 +10,10 @@ from prefect.exceptions import ParameterTypeError
 
 from abcdlink.errors import InputError
 from flows.annotate import annotate
-from flows.benchmark import benchmark, benchmark_corpora
 from flows.bootstrap import bootstrap, start
-from flows.coding import coding
 from flows.corpora import clean, pair
-from flows.exhaustive import exhaustive
-from flows.generate import generate
-from flows.label import label
-from flows.qualify import qualify
-from flows.rate import rate
+from flows.people import coding, exhaustive, qualify, rate
+from flows.stages import benchmark, benchmark_corpora, generate, label
 
 RUN = {"run": "spring"}
 ROWS: list[tuple[Flow[..., Any], dict[str, Any], str]] = [
