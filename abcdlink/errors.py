@@ -99,3 +99,8 @@ def fault_in(error: ValidationError, whole: str = "it") -> str:
         return words.format(field=field or whole, **deepest.get("ctx", {}))
     said = str(deepest["msg"]).removeprefix("Value error, ")
     return f"{field}: {said}" if field else said
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text, without a full stop."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".")

@@ -26,6 +26,8 @@ NORMAL = 1.959964
 """Standard deviations on either side of a 95 % interval."""
 DRAWS_AT_ONCE = 200_000
 """So many drawn unit numbers, with their counts, are held at once: as many as a processor cache takes."""
+CHUNK_CELLS = 4_000_000
+"""Weights held at once while resampling sums: 32 MB."""
 UNITS_PER_KIND = 20
 """From this many units for each kind of unit on, kinds are drawn."""
 DECIMALS = 12
@@ -61,12 +63,9 @@ class MeanInterval(Record):
     high: float
 
 
-class MeanDifference(Record):
+class MeanDifference(MeanInterval):
     """The mean of a - b with its 95 % interval and two-sided p of no difference."""
 
-    mean: float
-    low: float
-    high: float
     p: float
 
 
@@ -75,10 +74,8 @@ def bootstrap_mean(
 ) -> MeanInterval:
     """Return the mean of the values with its interval.
 
-    ``groups``: one label a value; then groups are drawn, each with all its values.
-
-    Raises:
-        InputError: when there is no value, or the labels are not as many as the values.
+    ``groups``: one label a value; then groups are drawn, each with all its values. Raises ``InputError`` when there is
+    no value, or the labels are not as many as the values.
     """
     column = np.asarray(values, np.float64)
     low, high = np.percentile(_means(column[:, None], resamples, seed, groups), PERCENTILES)
@@ -95,10 +92,7 @@ def bootstrap_differences(
 
     p = 2 min(share of resampled means <= 0, share >= 0), each share with one added to its count and to the number of
     resamples, so that p is never 0, and at most 1. ``differences``: shape (values, columns); ``groups``: one label a
-    row, then groups are drawn, each with all its rows.
-
-    Raises:
-        InputError: as ``bootstrap_mean``.
+    row, then groups are drawn, each with all its rows. Errors as ``bootstrap_mean``.
     """
     means = _means(differences, resamples, seed, groups)
     low, high = np.percentile(means, PERCENTILES, axis=0)
@@ -132,6 +126,12 @@ def _means(
     return np.concatenate([(drawn @ totals / (drawn @ sizes)[:, None]).round(DECIMALS) for drawn in draws])
 
 
+def _chunks(count: int, most: int) -> Iterator[int]:
+    """Yield the sizes of chunks of ``most``, or 1, that together are ``count``."""
+    most = max(1, most)
+    return (min(most, count - start) for start in range(0, count, most))
+
+
 def _kinds(units: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return the distinct rows, in the order in which they first come, and how many there are of each."""
     kinds, first, counts = np.unique(units, axis=0, return_index=True, return_counts=True)
@@ -143,25 +143,17 @@ def _kinds(units: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
 def _draws_of_kinds(counts: NDArray[np.intp], resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """Yield how often each kind of unit was drawn, shape (some resamples, kinds), until there are ``resamples``."""
     random = np.random.default_rng(seed)
-    most = max(1, DRAWS_AT_ONCE // len(counts))
-    for start in range(0, resamples, most):
-        size = min(most, resamples - start)
+    for size in _chunks(resamples, DRAWS_AT_ONCE // len(counts)):
         yield random.multinomial(counts.sum(), counts / counts.sum(), size=size).astype(np.float64)
 
 
 def _draws(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """Yield how often each unit was drawn, shape (some resamples, units), until there are ``resamples``."""
     random = np.random.default_rng(seed)
-    most = max(1, DRAWS_AT_ONCE // units)
-    for start in range(0, resamples, most):
-        rows = min(most, resamples - start)
+    for rows in _chunks(resamples, DRAWS_AT_ONCE // units):
         drawn = random.integers(0, units, size=(rows, units), dtype=np.int32)
         places = drawn + units * np.arange(rows)[:, None]
         yield np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float64)
-
-
-CHUNK_CELLS = 4_000_000
-"""Weights held at once while resampling: 32 MB."""
 
 
 def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
@@ -172,11 +164,10 @@ def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int = RESAMPLE
     """
     units = len(by_unit)
     generator = np.random.default_rng(seed)
-    size = max(1, CHUNK_CELLS // units)
     # Sums of counts stay below 2^53, so that float arithmetic (and its fast matrix product) is exact.
     values = np.asarray(by_unit, dtype=np.float64)
-    for start in range(0, resamples, size):
-        weights = generator.multinomial(units, np.full(units, 1 / units), size=min(size, resamples - start))
+    for size in _chunks(resamples, CHUNK_CELLS // units):
+        weights = generator.multinomial(units, np.full(units, 1 / units), size=size)
         yield np.asarray(np.tensordot(weights.astype(np.float64), values, axes=1), dtype=np.float64)
 
 

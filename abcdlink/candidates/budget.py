@@ -228,7 +228,7 @@ def chances(probability: Values, wanted: int) -> Values:
     weight = np.sqrt(p * (1 - p))
     chance = np.zeros(len(p))
     free: Mask = np.ones(len(p), bool)
-    # Nobody is drawn with a chance above 1: what that leaves over is divided among the others.
+    # No chance is above 1: the surplus is divided among the others.
     while free.any() and wanted > (~free).sum():
         chance[free] = weight[free] * (wanted - (~free).sum()) / weight[free].sum()
         over = free & (chance >= 1)

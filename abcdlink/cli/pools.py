@@ -55,7 +55,7 @@ HoursOption = Annotated[
         "--hours", min=0.1, help="Instead: hours of one annotator, at 11 seconds a candidate until batch 1 is timed."
     ),
 ]
-WantedLinksOption = Annotated[int | None, typer.Option("--links", min=1, help="Instead: links that are to be found.")]
+WantedLinksOption = Annotated[int | None, typer.Option("--links", min=1, help="Instead: number of links to find.")]
 AuditOption = Annotated[
     float, typer.Option("--audit", min=0, max=0.9, help="Share of the judgments on candidates at random, for recall.")
 ]

@@ -50,22 +50,11 @@ class Comparison(Record):
         return not self.difference.low <= 0 <= self.difference.high
 
 
-def compare(table: pd.DataFrame, a: str, b: str, by: Unit = "source") -> Comparison:
-    """Compare two approaches, by name, on the sources that a benchmark scored.
-
-    Raises:
-        InputError: when the table lacks an approach, holds one twice, or the two were not scored on the same sources.
-    """
-    return compare_one_with_many(table, a, [b], by)[0]
-
-
 def compare_with_best(table: pd.DataFrame, by: Unit = "source") -> list[Comparison]:
     """Compare the approach with the highest mean F1 (``a`` of each comparison) with all others, best first.
 
-    As the best was found on these very sources, the differences flatter it a little.
-
-    Raises:
-        InputError: as ``compare``, or when the table is empty.
+    As the best was found on these very sources, the differences flatter it a little. Errors as
+    ``compare_one_with_many``, or when the table is empty.
     """
     means = f1_by_source(table).mean().sort_index().sort_values(ascending=False, kind="stable")
     best, *others = means.index.tolist()
@@ -75,11 +64,9 @@ def compare_with_best(table: pd.DataFrame, by: Unit = "source") -> list[Comparis
 def compare_one_with_many(table: pd.DataFrame, a: str, others: Sequence[str], by: Unit = "source") -> list[Comparison]:
     """Compare one approach with each of the others, on the same 10,000 resamples.
 
-    The smallest p that a bootstrap can give is 0.0002, so the smallest adjusted one is 0.0002 times
-    the number of comparisons.
-
-    Raises:
-        InputError: as ``compare``.
+    The smallest p that a bootstrap can give is 0.0002, so the smallest adjusted one is 0.0002 times the number of
+    comparisons. Raises ``InputError`` when the table lacks an approach, holds one twice, or two were not scored on the
+    same sources.
     """
     names = set(table["approach"])
     for name in (a, *others):

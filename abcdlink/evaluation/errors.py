@@ -129,10 +129,8 @@ class ErrorAnalysis(Record):
 def analyse_errors(corpus: Corpus, decisions: Sequence[Decision]) -> ErrorAnalysis:
     """List what one approach got wrong.
 
-    Pairs without gold links are left out. There is at most one decision for each source sentence.
-
-    Raises:
-        InputError: when the decisions are of several approaches.
+    Pairs without gold links are left out. There is at most one decision for each source sentence. Raises ``InputError``
+    when the decisions are of several approaches.
     """
     names = list(dict.fromkeys(decision.approach for decision in decisions))
     if len(names) > 1:

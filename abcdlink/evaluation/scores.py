@@ -177,10 +177,8 @@ def all_sources(corpus: Corpus, decisions: Sequence[Decision]) -> AllSources:
 def all_sources_chosen(corpus: Corpus, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> AllSources:
     """Score the chosen rows of rankings as decided links over every source sentence of the annotated pairs.
 
-    ``chosen``: whether a row is a decided link, shape (rows,).
-
-    Raises:
-        InputError: when a source sentence of an annotated pair is not in the rankings.
+    ``chosen``: whether a row is a decided link, shape (rows,). Raises ``InputError`` when a source sentence of an
+    annotated pair is not in the rankings.
     """
     return _all_sources_of(_match_all(corpus, rankings), chosen)
 

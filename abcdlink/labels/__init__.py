@@ -1,1 +1,1 @@
-"""Labels for pairs that nobody judges: probabilities for corpora of any size, and an audit of them by people."""
+"""Labels for pairs that nobody judges: probabilities of links, for corpora of any size."""

@@ -145,7 +145,7 @@ class CorpusIndex:
     def _take_documents(self, connection: sqlite3.Connection, progress: Progress) -> None:
         with self._folder.open(DOCUMENTS) as file:
             for line, text in progress(_lines(file), f"index {DOCUMENTS}"):
-                for one in parse_records(text, Document, self._where(DOCUMENTS), first_line=line):
+                for one in parse_records(text, Document, self._folder.where(DOCUMENTS), first_line=line):
                     row = (one.id, line, len(one.sentences), _packed(one))
                     connection.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", row)
 
@@ -153,7 +153,7 @@ class CorpusIndex:
         number = 0
         with self._folder.open(PAIRS) as file:
             for line, text in progress(_lines(file), f"index {PAIRS}"):
-                for one in parse_records(text, Pair, self._where(PAIRS), first_line=line):
+                for one in parse_records(text, Pair, self._folder.where(PAIRS), first_line=line):
                     row = (number, one.id, line, one.source, one.target, _packed(one))
                     if connection.execute("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?, ?, ?, ?)", row).rowcount:
                         number += 1
@@ -161,9 +161,6 @@ class CorpusIndex:
                     reason, hint = f"a second pair has the id {one.id!r}", "give every pair its own id"
                     refusal = Refusal(where=f"{PAIRS}, line {line}", reason=reason, hint=hint)
                     connection.execute("INSERT INTO refused VALUES (?)", (refusal.model_dump_json(),))
-
-    def _where(self, name: str) -> str:
-        return self._folder.where(name)
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -9,7 +9,7 @@ from abcdlink.labels.parts import Histogram, PartCounts, Sampling
 
 
 class LabelPlan(Record):
-    """How the labelling of one corpus is divided; kept in the run, so that it can be continued.
+    """How the labelling of one corpus is divided; stored in the run, so that it can be continued.
 
     ``digest``: of the corpus's files; ``model``: SHA-256 of the linker's file; ``parts``: first and last pair (not
     included) of each part, by their numbers in the corpus.
@@ -79,24 +79,15 @@ class Labels(Record):
 
     Attributes:
         name: of these labels in the run.
-        corpus: folder of the corpus.
-        linker: whose probabilities they are.
         fitted_on: what it was fitted on, in words.
         parts: finished parts, and all.
-        pairs: labelled pairs of documents.
-        sources: their source sentences.
-        candidates: their pairs of sentences.
         rows: kept in the tables.
         expected_links: sum of the probabilities.
         expected_below_floor: of these, below the floor.
-        precision: wanted of the links.
         threshold: the lowest probability above which the mean probability is the wanted precision; ``None``: no
             threshold reaches it.
         links: pairs of sentences from the threshold up.
-        expected_precision: their mean probability.
-        expected_recall: their share of the expected links.
         refused: pairs and documents that were left out; the files of the parts name all of them, with the reasons.
-        examples: the first of them.
         seconds: what the finished parts took.
         size: bytes of their tables.
         pairs_to_go: pairs in unfinished parts.
@@ -151,7 +142,7 @@ class Labels(Record):
 
     @property
     def lines(self) -> list[str]:
-        """What one must know of these labels, in sentences."""
+        """What to know about these labels, in sentences."""
         lines = []
         if not self.complete:
             lines.append(f"{self.parts[0]} of {self.parts[1]} parts are finished; {self.pairs_to_go:,} pairs are left.")

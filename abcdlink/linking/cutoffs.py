@@ -146,11 +146,8 @@ def cross_fitted(
     """Decide each pair by parameters that were fitted on the other folds.
 
     Rankings of a learned linker are to be its ``out_of_fold`` ones with the same folds. ``folds``: of all pairs in the
-    rankings, see ``make_folds``; ``aim`` and ``probabilities``: as in ``fit_cutoff``.
-
-    Raises:
-        InputError: when a pair has no fold, the other folds of one have no gold link, or two folds
-            hold the same texts.
+    rankings, see ``make_folds``; ``aim`` and ``probabilities``: as in ``fit_cutoff``. Raises ``InputError`` when a pair
+    has no fold, the other folds of one have no gold link, or two folds hold the same texts.
     """
     pairs = pairs_of(rankings)
     fold_of = rankings["pair"].map(dict(zip(pairs, fold_numbers(folds, pairs), strict=True))).to_numpy()

@@ -175,9 +175,7 @@ class Features:
     """Features of the pairs of one corpus.
 
     ``name``: of the learned linker, which names its base retrievers; ``rankings``: of the corpus, by base retriever.
-
-    Raises:
-        InputError: when the rankings of a base retriever are missing.
+    Raises ``InputError`` when the rankings of a base retriever are missing.
     """
 
     def __init__(

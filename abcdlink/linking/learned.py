@@ -182,10 +182,8 @@ def refit(name: str, before: Known, judged: Known, said: Sequence[Said], progres
 
     Its probabilities are calibrated on the judged candidates alone, each as many times as its chance says, by models
     that have not seen their pairs. ``before``: pairs with gold links, such as the synthetic ones of a run. ``said``:
-    the judged candidates, without those that people could not agree on.
-
-    Raises:
-        InputError: when the linker is somebody's own, or too little was judged.
+    the judged candidates, without those that people could not agree on. Raises ``InputError`` when the linker is
+    somebody's own, or too little was judged.
     """
     from threadpoolctl import threadpool_limits
 

@@ -1,4 +1,4 @@
-"""Learned linkers by name: ours, and what those that others write must do to take part in everything that ours do."""
+"""Learned linkers by name: ours, and the interface with which somebody else's can be used wherever ours can."""
 
 from __future__ import annotations
 
@@ -48,10 +48,8 @@ class ScoredDocuments(Retriever):
 class BaseScores:
     """The scores that several retrievers gave to the pairs of a corpus.
 
-    ``retrievers``: in the order in which matrices are returned.
-
-    Raises:
-        InputError: when the rankings of a retriever are missing.
+    ``retrievers``: in the order in which matrices are returned. Raises ``InputError`` when the rankings of a retriever
+    are missing.
     """
 
     def __init__(self, retrievers: Sequence[str], rankings: Mapping[str, pd.DataFrame], corpus: Corpus) -> None:

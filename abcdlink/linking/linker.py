@@ -53,10 +53,8 @@ class LLMLinker(ABC):
     """Lets an LLM decide the links of one pair.
 
     A set-up says how the candidates of a source sentence are divided among questions, what of the documents these show,
-    and what to ask instead of a question that is too long. ``approach``: of kind ``llm`` and of this set-up.
-
-    Raises:
-        InputError: when the approach asks no LLM.
+    and what to ask instead of a question that is too long. ``approach``: of kind ``llm`` and of this set-up. Raises
+    ``InputError`` when the approach asks no LLM.
     """
 
     def __init__(self, domain: Domain, llm: LLM, approach: Approach) -> None:
@@ -295,9 +293,5 @@ LINKERS: dict[Setup, type[LLMLinker]] = {
 
 
 def linker_for(domain: Domain, llm: LLM, approach: Approach) -> LLMLinker:
-    """Return what lets an LLM decide as an approach says.
-
-    Raises:
-        InputError: when the approach asks no LLM.
-    """
+    """Return what lets an LLM decide as an approach says; ``InputError`` when the approach asks no LLM."""
     return LINKERS[approach.setup](domain, llm, approach)

@@ -57,10 +57,8 @@ def refuse_known_examples(domain: Domain, approach: Approach, corpus: Corpus, wh
     """Refuse an approach whose prompt shows a sentence of the corpus that it is to decide on.
 
     Sentences are the same when they differ in case, punctuation and white space only. Only prompt modes 2 and 4 show
-    examples. ``where``: the file of the documents, for the message.
-
-    Raises:
-        InputError: names the example, the sentence and both files.
+    examples. ``where``: the file of the documents, for the message. Raises ``InputError`` that names
+    the example, the sentence and both files.
     """
     if approach.prompt_mode not in MODES_WITH_EXAMPLES:
         return

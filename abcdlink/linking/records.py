@@ -92,15 +92,12 @@ DEFAULT_MODEL = "default"
 class Approach(Record):
     """Anything that decides links, e.g. ``bm25@3``, ``hybrid@7+llm-pairwise-2`` or ``llm-only-4``.
 
-    ``retriever``: whose ranking is cut; for a learned linker its own name, as it ranks too; empty for
-    LLM-only. ``cutoff``: which of the ranked targets are links, or are offered to the LLM; none
-    for LLM-only. The rest is for an LLM only: ``model`` is the LLM profile that is asked, empty for the one of the
-    environment, and stands in the name instead of ``llm``; ``samples`` is the number of sampled answers for
-    votes; ``rule`` cuts its scores where this is fitted on a corpus with gold links, else a score
-    above one half is a link.
-
-    Raises:
-        InputError: when the fields do not fit together; names the approach and a hint at what to do.
+    ``retriever``: whose ranking is cut; for a learned linker its own name, as it ranks too; empty for LLM-only.
+    ``cutoff``: which of the ranked targets are links, or are offered to the LLM; none for LLM-only. The rest is for an
+    LLM only: ``model`` is the LLM profile that is asked, empty for the one of the environment, and stands in the name
+    instead of ``llm``; ``samples`` is the number of sampled answers for votes; ``rule`` cuts its scores where this is
+    fitted on a corpus with gold links, else a score above one half is a link. Raises ``InputError`` when the fields do
+    not fit together; names the approach and a hint at what to do.
     """
 
     kind: ApproachKind
@@ -117,19 +114,11 @@ class Approach(Record):
 
     @model_validator(mode="after")
     def _fields_fit_together(self) -> Approach:
-        for broken, problem, hint in self._faults():
-            if broken:
-                msg = f"approach {self.name!r} {problem}"
-                raise InputError(msg, hint)
-        return self
-
-    def _faults(self) -> tuple[tuple[bool, str, str], ...]:
-        """Return (whether it is so, what is wrong, a hint)."""
         llm, llm_only = self.kind is ApproachKind.LLM, self.setup is Setup.LLM_ONLY
         votes = self.scoring is Scoring.VOTES
-        asks = llm_only or votes or self.scoring is Scoring.PROBABILITY or self.samples > 1 or self.rule is not None
-        asks = asks or bool(self.model)
-        return (
+        scores = self.scoring is not Scoring.ANSWER
+        asks = llm_only or scores or self.samples > 1 or self.rule is not None or bool(self.model)
+        faults = (
             (
                 not llm and asks,
                 "asks no LLM",
@@ -149,7 +138,7 @@ class Approach(Record):
                 "give the number of targets that the LLM is offered",
             ),
             (
-                CASCADE in self.model and self.scoring is Scoring.ANSWER,
+                CASCADE in self.model and not scores,
                 "is a cascade that cannot tell where its first model is unsure",
                 "score by votes or by probability",
             ),
@@ -161,11 +150,16 @@ class Approach(Record):
             (votes and self.samples == 1, "votes with one sample", "take 3 samples or more"),
             (not votes and self.samples > 1, "has several samples", "let them vote"),
             (
-                self.rule is not None and self.scoring is Scoring.ANSWER,
+                self.rule is not None and not scores,
                 "has no scores that a rule could cut",
                 "score by votes or by probability",
             ),
         )
+        for broken, problem, hint in faults:
+            if broken:
+                msg = f"approach {self.name!r} {problem}"
+                raise InputError(msg, hint)
+        return self
 
     @property
     def k(self) -> int:
@@ -261,11 +255,8 @@ def llm_grid(
 
     Approaches with the same model, set-up and prompt mode show it the same instructions and the same documents, so they
     stand next to each other. An LLM alone has no retriever and no cutoff, and comes once for each mode and scoring,
-    however many of these there are. ``models``: LLM profiles; empty: the one of the environment.
-
-    Raises:
-        InputError: when a list is empty (an LLM alone needs no retrievers and cutoffs), or a combination
-            cannot be an approach.
+    however many of these there are. ``models``: LLM profiles; empty: the one of the environment. Raises ``InputError``
+    when a list is empty (an LLM alone needs no retrievers and cutoffs), or a combination cannot be an approach.
     """
     offers = [setup for setup in setups if setup is not Setup.LLM_ONLY]
     needed = {"set-up": setups, "prompt mode": modes, "scoring": scorings, "model": models}
@@ -278,7 +269,7 @@ def llm_grid(
     grid: dict[str, Approach] = {}
     for model, setup, mode in product(models, setups, modes):
         places = [("", None)] if setup is Setup.LLM_ONLY else list(product(retrievers, cutoffs))
-        # Where a model is unsure is told by scores alone, so a cascade leaves out the plain answer.
+        # Only scores show where a model is unsure, so a cascade leaves out the plain answer.
         hows = [how for how in scorings if CASCADE not in model or how.scoring is not Scoring.ANSWER]
         for (retriever, cutoff), how in product(places, hows or scorings):
             approach = Approach(

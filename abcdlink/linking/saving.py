@@ -65,11 +65,8 @@ def to_bytes(linker: LearnedLinker | FittedLinker) -> bytes:
 def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
     """Read a linker.
 
-    ``where``: the file, for messages.
-
-    Raises:
-        InputError: when the content is damaged, holds anything that is not ours, or is from another
-            version of scikit-learn.
+    ``where``: the file, for messages. Raises ``InputError`` when the content is damaged, holds anything that is not
+    ours, or is from another version of scikit-learn.
     """
     if data.startswith(b"{"):
         return _read_own(data, where)

@@ -43,10 +43,8 @@ class Training(NamedTuple):
 def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
     """Gather the rows of all source sentences of the annotated pairs of a corpus.
 
-    Sources without links are most of them in real documents, and what has to be learned is to leave them alone.
-
-    Raises:
-        InputError: when there is no link, or nothing but links.
+    Sources without links are most of them in real documents, and what has to be learned is to leave them alone. Raises
+    ``InputError`` when there is no link, or nothing but links.
     """
     sizes = [_cells(corpus, pair) if pair.links is not None else 0 for pair in corpus.pairs]
     share = min(1.0, MOST_ROWS / max(sum(sizes), 1))
@@ -102,10 +100,8 @@ class Model(NamedTuple):
 def fit_model(name: str, training: Training, folds: NDArray[np.int64]) -> Model:
     """Fit a model, and calibrate it by what models of the same kind say of folds that they have not seen.
 
-    ``folds``: of the rows, for calibration; shape (rows,).
-
-    Raises:
-        InputError: when the rows outside of a fold are all links, or none is.
+    ``folds``: of the rows, for calibration; shape (rows,). Raises ``InputError`` when the rows outside of a fold are
+    all links, or none is.
     """
     from threadpoolctl import threadpool_limits
 

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import ServiceError
+from abcdlink.errors import ServiceError, first_line
 from abcdlink.llm.batch_files import PRICE, Batch, BatchStore, Item, read_results
 from abcdlink.llm.budget import Budget, Sum
-from abcdlink.llm.errors import NoReplyError, first_line
+from abcdlink.llm.errors import NoReplyError
 from abcdlink.llm.records import Question, Usage
 from abcdlink.llm.request import answer_key
 from abcdlink.locks import LLM_BATCH, lock_of
@@ -115,7 +115,7 @@ def pending(llm: LLM) -> BatchTicket:
 
 
 def collect(llm: LLM, ticket: BatchTicket) -> BatchState:
-    """Look after batches and keep the answers of those that are over; may be called as often as one likes.
+    """Check on batches and keep the answers of those that have ended; may be called any number of times.
 
     Raises:
         InputError: the ticket names an unknown batch.
@@ -211,7 +211,7 @@ def _under_way(llm: LLM, store: BatchStore) -> list[Batch]:
 
 
 def _resume(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
-    """Go on with a batch that may have been sent: the server knows its name then."""
+    """Continue a batch that may have been sent: then the server knows its name."""
     Budget(llm.settings, batch.account).hold(batch.name, Sum(*batch.most))
     for job in _client(llm).batches.list(limit=100):
         if (job.metadata or {}).get("abcdlink") == batch.name:

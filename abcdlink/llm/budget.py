@@ -179,10 +179,8 @@ class Budget:
     def call(self, most: Sum) -> Iterator[Hold]:
         """Hold back what a call may cost at most while the ``with`` block is open.
 
-        Where what is held back by other calls of this process stands in the way, those are waited for.
-
-        Raises:
-            BudgetError: the call could exceed the limit.
+        Where what is held back by other calls of this process stands in the way, those are waited for. Raises
+        ``BudgetError`` when the call could exceed the limit.
         """
         name, hold = uuid.uuid4().hex, Hold(most)
         with self._changed:

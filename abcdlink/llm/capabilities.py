@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from abcdlink.llm.endpoint import Endpoint
 
 KEPT = 24 * 3600.0
-"""Seconds for which another process believes what one found out; a server may be replaced by a better one."""
+"""Seconds for which other processes rely on what one found out; the server may be replaced by a better one."""
 PROBE = Question(
     messages=(Message(role="user", content="Is water wet? Answer with one word."),),
     json_schema={
@@ -65,10 +65,7 @@ def find_out(send: Callable[[Capabilities], Reply], forms: Sequence[Form]) -> Ca
     """Try a server with the small question, from the most to the least that it might know.
 
     ``send``: sends the small question in the way that it is told; ``forms``: those that may be tried, the strictest
-    first.
-
-    Raises:
-        NoReplyError: from ``send``, when the server does not answer at all.
+    first. Raises the ``NoReplyError`` of ``send`` when the server does not answer at all.
     """
     tried = Capabilities(form=forms[0])
     while True:

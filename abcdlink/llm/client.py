@@ -95,7 +95,7 @@ class LLM:
         }
 
     def check(self) -> None:
-        """Find out whether the server can be used; one that does not list the model is asked something.
+        """Check that the server can be used; one that does not list the model is sent a small question.
 
         Raises:
             ServiceError: it cannot; says the address, what is wrong and what to do.
@@ -146,11 +146,9 @@ class LLM:
     def ask_many(self, questions: Sequence[Question], progress: Progress = silent) -> list[Answer]:
         """Answer questions in their order, at most ``settings.llm_concurrency`` at once.
 
-        They are sent in the order given, so neighbours that share a prefix profit from the
-        server's prefix cache. The same question twice is asked once.
-
-        Raises:
-            BudgetError: they could cost more than the budget leaves. What was answered until then is kept.
+        They are sent in the order given, so neighbours that share a prefix profit from the server's prefix cache. The
+        same question twice is asked once. Raises ``BudgetError`` when they could cost more than the budget leaves; what
+        was answered until then is kept.
         """
         keys = [self.key(question) for question in questions]
         distinct: dict[str, Question] = {}
@@ -173,11 +171,8 @@ class LLM:
     def ask_samples(self, questions: Sequence[Question], n: int, progress: Progress = silent) -> list[list[Answer]]:
         """Answer each question ``n`` times, with ``n`` seeds from the question's own one upwards.
 
-        Each sample is a question of its own in the cache; the first one is the question as it stands.
-        The samples of one question are sent next to each other.
-
-        Raises:
-            BudgetError: as ``ask_many``.
+        Each sample is a question of its own in the cache; the first one is the question as it stands. The samples of
+        one question are sent next to each other. Errors as ``ask_many``.
         """
         answers = self.ask_many([sample for question in questions for sample in self.samples(question, n)], progress)
         return [answers[start : start + n] for start in range(0, len(answers), n)]
@@ -188,7 +183,7 @@ class LLM:
         return [question.model_copy(update={"seed": first + number}) for number in range(n)]
 
     def key(self, question: Question) -> str:
-        """Return what tells a question from any other, however it is asked."""
+        """Return what identifies a question, in whatever form it is asked."""
         return self._key(Bodies(question, self.settings))
 
     def _key(self, bodies: Bodies) -> str:
@@ -230,9 +225,9 @@ class LLM:
         return self._kept(bodies) or self._pay(bodies, known)
 
     def _pay_together(self, engine: Engine, questions: Sequence[Question], progress: Progress) -> None:
-        """Keep the answers to all questions that have none; they go to the engine in the order given, in large batches.
+        """Answer all questions that have no kept answer; they go to the engine in the order given, in large batches.
 
-        What gets no answer is asked again by itself, and says why then.
+        A question without an answer is asked again by itself later, and then says why.
         """
         with engine.state.paying:
             every = [Bodies(question, self.settings) for question in questions]
@@ -270,7 +265,7 @@ class LLM:
         ]
 
     def _pay(self, bodies: Bodies, known: Capabilities) -> Answer:
-        """Ask the server; what it refuses to understand is asked for in the way that is left."""
+        """Ask the server; what it refuses is asked for again in the next weaker form."""
         used, for_all = known, True
         while True:
             logprobs = bodies.question.probabilities and used.probabilities

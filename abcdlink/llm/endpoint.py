@@ -14,13 +14,12 @@ from urllib.parse import urlsplit
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential_jitter
 
-from abcdlink.errors import InputError, ServiceError
+from abcdlink.errors import InputError, ServiceError, first_line
 from abcdlink.llm.budget import Budget, Hold, Sum, cost_of, usage_of
 from abcdlink.llm.errors import (
     OVERLOADED,
     NoReplyError,
     error_within,
-    first_line,
     is_for_good,
     may_pass,
     outcome_of,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 6
 """How often one request is sent at most: 5 waits of 1, 2, 4, 8 and 16 s, longer than a server's restart."""
 REFUSALS = 20
-"""How often it is sent at most to a server that only has too much to do (HTTP 429, or it says when to come back)."""
+"""How often it is sent at most to a server that is only overloaded (HTTP 429, or it says when to come back)."""
 MOST_BYTES = 32_000_000
 """Of one reply; log-probabilities of a long answer take some 5 MB."""
 CHECK_TIMEOUT = 10.0
@@ -81,7 +80,7 @@ class Endpoint:
             api_key=self.settings.llm_api_key.get_secret_value() or "unused",
             max_retries=0,
             timeout=self.settings.llm_timeout,
-            # A proxy of the environment must not come between this machine and itself.
+            # Requests to this machine must not go through a proxy that the environment names.
             http_client=openai.DefaultHttpxClient(trust_env=False, verify=_certificates()) if local else None,
         )
         self.secrets.keep_out_of_logs()
@@ -93,7 +92,7 @@ class Endpoint:
         return _without_login(self.base_url)
 
     def start(self) -> None:
-        """Do nothing: somebody else starts a server."""
+        """Do nothing: a server is started by others."""
 
     def complete(self, content: dict[str, Any], limit: str = LIMIT) -> Reply:
         """Send one chat completion; wait and send again while the trouble may pass.
@@ -253,7 +252,7 @@ class Endpoint:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Return this machine's trusted certificates; to read them takes 0.1 s, so this is done once."""
+    """Return this machine's trusted certificates; reading them takes 0.1 s, so this is done once."""
     return ssl.create_default_context()
 
 

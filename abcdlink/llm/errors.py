@@ -13,9 +13,9 @@ from abcdlink.errors import InputError
 from abcdlink.llm.records import Outcome
 
 LONGEST_WAIT = 300.0
-"""Seconds; a server that asks for more patience than this is given up."""
+"""Seconds; a server that asks for a longer wait is given up."""
 OVERLOADED = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, 529}
-"""The server has too much to do; 529 is Anthropic's."""
+"""The server is overloaded; 529 is Anthropic's."""
 PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 """Statuses below 500 that may go away by themselves."""
 REFUSING = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, HTTPStatus.UNPROCESSABLE_ENTITY}
@@ -72,11 +72,6 @@ class NoReplyError(Exception):
         super().__init__(detail)
         self.outcome, self.detail, self.status, self.said = outcome, detail, status, said
         self.server_fault = server_fault
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, without a full stop."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".")
 
 
 def error_within(body: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value

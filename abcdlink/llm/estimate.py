@@ -23,7 +23,7 @@ PATIENCE = 20.0
 
 
 class Estimate(Record):
-    """What it would cost to ask questions, most things being as expensive as they can be.
+    """What it would cost to ask questions, by upper bounds for most parts.
 
     ``questions``: different ones. ``kept``: those with an answer in the cache, which cost nothing.
     ``calls``: the others, each asked once; ids that an answer leaves out, truncated answers and
@@ -59,7 +59,7 @@ def sum_of(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
-    """Estimate the cost of questions; sends none of them.
+    """Estimate the cost of questions without sending any.
 
     They are in the order in which they would be asked.
     """

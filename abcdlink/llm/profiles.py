@@ -107,7 +107,7 @@ def profile(name: str = DEFAULT) -> Settings:
 
 
 def linkers() -> tuple[str, ...]:
-    """Return the names of the profiles that decide links where nobody chooses others."""
+    """Return the names of the profiles that decide links unless others are chosen."""
     return profiles().roles.linkers
 
 
@@ -136,7 +136,7 @@ def for_other_processes() -> dict[str, str]:
 
 
 def is_same_model(one: str, other: str) -> bool:
-    """Tell whether two model names mean the same model: case and an organisation before it say nothing."""
+    """Tell whether two model names mean the same model: case and an organisation before it do not matter."""
     return one.rpartition("/")[2].casefold() == other.rpartition("/")[2].casefold()
 
 
@@ -220,7 +220,7 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
 
 
 def _check_kinds(where: str, table: dict[str, Any]) -> None:
-    """Refuse values of a kind that would be taken for another one, or that nothing looks at before they are used."""
+    """Refuse values of a type that would be taken for another one, or that is not checked before use."""
     for name, value in table.items():
         if name in KEY_SOURCES and not isinstance(value, str):
             msg = f"{where}: {name} must be text, not {value!r}"

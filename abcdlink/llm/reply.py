@@ -158,10 +158,8 @@ class Reply(NamedTuple):
 def reply_of(body: Any, usage: Usage, scrub: Callable[[str], str]) -> Reply:  # noqa: ANN401 - any JSON value
     """Return what a completion says.
 
-    ``body``: decoded JSON, in which servers put anything; ``scrub``: makes a text storable.
-
-    Raises:
-        ValueError: it holds no message.
+    ``body``: decoded JSON, in which servers put anything; ``scrub``: makes a text storable. Raises
+    ``ValueError`` when it holds no message.
     """
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None

@@ -1,4 +1,4 @@
-"""Keys stay out of what is stored, said or logged, whoever wrote them into it."""
+"""Keeps keys out of what is stored, shown or logged, wherever they come from."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from urllib.parse import unquote, urlsplit
 KEY_LENGTH = 8
 """Shorter keys are placeholders (`unused`, `EMPTY`), and words that occur in texts."""
 TALKATIVE = ("openai", "httpx", "httpcore")
-"""What the loggers of the client's packages begin with; when debugging they write down headers and addresses."""
+"""Prefixes of the loggers of the client's packages; at level debug they write headers and addresses."""
 FORMATTER = logging.Formatter()
 
 
 class Secrets:
-    """What nobody may see: the key, and the password of an address."""
+    """What must stay secret: the key, and the password in an address."""
 
     def __init__(self, key: str, url: str) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What all clients of one server in this process share: its pace, questions under way, what is known of it."""
+"""What all clients of one server in this process share: its pace, questions under way, what is known about it."""
 
 from __future__ import annotations
 

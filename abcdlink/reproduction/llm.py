@@ -132,7 +132,7 @@ class LLMTables:
         return {datasets[corpus]: one for corpus, one in overview.corpora.items()}
 
     def remark(self, dataset: str, model: str, result: ApproachResult) -> str:
-        """Say what is not the paper's: the pairs, the model, the sources that were asked about; empty: nothing."""
+        """Say what differs from the paper: pairs, model, sources that were asked about; empty: nothing."""
         name = profile(model).llm_model
         told = [self._corpora[dataset][1]]
         told.append("" if any(is_same_model(name, known) for known in PAPER_MODEL) else f"by {name}")

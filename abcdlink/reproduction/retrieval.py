@@ -119,7 +119,7 @@ def compare_retriever(
 
 
 def available(name: str) -> Retriever | str:
-    """Return the retriever, or why it cannot be had.
+    """Return the retriever, or why it is not available.
 
     ``name``: the paper's or ours.
     """

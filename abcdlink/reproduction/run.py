@@ -1,4 +1,4 @@
-"""Goes through the paper's tables: computes what it can, says of the rest why not."""
+"""Goes through the paper's tables: computes what it can, and says why the rest is missing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class _Run:
         return Place(self.figures, self.missing, table, dataset, remark)
 
     def benchmark(self, retrievers: Sequence[str] | None, progress: Progress) -> None:
-        """Run the retrievers that can be had on the data sets that are there."""
+        """Run the available retrievers on the available data sets."""
         self.used = dict(self._data_sets())
         for name in dict.fromkeys(name for rows in self.paper.retrieval.values() for name in rows):
             if retrievers is not None and retrieval.PAPER_NAMES.get(name) not in retrievers:
@@ -111,7 +111,7 @@ class _Run:
         return list(dict.fromkeys([*(name for table in printed for name in table), *there]))
 
     def llm_tables(self, asking: Asking, progress: Progress) -> None:
-        """Let LLMs decide, where an endpoint is set and data are there, and compare what they add."""
+        """Let LLMs decide, where an endpoint is set and there are data, and compare what they add."""
         printed = [name for name in LLM_TABLES if getattr(self.paper, name)]
         reason = "" if self.used else "there is no data set that an LLM could decide on"
         if not reason and not chosen_models(asking):

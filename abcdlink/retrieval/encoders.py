@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.errors import InputError
-from abcdlink.retrieval.models import fingerprint, first_line, keep_offline, max_length, watched
+from abcdlink.errors import InputError, first_line
+from abcdlink.retrieval.models import fingerprint, keep_offline, max_length, watched
 from abcdlink.settings import get_settings
 
 BATCH = 32
@@ -177,10 +177,7 @@ def require(folder: Path, kind: str, head: str) -> None:
     """Check that a model has the head that is needed: transformers would make up a random one.
 
     ``kind``: class of sentence-transformers, ``head``: end of the name of a class of transformers, that it may have
-    been saved by.
-
-    Raises:
-        InputError: when it was saved by neither.
+    been saved by. Raises ``InputError`` when it was saved by neither.
     """
     saved_by = (_json(folder / "config_sentence_transformers.json") or {}).get("model_type")
     classes = (_json(folder / "config.json") or {}).get("architectures") or []

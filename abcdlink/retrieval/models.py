@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, first_line
 from abcdlink.settings import get_settings
 
 
@@ -99,10 +99,8 @@ def locate(hub: str, package: str = "") -> Path:
     """Return the folder of a model without loading it.
 
     A hub is asked only when the setting ``hub`` is ``online``. ``hub``: a folder, or a name on the hub; ``package``: a
-    Python package whose folder ``model`` holds the model too.
-
-    Raises:
-        InputError: when the model is not on this machine, or cannot be downloaded.
+    Python package whose folder ``model`` holds the model too. Raises ``InputError`` when the model is not on this
+    machine, or cannot be downloaded.
     """
     spec = find_spec(package) if package else None
     if spec and spec.origin:
@@ -130,11 +128,6 @@ def keep_offline() -> None:
     """Tell Hugging Face's libraries, before they are imported, to ask no hub; not when the user allows it."""
     if get_settings().hub == "offline":
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
-
-def first_line(error: Exception) -> str:
-    """Return what an error says, in one line."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def fingerprint(folder: Path) -> str:

@@ -42,10 +42,8 @@ class Kept(NamedTuple):
 class SentenceStore:
     """Blobs under the SHA-256 of a sentence's text, in one SQLite file that processes can share.
 
-    ``identity``: differs when what is made of a sentence may differ; ``lock``: held while something is made.
-
-    Raises:
-        InputError: when the file cannot be read as such a store.
+    ``identity``: differs when what is made of a sentence may differ; ``lock``: held while something is made. Raises
+    ``InputError`` when the file cannot be read as such a store.
     """
 
     def __init__(self, folder: Path, identity: str, lock: AbstractContextManager[object]) -> None:

@@ -81,7 +81,7 @@ def test_a_budget_is_given_in_judgments_hours_or_links():
     wanted = point(links=50)
     assert 50 <= wanted.links.value < 51
     assert point(audit=0.0).judgments == 240 * 8  # all that the tasks of 240 source sentences may have
-    with pytest.raises(InputError, match=r"by hours and by links\. give one of"):
+    with pytest.raises(InputError, match=r"as hours and as links\. give one of"):
         BudgetRules(hours=1, links=3)
     with pytest.raises(InputError, match="lower the least"):
         BudgetRules(least=5, most=4)

@@ -75,7 +75,7 @@ def test_a_disk_that_is_full_is_one_error_and_no_answer_is_paid_twice(isolated_h
             said = process.communicate()[1]
         assert process.returncode in {1, 2}, said
         assert "Traceback" not in said
-        assert re.search(r"cannot (write|be booked)|full|too large", said), said
+        assert re.search(r"cannot (write|be recorded)|full|too large", said), said
         before = len(server.questions)
         moment = -1
         done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)

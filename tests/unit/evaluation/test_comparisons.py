@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.errors import InputError
-from abcdlink.evaluation.comparisons import compare, compare_with_best, holm
+from abcdlink.evaluation.comparisons import compare_one_with_many, compare_with_best, holm
 from abcdlink.statistics import bootstrap_differences
 
 PAIRS = 15
@@ -33,6 +33,10 @@ def scores(**f1):
         ],
         ignore_index=True,
     )
+
+
+def compare(table, a, b, by="source"):
+    return compare_one_with_many(table, a, [b], by)[0]
 
 
 @pytest.fixture

@@ -201,7 +201,7 @@ def test_cross_fitting_says_in_words_what_was_fitted_where():
 def test_a_cutoff_refuses_the_pairs_that_it_was_fitted_on_under_any_id():
     corpus, table = made_corpus()
     cutoff = fit_cutoff(CutoffRule.SHARE, table, corpus)
-    with pytest.raises(InputError, match=r"'p0' of 'made'.*cross-validation"):
+    with pytest.raises(InputError, match=r"'p0' of 'made'.*cross-validate"):
         chosen(table, cutoff, corpus)
     documents = {f"new {n}": d.model_copy(update={"id": f"new {n}"}) for n, d in corpus.documents.items()}
     pairs = [

@@ -257,9 +257,9 @@ def _no_container():
         (lambda: b"not a zip file", "cannot be read"),
         (lambda: pickle.dumps({"model": 1}), "cannot be read"),
         (_foreign, r"it holds .*Stranger"),
-        (_no_model, "no model that this program makes"),
-        (_function, "no model that this program makes"),
-        (_no_container, "no model that this program makes"),
+        (_no_model, "not one that this program makes"),
+        (_function, "not one that this program makes"),
+        (_no_container, "not one that this program makes"),
     ],
 )
 def test_files_that_are_not_ours_are_refused_unread(data, problem):

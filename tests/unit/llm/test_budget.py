@@ -202,5 +202,5 @@ def test_an_answer_that_cannot_be_booked_is_kept_and_its_amount_stays_held_back(
 def test_a_spending_file_that_cannot_be_used_is_one_clear_error(isolated_home):
     isolated_home.mkdir(exist_ok=True)
     (isolated_home / "spending.sqlite").write_bytes(b"not a database" * 100)
-    with pytest.raises(InputError, match=r"cannot be booked in .*spending\.sqlite: file is not a database"):
+    with pytest.raises(InputError, match=r"cannot be recorded in .*spending\.sqlite: file is not a database"):
         budget(isolated_home, llm_budget_tokens=10).sums()
