@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,6 +66,7 @@ def _bare_app() -> typer.Typer:
     return app
 
 
+@cache
 def make_app() -> typer.Typer:
     """Return the command line with all installed commands."""
     from abcdlink.cli import (

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
+import typer.testing
 
 from abcdlink.retrieval import models
 from abcdlink.settings import get_settings
 from tests.helpers.tiny_models import tiny_bert
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_command_line():
+    """Make Typer's commands once for all tests: that takes longer than most commands."""
+    with pytest.MonkeyPatch.context() as patch:
+        get_command = cache(typer.main.get_command)
+        patch.setattr("typer.main.get_command", get_command)
+        patch.setattr("typer.testing._get_command", get_command)
+        yield
+
+
+@pytest.fixture(scope="session")
+def sketch():
+    """Let pictures be drawn but not rendered, which takes most of the time of a report."""
+    return lambda patch: patch.setattr("abcdlink.report.pictures.rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
+
+
+@pytest.fixture
+def rendered():
+    """Asked for by a test that looks into pictures."""
+
+
 @pytest.fixture(autouse=True)
-def sketches(request, monkeypatch):
-    """Draw pictures but do not render them, which takes most of the time of a report; ``tests/unit/report`` does."""
-    if "report" not in request.path.parts:
-        monkeypatch.setattr("abcdlink.report.pictures.rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
+def sketches(request, sketch, monkeypatch):
+    if "rendered" not in request.fixturenames:
+        sketch(monkeypatch)
 
 
 @pytest.fixture

@@ -42,13 +42,12 @@ def commands(group: typer.core.TyperGroup, path: tuple[str, ...] = ()) -> Iterat
             yield (*path, name), command
 
 
-APP = typer.main.get_command(make_app())
-ALL = dict(commands(APP))
+ALL = dict(commands(typer.main.get_command(make_app())))
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
-    shown = CliRunner().invoke(APP, [*path, "--help"])
+    shown = CliRunner().invoke(make_app(), [*path, "--help"])
     assert shown.exit_code == 0
     assert f"Example: abcdlink {' '.join(path)}" in " ".join(shown.output.split())
 

@@ -125,7 +125,8 @@ def test_an_audit_is_a_run_that_people_judge_and_a_card_states_what_they_said(la
     audit = found[1]
     assert sum(audit.judged) == len(said)
     assert audit.missing >= 3
-    links = [link for at, link in said.items() if probability(labelled, at) >= plan.threshold]
+    probability = probabilities(labelled)
+    links = [link for at, link in said.items() if probability[at] >= plan.threshold]
     assert audit.precision.value == pytest.approx(np.mean(links))
     gold = sum(len(targets) for pair in made("many", 120, seed=3).pairs for targets in (pair.links or {}).values())
     assert audit.all_links.low <= gold <= audit.all_links.high
@@ -139,11 +140,12 @@ def test_an_audit_is_a_run_that_people_judge_and_a_card_states_what_they_said(la
     )
 
 
-def probability(store: Store, at: tuple[str, str, str]) -> float:
+def probabilities(store: Store) -> pd.Series:
+    """Return the probability of each candidate (pair, source, target) that was kept."""
     table = pd.concat(
         [one.astype({"pair": str, "source": str, "target": str}) for one in LabelRun(store, "many").tables()]
     )
-    return float(table.set_index(["pair", "source", "target"])["probability"][at])
+    return table.set_index(["pair", "source", "target"])["probability"]
 
 
 def test_audits_that_cannot_be_are_refused(labelled: Store, tmp_path: Path) -> None:

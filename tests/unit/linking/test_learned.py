@@ -315,7 +315,8 @@ def test_names_say_what_is_needed():
             base_retrievers(wrong)
 
 
-def other_domain():
+@pytest.fixture(scope="module")
+def strict(made):
     """Return a corpus in which people call only some of the same similarities a link, and its rankings."""
     corpus, rankings = made_corpus(seed=2, pairs=240, name="strict")
     pairs = [
@@ -337,9 +338,9 @@ def judged(corpus, table, pairs, seed=0):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_what_people_say_halves_the_calibration_error_on_pairs_that_they_did_not_judge(made, name):
+def test_what_people_say_halves_the_calibration_error_on_pairs_that_they_did_not_judge(made, strict, name):
     (before, rankings), _ = made
-    corpus, base = other_domain()
+    corpus, base = strict
     first = learn(name, rankings, before)
     table = first.rank(base, corpus)
     half = {pair.id for pair in corpus.pairs[::2]}
@@ -357,9 +358,9 @@ def test_what_people_say_halves_the_calibration_error_on_pairs_that_they_did_not
         second.rank(rankings, before)
 
 
-def test_too_few_judgments_and_linkers_of_others_are_refused(made):
+def test_too_few_judgments_and_linkers_of_others_are_refused(made, strict):
     (before, rankings), _ = made
-    corpus, base = other_domain()
+    corpus, base = strict
     said = judged(corpus, base["jaccard"], {"p0", "p1"})
     with pytest.raises(InputError, match=r"links and \d+ other candidates are too few to learn from"):
         refit("learned-logistic", Known(before, rankings), Known(corpus, base), said)

@@ -112,13 +112,10 @@ def test_every_point_off_the_front_is_beaten_by_one_on_it_and_none_on_it_is(pair
         assert point not in front or not [one for one in beats if (one.cost, one.f1) != (point.cost, point.f1)]
 
 
+@pytest.mark.usefixtures("rendered")
 def test_quality_against_cost_by_seconds_of_all_and_by_money_of_llms():
     llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [4], models=["small", "large"])
-    results = [
-        with_cost(ranker("bm25", 1), 0.4, 1),
-        with_cost(llm[0], 0.5, 20, 0.5),
-        with_cost(llm[1], 0.7, 90, 4.0),
-    ]
+    results = [with_cost(ranker("bm25", 1), 0.4, 1), with_cost(llm[0], 0.5, 20, 0.5), with_cost(llm[1], 0.7, 90, 4.0)]
     pictures = benchmark_pictures(results)
     seconds, money = (
         re.search(r'aria-label="([^"]+)"', pictures[f"F1 against {of}"])[1] for of in ("seconds", "money")
@@ -132,6 +129,7 @@ def test_quality_against_cost_by_seconds_of_all_and_by_money_of_llms():
     assert f"bm25@5+small-listwise-4: F1 0.50 for {1000 * 0.5 / pairs:.3g}" in money
 
 
+@pytest.mark.usefixtures("rendered")
 def test_retrievers_stand_above_the_llms_that_decide_on_their_candidates_with_intervals():
     grid = llm_grid(["bm25", "jaccard"], [5], [Setup.LISTWISE], [1, 4])
     results = [with_cost(one, 0.1 * n, 1, interval=(0.1 * n - 0.1, 0.1 * n + 0.1)) for n, one in enumerate(grid, 2)]

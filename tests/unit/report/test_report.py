@@ -264,6 +264,7 @@ def test_one_label_only_is_said(empty: Store):
     assert "All annotators said the same of every candidate." in text
 
 
+@pytest.mark.usefixtures("rendered")
 def test_a_picture_can_be_shown_outside_the_page():
     picture = by_cutoff("F1", [Series("bm25", {1: 0.4, 3: 0.5})])
     head, _, data = as_image(picture).partition(",")
