@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from prefect import flow, get_run_logger, suspend_flow_run
+from prefect import flow, get_run_logger
 from prefect.input import RunInput
 from prefect.runtime import flow_run
 from pydantic import ConfigDict, Field, create_model
@@ -47,7 +47,7 @@ from labelstudio_config.pages.feedback import FeedbackPage
 from labelstudio_config.preview import write_preview
 from labelstudio_config.run import is_pushed
 from tasks.projects import pull, push
-from tasks.runs import add_tag
+from tasks.runs import add_tag, suspend
 
 SIMULATED_TAG = "simulated-annotators"
 """Tag of a run in which programs judged."""
@@ -171,7 +171,7 @@ def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
         told = f"Batch {batch} is ready: {preview.size}; {preview.time}. Annotators see it when you say so."
         wait_for_coordinator(store, batch_slug(batch), told)
         form = go_form(preview, review.problem)
-        said = suspend_flow_run(wait_for_input=form, key=f"preview-{batch}-{review.looks}", timeout=None)
+        said = suspend(f"preview-{batch}-{review.looks}", form)
         filters = said.model_dump(include=set(SourceFilter.model_fields))
         AS_TASKS.step(f"filter batch {batch}", take_review, store, chosen, batch, filters, said.go)
 
@@ -255,4 +255,4 @@ def ask_coordinator(store: Store, batch: int, feedback: Feedback) -> FeedbackFor
         clarifications=feedback.draft,
     )
     # One fixed key: Prefect suspends once for it; when the run was killed later, what was filled in is read again.
-    return suspend_flow_run(wait_for_input=form, key=f"feedback-{batch}", timeout=None)
+    return suspend(f"feedback-{batch}", form)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from prefect import Task, get_run_logger, suspend_flow_run
+from prefect import Task, get_run_logger
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas import FlowRun
@@ -29,6 +29,7 @@ from flows.artifacts import key
 from flows.waiting import show_what_now
 from tasks.parts import decide_part, forget, rank_part, warm_part
 from tasks.running import SERVICE_RETRIES, Runner, prefect_progress, run_parts, task_runner
+from tasks.runs import suspend
 
 T = TypeVar("T")
 
@@ -178,7 +179,7 @@ def waiting_for_answers() -> Iterator[None]:
         show_what_now(store, str(flow_run.id))
         get_run_logger().info("This run waits for the LLM's batch about the %s pairs and goes on by itself.", corpus)
         # A key of its own each time: being resumed is a hint, the batch decides.
-        suspend_flow_run(key=f"{PAUSE} {corpus} {uuid4()}", timeout=None)
+        suspend(f"{PAUSE} {corpus} {uuid4()}")
 
 
 def batch_waited_for(suspended: FlowRun) -> str:

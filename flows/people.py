@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Annotated
 
-from prefect import flow, get_run_logger, suspend_flow_run
+from prefect import flow, get_run_logger
 from prefect.input import RunInput
 from pydantic import Field
 
@@ -49,6 +49,7 @@ from labelstudio_config.pages.coding import CodingPage
 from labelstudio_config.pages.exhaustive import ExhaustivePage
 from labelstudio_config.pages.qualify import GoldPage, QualificationPage
 from labelstudio_config.pages.rate import RatingPage
+from tasks.runs import suspend
 
 Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
 
@@ -209,7 +210,7 @@ def decide(store: Store, best: list[Applicant]) -> Qualified:
             qualified=[one.annotator for one in best],
         )
         # The same key in every process: what was filled in is read again when the run was killed after it.
-        answer = suspend_flow_run(wait_for_input=form, key=f"decision-{attempt}", timeout=None)
+        answer = suspend(f"decision-{attempt}", form)
         try:
             return confirm(store, answer.qualified)
         except InputError as error:

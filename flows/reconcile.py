@@ -6,6 +6,7 @@ hold, and looking twice at once does no harm: Prefect accepts one of two attempt
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from prefect.states import Completed
 from pydantic import Field
 
 from abcdlink.layout import batch_file, project_file
+from abcdlink.settings import get_settings
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.stages.batch import look_at_batch
 from abcdlink.store import Store, open_run
@@ -37,6 +39,7 @@ from labelstudio_config.attendance import (
 )
 from labelstudio_config.batches import batches_pushed, check
 from labelstudio_config.run import known_so_far, read_pushed
+from services import SILENT_SECONDS, read_heartbeat
 from tasks.blocks import notify_by
 from tasks.projects import Loggers, look_at_people
 from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
@@ -49,6 +52,8 @@ LONG_FLOWS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate"]
 """Flows whose runs are started again when their process died; all of them go on where they were."""
 UNDER_WAY = ["Pending", "Submitting", "Running"]
 """States of a run that has a process, or is about to get one; a worker that is killed leaves its runs in them."""
+SIGN_SECONDS = 45.0
+"""A living run gives a sign of life every 30 seconds."""
 NOTHING = "Nothing to do."
 """Message of the final state of a run of ``reconcile`` that changed nothing."""
 
@@ -95,14 +100,32 @@ def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> State[None]:
     """
     with get_client(sync_client=True) as client:
         forget(client, "reconcile", NOTHING)
-        found = look_at_all(client, timedelta(seconds=stale_seconds))
+        found = look_at_all(client, timedelta(seconds=stale_seconds), awake=awake_since())
     for name, fault in found.faults.items():
         get_run_logger().error("Run %s: %s", name, fault)
     return Completed(message=" ".join(found.done) or NOTHING)
 
 
+def awake_since() -> datetime | None:
+    """Return since when the machine is awake, where the watcher saw it sleep.
+
+    Where the watcher has not looked for long, it is gone or the machine has just woken up: living runs get the time
+    to give a sign of life.
+    """
+    heartbeat = read_heartbeat(get_settings().home.resolve())
+    if heartbeat is None:
+        return None
+    if heartbeat.age > SILENT_SECONDS:
+        time.sleep(SIGN_SECONDS)
+    return heartbeat.awake
+
+
 def look_at_all(
-    client: SyncPrefectClient, stale: timedelta, choice: Choice | None = None, shown: dict[str, str] | None = None
+    client: SyncPrefectClient,
+    stale: timedelta,
+    choice: Choice | None = None,
+    shown: dict[str, str] | None = None,
+    awake: datetime | None = None,
 ) -> Round:
     """Look at every suspended, running or crashed run; a fault of one run never keeps another waiting.
 
@@ -111,6 +134,7 @@ def look_at_all(
         stale: a run that gave no sign of life for so long is dead.
         choice: which suspended runs are worth a look; default: all.
         shown: faults that were shown on the runs' pages before, so that each is shown once.
+        awake: since when runs could give signs of life, where the machine slept before.
     """
     choice, shown = choice or Every(), {} if shown is None else shown
     found = Round()
@@ -121,7 +145,7 @@ def look_at_all(
             if state == "Suspended":
                 did = resume_if_complete(flow_run, flow_name(flow_run.flow_id, client), choice)
             else:
-                did = restart_if_dead(flow_run, stale)
+                did = restart_if_dead(flow_run, stale, awake)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with one run
             fault = str(error) or type(error).__name__
             found.faults[flow_run.name] = fault
@@ -134,10 +158,10 @@ def look_at_all(
     return found
 
 
-def restart_if_dead(flow_run: FlowRun, stale: timedelta) -> str:
+def restart_if_dead(flow_run: FlowRun, stale: timedelta, awake: datetime | None) -> str:
     """Start a run again whose process died; returns what was done."""
     # A subflow has no deployment: the run that it belongs to starts it again.
-    if flow_run.deployment_id is None or (flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale)):
+    if flow_run.deployment_id is None or (flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale, awake)):
         return ""
     if not may_start_again(flow_run):
         return ""

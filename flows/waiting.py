@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import UUID, uuid4
 
-from prefect import get_run_logger, suspend_flow_run
+from prefect import get_run_logger
 from prefect.artifacts import Artifact, MarkdownArtifact, ProgressArtifact, TableArtifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactUpdate
@@ -29,6 +29,7 @@ from flows.artifacts import key, show_project
 from labelstudio_config.pages import Page
 from labelstudio_config.run import read_pushed
 from tasks.projects import look, pull, push
+from tasks.runs import suspend
 
 if TYPE_CHECKING:
     from prefect import Flow
@@ -194,10 +195,10 @@ def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
         )
         if or_resumed:
             # One fixed key: Prefect suspends once for it, so that whoever resumes the run ends the wait.
-            suspend_flow_run(key=f"{slug}-annotators", timeout=None)
+            suspend(f"{slug}-annotators")
             return
         # A key of its own each time: being resumed is a hint, completeness decides.
-        suspend_flow_run(key=f"{slug}-{uuid4()}", timeout=None)
+        suspend(f"{slug}-{uuid4()}")
 
 
 def wait_for_coordinator(store: Store, slug: str, told: str) -> None:

@@ -35,6 +35,8 @@ SHARE = 10
 MOST_SECONDS = 60.0
 """But no more than this: a look may have taken long since a server was being started again."""
 STALE = timedelta(seconds=150)
+ASLEEP = timedelta(seconds=90)
+"""Between two looks: the machine slept, or Prefect was away, and no run could give a sign of life."""
 
 logger = logging.getLogger("abcdlink.watcher")
 
@@ -96,6 +98,8 @@ class Watcher:
     def __init__(self, home: Path) -> None:
         self.home, self.choice = home, WorthALook()
         self.shown: dict[str, str] = {}
+        self.began = datetime.now(UTC)
+        self.awake: datetime | None = None
 
     def run(self) -> None:
         """Look for ever; a Prefect server that is away is waited for."""
@@ -111,10 +115,15 @@ class Watcher:
 
     def look(self, client: SyncPrefectClient) -> None:
         """Look once."""
-        found = look_at_all(client, STALE, self.choice, self.shown)
+        now = datetime.now(UTC)
+        if now - self.began > ASLEEP:
+            self.awake = now
+        self.began = now
+        found = look_at_all(client, STALE, self.choice, self.shown, self.awake)
         for line in found.done:
             logger.info(line)
-        Heartbeat(looked=datetime.now(UTC), waiting=found.waiting, faults=found.faults).write(self.home)
+        looked = datetime.now(UTC)
+        Heartbeat(looked=looked, awake=self.awake, waiting=found.waiting, faults=found.faults).write(self.home)
 
     def note(self, error: str) -> None:
         """Keep why the newest look failed, beside when the last one succeeded."""

@@ -91,6 +91,7 @@ class Heartbeat(BaseModel):
 
     Attributes:
         looked: when it last finished a look.
+        awake: since when the machine is awake, where it slept while the watcher ran.
         waiting: how many suspended runs it found.
         error: why the newest look failed, empty when it did not.
         faults: run name -> what went wrong with this run alone.
@@ -99,6 +100,7 @@ class Heartbeat(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     looked: datetime
+    awake: datetime | None = None
     waiting: int = 0
     error: str = ""
     faults: dict[str, str] = {}

@@ -1,13 +1,14 @@
-"""Flow runs as Prefect knows them: find those that wait or died, resume and restart them."""
+"""Flow runs as Prefect knows them: suspend and resume them, find those that died and start them again."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar, overload
 from uuid import UUID
 
 import httpx
+from prefect import suspend_flow_run
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.filters import (
@@ -18,6 +19,9 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateName,
 )
 from prefect.client.schemas.responses import SetStateStatus
+from prefect.exceptions import Abort, ObjectNotFound
+from prefect.input import RunInput
+from prefect.runtime import flow_run as this_run
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 from prefect.states import AwaitingRetry
 
@@ -30,6 +34,8 @@ MOST_RESTARTS = 5
 GONE = "Its process was gone"
 
 PAGE = 200
+
+Form = TypeVar("Form", bound=RunInput)
 
 
 def runs_in_states(states: list[str], flows: list[str], client: SyncPrefectClient) -> list[FlowRun]:
@@ -73,8 +79,6 @@ def resume(flow_run: UUID | str, form: dict[str, Any] | None = None) -> bool:
     Raises:
         InputError: when there is no such run.
     """
-    from prefect.exceptions import ObjectNotFound
-
     with get_client(sync_client=True) as client:
         try:
             # The answer is 200 also when the run was not paused: the body tells.
@@ -82,6 +86,34 @@ def resume(flow_run: UUID | str, form: dict[str, Any] | None = None) -> bool:
         except ObjectNotFound:
             msg = f"Prefect has no flow run {flow_run}"
             raise InputError(msg, "check with `abcdlink status` which server this is") from None
+
+
+@overload
+def suspend(key: str) -> None: ...
+@overload
+def suspend(key: str, form: type[Form]) -> Form: ...
+def suspend(key: str, form: type[Form] | None = None) -> Form | None:
+    """Suspend the run of this process, which ends here; returns, with what was filled in, once it was resumed.
+
+    Args:
+        key: of the wait: Prefect suspends a run once for each.
+        form: what the run waits for; default: nothing but being resumed.
+
+    Raises:
+        Abort: this process was taken for dead while it slept, and another has taken its place: it ends without
+            touching the run.
+    """
+    try:
+        return suspend_flow_run(wait_for_input=form, key=key, timeout=None)
+    except RuntimeError:
+        if this_run.id is None:
+            raise
+        with get_client(sync_client=True) as client:
+            state = client.read_flow_run(UUID(this_run.id)).state
+        if state is None or state.is_running():
+            raise
+        msg = f"another process does this run, which is {state.name}"
+        raise Abort(msg) from None
 
 
 def add_tag(flow_run: UUID | str, tag: str) -> None:
@@ -113,13 +145,17 @@ def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
     return max(signs, default=None)
 
 
-def is_dead(flow_run: FlowRun, stale_after: timedelta) -> bool:
-    """Tell whether a flow run has given no sign of life for so long that its process must be gone."""
+def is_dead(flow_run: FlowRun, stale_after: timedelta, awake: datetime | None = None) -> bool:
+    """Tell whether a flow run has given no sign of life for so long that its process must be gone.
+
+    ``awake``: since when it could give one, where the machine slept before.
+    """
     began = flow_run.state.timestamp if flow_run.state else None
-    if began is not None and datetime.now(UTC) - began <= stale_after:
+    soon = datetime.now(UTC) - stale_after
+    if any(since is not None and since >= soon for since in (began, awake)):
         return False
     sign = last_sign_of_life(flow_run)
-    return sign is not None and datetime.now(UTC) - sign > stale_after
+    return sign is not None and sign < soon
 
 
 def may_start_again(flow_run: FlowRun) -> bool:
@@ -161,7 +197,6 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
         ServiceError: when Prefect does not know the deployment.
     """
     from prefect.deployments import run_deployment
-    from prefect.exceptions import ObjectNotFound
 
     # The name that the flow takes when it begins: from now on, so that it is found while it waits for its worker.
     name = f"{deployment.partition('/')[0]} {parameters['run']}" if "run" in parameters else None
@@ -231,8 +266,6 @@ def newest_run(name: str) -> FlowRun | None:
 
 def parameters_of(flow_run: str) -> dict[str, Any]:
     """Return what a flow run was started with; ``InputError`` when Prefect has forgotten it."""
-    from prefect.exceptions import ObjectNotFound
-
     with get_client(sync_client=True) as client:
         try:
             return client.read_flow_run(UUID(flow_run)).parameters

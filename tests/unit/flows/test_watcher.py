@@ -5,12 +5,14 @@ from __future__ import annotations
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from logging import getLogger
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.objects import Flow
-from prefect.states import AwaitingRetry, Crashed, Pending, Running, State, Suspended
+from prefect.exceptions import Abort
+from prefect.states import AwaitingRetry, Completed, Crashed, Pending, Running, State, Suspended
 
 import flows.reconcile
 import flows.watcher
@@ -18,13 +20,12 @@ from abcdlink.errors import ServiceError
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, wait_for
-from flows.reconcile import look_at_all
-from flows.watcher import Watcher, WorthALook
+from flows.reconcile import awake_since, look_at_all
+from flows.watcher import STALE, Watcher, WorthALook
 from services import Heartbeat, read_heartbeat
-from tasks.runs import GONE
+from tasks.runs import GONE, suspend
 
 FLOW = Flow(id=uuid4(), name="annotate")
-STALE = timedelta(seconds=150)
 
 
 class Prefect:
@@ -65,7 +66,7 @@ def restarted(monkeypatch, tmp_path) -> list[str]:
     names: list[str] = []
     monkeypatch.setattr(flows.reconcile, "flow_run_logger", lambda run: getLogger(run.name))
     monkeypatch.setattr(flows.reconcile, "reschedule", lambda run: names.append(run.name))
-    monkeypatch.setattr(flows.reconcile, "is_dead", lambda run, _: run.name.endswith("dead"))
+    monkeypatch.setattr(flows.reconcile, "is_dead", lambda run, *_: run.name.endswith("dead"))
     return names
 
 
@@ -208,3 +209,48 @@ def test_a_project_where_nobody_answers_for_long_is_asked_about_once_a_minute(sc
     counts.value = (2, 1, 0)
     clock.now += 60
     assert choice.is_due("spring", [7])
+
+
+def test_after_a_sleep_no_run_is_dead_before_it_could_give_a_sign_of_life(tmp_path, monkeypatch):
+    monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path))
+    get_settings.cache_clear()
+    restarted = []
+    hours_ago = datetime.now(UTC) - timedelta(hours=8)
+    monkeypatch.setattr(flows.reconcile, "flow_run_logger", lambda run: getLogger(run.name))
+    monkeypatch.setattr(flows.reconcile, "reschedule", lambda run: restarted.append(run.name))
+    monkeypatch.setattr("tasks.runs.last_sign_of_life", lambda _: hours_ago)
+    server = Prefect(run_of("working", Running(timestamp=hours_ago)))
+
+    watcher = Watcher(tmp_path)
+    watcher.began = hours_ago
+    watcher.look(server)
+    assert restarted == []
+    assert awake_since() == watcher.awake
+
+    # Had it given none in the time that runs have, it would be started again.
+    watcher.awake = datetime.now(UTC) - STALE - timedelta(seconds=1)
+    watcher.look(server)
+    assert restarted == ["annotate working"]
+
+
+class Served(Prefect):
+    """As read by a process that cannot suspend its run."""
+
+    def read_flow_run(self, _: UUID) -> FlowRun:
+        return self.runs[0]
+
+
+@pytest.mark.parametrize(
+    ("state", "raised"),
+    [(AwaitingRetry(message=GONE), Abort), (Pending(), Abort), (Completed(), Abort), (Running(), RuntimeError)],
+)
+def test_a_process_taken_for_dead_gives_way_and_does_not_fail_its_run(state, raised, monkeypatch):
+    def refuse(**_: object) -> None:
+        raise RuntimeError
+
+    run = run_of("taken", state)
+    monkeypatch.setattr("tasks.runs.suspend_flow_run", refuse)
+    monkeypatch.setattr("tasks.runs.this_run", SimpleNamespace(id=str(run.id)))
+    monkeypatch.setattr("tasks.runs.get_client", lambda **_: nullcontext(Served(run)))
+    with pytest.raises(raised):
+        suspend("batch-1")
