@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from abcdlink.corpus.io import read_corpus
 from abcdlink.domain import find_domain
@@ -27,6 +27,7 @@ from abcdlink.llm.records import Message, Question
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.settings import PROJECT_ROOT, Settings
 from benchmarks import Claim, SkippedError, ratio
+from services.health import free_port
 
 DOMAIN, PAIRS, PER_PAIR = "reviews", 4, 10
 SEED = 13
@@ -72,11 +73,13 @@ def _wall_time(what: str, ours: _Cost, shuffled: _Cost) -> Claim:
     )
 
 
-class _Cost:
+class _Cost(NamedTuple):
     """What a row of questions cost: wall seconds, the server's CPU seconds, prompt tokens, their cached share."""
 
-    def __init__(self, seconds: float, server: float, tokens: int, share: float) -> None:
-        self.seconds, self.server, self.tokens, self.share = seconds, server, tokens, share
+    seconds: float
+    server: float
+    tokens: int
+    share: float
 
 
 def _require_model() -> None:
@@ -112,9 +115,7 @@ def _in_both_orders(questions: Sequence[Question], prompt_cache: int) -> tuple[_
 
 def _asked(questions: Sequence[Question], prompt_cache: int) -> _Cost:
     """Ask a fresh server; no answer is in the cache."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     home = tempfile.mkdtemp(dir=os.environ["ABCDLINK_HOME"])
     llm = LLM(Settings(_env_file=None, llm_port=port, home=Path(home)))
     with _server(port, prompt_cache) as used:

@@ -35,7 +35,7 @@ def pay(
     file: Annotated[Path | None, typer.Option("--csv", help="Write the table to this file as well.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what everyone has earned by their measured time, in every project of a run. This is personal data.
+    """Show what everyone has earned for their measured time in each project of a run. This is personal data.
 
     Times far above someone's others (a task left open over lunch) and unknown ones count as their median.
 
@@ -44,7 +44,7 @@ def pay(
     from decimal import Decimal
 
     from abcdlink.store import existing_run
-    from labelstudio_config.pay import pay_of
+    from labelstudio_config.attendance import pay_of
 
     hourly = Decimal(str(rate))
     if not hourly.is_finite():
@@ -54,8 +54,7 @@ def pay(
     if file:
         _write_table(file, [{**row.model_dump(mode="json"), "rate": str(hourly), "currency": currency} for row in rows])
     if json:
-        found = {"rate": str(hourly), "currency": currency, "pay": [row.model_dump(mode="json") for row in rows]}
-        print_json(found)
+        print_json({"rate": str(hourly), "currency": currency, "pay": [row.model_dump(mode="json") for row in rows]})
         return
     columns = ("account", "pseudonym", "participant", "work", "tasks", "estimated", "hours", currency)
     cells = [
@@ -69,12 +68,12 @@ def pay(
     for account in dict.fromkeys(row.account for row in rows):
         total = sum((row.amount for row in rows if row.account == account), Decimal(0))
         say(f"{account} has earned {total} {currency}.")
-    say("By the last look at Label Studio; `abcdlink status` looks again while the run waits for people.")
+    say("As of the last look at Label Studio; `abcdlink status` looks again while the run waits for people.")
 
 
 def _write_table(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as CSV that only its owner may read; no cell begins as a formula does in a spreadsheet."""
-    from labelstudio_config.pay import Pay
+    from labelstudio_config.attendance import Pay
 
     text = io.StringIO()
     writer = csv.DictWriter(text, [*Pay.model_fields, "rate", "currency"])
@@ -86,7 +85,7 @@ def _write_table(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def prolific(
     run: RunArgument,
-    code: Annotated[str, typer.Option(help="Completion code to show to those who have done all their tasks.")] = "",
+    code: Annotated[str, typer.Option(help="Completion code shown to those who have done all their tasks.")] = "",
     project: Annotated[str, typer.Option(help="Project that it is for, such as batch-1.")] = QUALIFY_SLUG,
     json: JsonOption = False,
 ) -> None:
@@ -111,7 +110,7 @@ def prolific(
         print_json({"run": run, "project": project, "link": link, "code": code})
         return
     say(f"Link of the study: {link}")
-    say(f"Who has done everything in {project} is shown {code}." if code else "No completion code was set (--code).")
+    say(f"Participants who finish {project} are shown {code}." if code else "No completion code was set (--code).")
 
 
 def simulate(

@@ -128,7 +128,7 @@ def require_project(client: Client, title: str) -> int:
     project = find_project(client, title)
     if project is None:
         msg = f"Label Studio at {client.url} has no project {title!r}"
-        raise ServiceError(msg, "push it again, or bring the project back")
+        raise ServiceError(msg, "push it again, or restore the project")
     return project
 
 
@@ -208,7 +208,7 @@ def push_tasks(
 
     Label Studio knows no unique key; a call that it answered too late may be sent again, and two may
     push at once. So the tasks are counted afterwards; when there are more or less than there should be,
-    they are read back, and of tasks with the same key the first stays.
+    they are read back, and of tasks with the same key the first one stays.
 
     Args:
         client: the server.

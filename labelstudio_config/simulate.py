@@ -176,12 +176,12 @@ def simulate_annotators(
 
     Args:
         url: address of Label Studio.
-        token: token of an account that may invite others; the accounts' passwords are made from it.
+        token: of an account that may invite others; the accounts' passwords are made from it.
         run_key: name of the run.
-        batch: number of the batch.
+        batch: its number.
         gold: task key -> opaque ids of the candidates that are gold links (``gold_of``).
         accounts: how many annotators.
-        seed: makes their mistakes; the same seed gives the same labels, in whatever order tasks come.
+        seed: of their mistakes; the same seed gives the same labels, in whatever order tasks come.
 
     Raises:
         ServiceError: when the batch was not pushed, or Label Studio does not do its part.

@@ -118,7 +118,7 @@ class Heartbeat(BaseModel):
     def problem(self) -> str:
         """What is wrong, in words; empty: nothing."""
         if self.age > SILENT_SECONDS:
-            minutes = f"nobody has looked after waiting runs for {self.age / 60:.0f} minutes"
+            minutes = f"nobody has checked on waiting runs for {self.age / 60:.0f} minutes"
             return f"{minutes}: {self.error}" if self.error else minutes
         return "; ".join(f"run {name}: {fault}" for name, fault in self.faults.items())
 

@@ -123,7 +123,7 @@ def _watcher(settings: Settings) -> list[Check]:
         return []
     heartbeat = read_heartbeat(supervisor.home)
     if heartbeat is None or heartbeat.age > SILENT_SECONDS:
-        what = heartbeat.problem if heartbeat else "it has never looked after waiting runs"
+        what = heartbeat.problem if heartbeat else "it has never checked on waiting runs"
         return [_fail("watcher", what, f"see {supervisor.log(WATCHER)}, then `abcdlink down` and `abcdlink up`")]
     if heartbeat.problem:
         return [_warn("watcher", heartbeat.problem, "fix what is wrong with this run; the others go on")]
@@ -173,7 +173,7 @@ def _one_llm(title: str, settings: Settings) -> Check:
     if settings.llm_engine == "vllm":
         return _engine(title, settings)
     if settings.llm_keyless:
-        return _fail(title, settings.llm_keyless, "set it; approaches of other profiles are not concerned")
+        return _fail(title, settings.llm_keyless, "set it; approaches with other profiles are not affected")
     models, problem = llm_models(settings)
     if settings.llm_is_embedded:
         hint = "for real work set ABCDLINK_LLM_BASE_URL and ABCDLINK_LLM_MODEL to a better one"

@@ -143,9 +143,9 @@ def _wanted(
     """
     if not supervisor.is_running():
         ended = supervisor.end_leftovers()
-        return programs, [f"stopped what an earlier start had left behind: {', '.join(ended)}"] if ended else []
+        return programs, [f"stopped what an earlier start left behind: {', '.join(ended)}"] if ended else []
     if changed := supervisor.differences(programs, variables):
-        msg = f"the services are running with other settings than these ({', '.join(changed)})"
+        msg = f"the services are running with different settings ({', '.join(changed)})"
         raise InputError(msg, "undo the change, or run `abcdlink down` and then `abcdlink up`")
     states = supervisor.states()
     wanted = [program for program in programs if states[program.name]["statename"] not in ACTIVE]

@@ -33,9 +33,12 @@ def status(settings: Settings | None = None) -> Stack:
         for program in local_programs(settings)
     ]
     if not is_local(settings.label_studio_url):
-        looks.append(partial(_remote_label_studio, settings))
+        url = settings.label_studio_url
+        looks.append(
+            lambda: _remote(LABEL_STUDIO, url, "" if answers(f"{url.rstrip('/')}/health") else "does not answer")
+        )
     if settings.llm_base_url:
-        looks.append(partial(_remote_llm, settings))
+        looks.append(lambda: _remote(LLM, settings.llm_base_url, llm_models(settings)[1]))
     with ThreadPoolExecutor(len(looks)) as threads:
         services = list(threads.map(lambda look: look(), looks))
     return Stack(services=services, login=_login(settings, services))
@@ -94,16 +97,6 @@ def _about(info: dict[str, Any]) -> str:
     except psutil.Error:
         return f"process {info['pid']}, for {text}"
     return f"process {info['pid']}, for {text}, {size:.0f} MB"
-
-
-def _remote_label_studio(settings: Settings) -> Service:
-    up = answers(f"{settings.label_studio_url.rstrip('/')}/health")
-    return _remote(LABEL_STUDIO, settings.label_studio_url, "" if up else "does not answer")
-
-
-def _remote_llm(settings: Settings) -> Service:
-    _, problem = llm_models(settings)
-    return _remote(LLM, settings.llm_base_url, problem)
 
 
 def _remote(name: str, url: str, problem: str) -> Service:

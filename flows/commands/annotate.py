@@ -1,7 +1,4 @@
-"""Commands of batches: ``annotate``.
-
-Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
-"""
+"""Commands of batches: ``annotate``."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ DeadlineOption = Annotated[
     int | None, typer.Option("--deadline-days", min=1, help="Days annotators have for a batch; default: no deadline.")
 ]
 LateOption = Annotated[
-    int, typer.Option("--late-days", min=1, help="Days without an answer after which an annotator is late.")
+    int, typer.Option("--late-days", min=1, help="Days without an answer after which an annotator counts as late.")
 ]
 BlockOption = Annotated[
     str, typer.Option("--reminders", help="Prefect notification block that reminders are sent by, as type/name.")
@@ -93,7 +90,7 @@ def start(
 def preview(
     run: RunArgument,
     min_words: Annotated[
-        int | None, typer.Option(min=1, help="Show only source sentences with at least so many words.")
+        int | None, typer.Option(min=1, help="Show only source sentences with at least this many words.")
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -112,9 +109,9 @@ def preview(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Look at the batch that waits for your Go, as annotators will see it; or change what it leaves out.
+    """Look at the batch that waits for your Go as annotators will see it, or change what it leaves out.
 
-    Options for filters choose the candidates again; they hold for this batch and those after it. Then look again.
+    Filter options choose the candidates again, for this batch and those after it. Then look again.
 
     Example: `abcdlink annotate preview spring-news --min-words 6 --exclude "^Read more"`
     """
@@ -156,14 +153,14 @@ def preview(
             ("filter: without proposals too", "yes" if shown.unproposed else "no"),
         ]
         print_table(f"Batch {batch} of run {run}", ("what", "how much"), rows, texts=2)
-        say(f"As annotators will see it: {page}")
-        say(f"Let them see it with `abcdlink annotate go {run}`.")
+        say(f"Preview: {page}")
+        say(f"Release it to annotators with `abcdlink annotate go {run}`.")
     if show and not page.startswith("s3://"):
         webbrowser.open(Path(page).as_uri())
 
 
 def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
-    """Let annotators see the batch that waits for your Go.
+    """Release to annotators the batch that waits for your Go.
 
     Example: `abcdlink annotate go spring-news`
     """
@@ -188,7 +185,7 @@ def _waits_for_go(store: Store) -> Waiting:
 
 
 def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
-    """Show how many tasks of each batch everyone has done, who is late, and the deadline.
+    """Show how many tasks everyone has done in each batch, who is late, and the deadline.
 
     Example: `abcdlink annotate status spring-news`
     """
@@ -228,7 +225,7 @@ def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = Fa
 
 
 def pull(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> None:
-    """Pull a batch again, after answers were changed in Label Studio; what was pulled before is kept beside it.
+    """Pull a batch again after answers were changed in Label Studio; the earlier pull is kept.
 
     Example: `abcdlink annotate pull spring-news --batch 1`
     """
@@ -258,7 +255,7 @@ def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = F
     for number, changes in found.items():
         _tell([f"batch {number}: {line}" for line in changes] or [f"batch {number}: nothing has changed"])
     if any(found.values()):
-        say(f"The figures of run {run} are of before these changes: `abcdlink annotate pull` recomputes them.")
+        say(f"The figures of run {run} predate these changes: `abcdlink annotate pull` recomputes them.")
 
 
 def reassign(
@@ -278,13 +275,13 @@ def reassign(
 
 
 def requeue(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> None:
-    """Offer skipped tasks again to those who skipped them, and wait for them again.
+    """Offer skipped tasks again to those who skipped them, and wait for their answers.
 
     Example: `abcdlink annotate requeue spring-news --batch 1`
     """
     from labelstudio_config import batches
 
-    _answer(batches.requeue(existing_run(run), batch) or ["no task of this batch is skipped"], json)
+    _answer(batches.requeue(existing_run(run), batch) or ["nobody skipped a task of this batch"], json)
 
 
 def _batches(store: Store, batch: int | None) -> list[int]:

@@ -1,7 +1,4 @@
-"""Commands of feedback rounds: ``feedback``.
-
-Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
-"""
+"""Commands of feedback rounds: ``feedback``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The pattern of every kind of work for people: ``start``, ``status``, ``close`` and ``show``.
-
-Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
-"""
+"""The pattern of every kind of work for people: ``start``, ``status``, ``close`` and ``show``."""
 
 from __future__ import annotations
 
@@ -98,7 +95,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         left = standing.tasks - standing.done if standing else 0
         close_project(store, waiting.slug, standing.tasks if standing else 0)
         resume_run(waiting.flow_run)
-        told = f"Closed {waiting.slug} of run {run}: it goes on with the answers that are there"
+        told = f"Closed {waiting.slug} of run {run}: it goes on with the answers so far"
         told += f", {left} of {standing.tasks} tasks are open" if standing and left else ""
         answer(store, f"{told}.", json, wait, waiting.flow_run)
 
@@ -136,7 +133,7 @@ def waits_for_people(store: Store, name: str, flow: str) -> Waiting:
     """Return what the run waits for; ``InputError`` when it is no people of this kind."""
     waiting = waiting_of(store, flow)
     if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or not is_of(name, waiting.slug):
-        msg = f"run {store.key!r} does not wait for people of {name}"
+        msg = f"run {store.key!r} is not waiting for anyone in {name}"
         raise InputError(msg, f"`abcdlink status {store.key}` says what it waits for")
     return waiting
 

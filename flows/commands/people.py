@@ -1,7 +1,4 @@
-"""Commands of ``rate``, ``adjudicate``, ``exhaustive``, ``coding`` and ``boundaries``.
-
-Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
-"""
+"""Commands of ``rate``, ``adjudicate``, ``exhaustive``, ``coding`` and ``boundaries``."""
 
 from __future__ import annotations
 
@@ -189,7 +186,7 @@ def start_exhaustive(
         ),
     ] = None,
     number: Annotated[int | None, typer.Option(min=1, help="A number of source sentences instead of a share.")] = None,
-    links: Annotated[int | None, typer.Option(min=1, help="Stop when all who are asked have found so many.")] = None,
+    links: Annotated[int | None, typer.Option(min=1, help="Stop once annotators have found this many links.")] = None,
     overlap: OverlapOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 13,
     wait: WaitOption = False,

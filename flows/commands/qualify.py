@@ -1,7 +1,4 @@
-"""Commands of ``qualify``.
-
-Prefect is imported inside the commands: it takes seconds, and ``--help`` must not.
-"""
+"""Commands of ``qualify``."""
 
 from __future__ import annotations
 
@@ -59,8 +56,8 @@ def start(
     language: Annotated[list[str] | None, typer.Option(help="Eligible native language; may be given again.")] = None,
     residence: Annotated[list[str] | None, typer.Option(help="Eligible country; may be given again.")] = None,
     degree: Annotated[list[str] | None, typer.Option(help="Eligible degree; may be given again.")] = None,
-    approval_rate: Annotated[float, typer.Option(min=0, max=100, help="Least approval rate, in percent.")] = 0.0,
-    studies: Annotated[int, typer.Option(min=0, help="Least number of earlier studies.")] = 0,
+    approval_rate: Annotated[float, typer.Option(min=0, max=100, help="Minimum approval rate, in percent.")] = 0.0,
+    studies: Annotated[int, typer.Option(min=0, help="Minimum number of earlier studies.")] = 0,
     as_in_paper: Annotated[
         bool, typer.Option("--as-in-paper", help="Admit only those whom the paper admitted.")
     ] = False,
@@ -82,7 +79,7 @@ def start(
         studies=studies,
     )
     if as_in_paper and rules != Eligibility():
-        msg = "--as-in-paper and rules of your own exclude each other"
+        msg = "--as-in-paper cannot be combined with rules of your own"
         raise InputError(msg, "give one or the other")
     if expert and not pair:
         msg = "no pair is named for the expert to link"
@@ -99,7 +96,7 @@ def screening(
     file: Annotated[Path, typer.Argument(help="CSV file, one row an applicant.")],
     json: JsonOption = False,
 ) -> None:
-    """Record what is known of applicants; it is shown to the coordinator alone and is in no export or report.
+    """Record screening data on applicants. Only the coordinator sees it; it is in no export or report.
 
     Columns: account or participant_id, native_language, residence, degree, approval_rate (percent), studies; others are
     kept as well. Prolific's demographic export can be given as it is.
@@ -171,7 +168,7 @@ def confirm(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Say who may judge batches; judgments of others will be reported.
+    """Confirm who may judge batches; judgments by anyone else are reported.
 
     Example: `abcdlink qualify confirm spring-news --accounts ada@example.org,ben@example.org`
     """

@@ -42,7 +42,7 @@ PreviewOption = Annotated[
     ),
 ]
 WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Wait until people are needed, or it failed, or it is over; then say what now.")
+    bool, typer.Option("--wait", help="Wait until people are needed, it fails or it ends; then say what to do next.")
 ]
 
 
@@ -167,7 +167,7 @@ def runs(json: JsonOption = False) -> None:
 def go_on(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
     """Restart a run's failed or cancelled flows with the settings that they were started with.
 
-    They go on where they stopped: nothing that is there is done or paid for twice.
+    They pick up where they stopped: nothing is done or paid for twice.
 
     Example: `abcdlink continue spring-news`
     """

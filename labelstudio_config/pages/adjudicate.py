@@ -127,6 +127,10 @@ ADJUDICATOR = "adjudicator"
 """What the pseudonyms of people begin with who decide without being annotators of the run."""
 
 
+SAME = {"batch", "pair", "source", "target", "label", "comment", "submitted"}
+"""Fields that a decision has as a judgment has them."""
+
+
 class AdjudicationPull(Pull):
     """What was decided. ``annotators``: the adjudicators who are not among the annotators of batches."""
 
@@ -147,7 +151,14 @@ def adjudications_in(
     decided, twice = _newest(result, pools)
     judged = by_candidate(judgments)
     return AdjudicationPull(
-        adjudications=[_adjudication(one, judged) for one in decided],
+        adjudications=[
+            Adjudication(
+                **one.model_dump(include=SAME),
+                adjudicator=one.annotator,
+                consensus=one.annotator in judged.get((one.pair, one.source, one.target), {}),
+            )
+            for one in decided
+        ],
         annotators=[person for person in result.annotators if person.account not in at_work],
         anomalies=[*result.anomalies, *twice],
         raw=result.raw,
@@ -165,21 +176,6 @@ def _newest(result: JudgmentsPull, pools: Sequence[Pool]) -> tuple[list[Judgment
             anomalies.append(f"{' and '.join(people)} decided the task {pool.key}; the newest counts")
         newest += [max(group.values(), key=lambda one: str(one.submitted)) for group in groups if group]
     return newest, anomalies
-
-
-def _adjudication(decision: Judgment, judged: dict[tuple[str, str, str], dict[str, Judgment]]) -> Adjudication:
-    at = decision.pair, decision.source, decision.target
-    return Adjudication(
-        batch=decision.batch,
-        pair=decision.pair,
-        source=decision.source,
-        target=decision.target,
-        adjudicator=decision.annotator,
-        label=decision.label,
-        comment=decision.comment,
-        consensus=decision.annotator in judged.get(at, {}),
-        submitted=decision.submitted,
-    )
 
 
 class AdjudicationPage(Page):

@@ -48,7 +48,6 @@ from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")
-"""Fields of a task that the list of tasks does not show."""
 
 CANDIDATE_DIGITS = 12
 """Hex digits of a candidate's opaque id."""
@@ -267,7 +266,7 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], set[int], tupl
             rest.add(number)
         else:
             anomalies.append(
-                f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an answer of this page"
+                f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an option on this page"
             )
     return labels, rest, flags, anomalies
 

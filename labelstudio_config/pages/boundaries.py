@@ -35,21 +35,20 @@ JOINED, DROPPED, BEGINS, DONE = "joined", "dropped", "begins", "done"
 """Names in the label config."""
 NOTHING = "I read everything; nothing had to be changed"
 HIDDEN = ("joins_html", "drops_html")
-"""Fields of a task that the list of tasks does not show."""
 ROLE = "corrector"
 """What the pseudonyms of these people begin with."""
 
-HOW_TO = """# Look through the sentence boundaries
+HOW_TO = """# Check the sentence boundaries
 
-A program has cut this document into sentences, one in each line. Read all of it.
+A program has split this document into sentences, one per line. Read all of it.
 
-- **Left**: tick a line that belongs to the sentence before it, since a sentence was cut in two.
-- **Right**: tick a line that is no part of the text: a caption, a menu, a line to share.
+- **Left**: tick a line that continues the sentence before it: one sentence was cut in two.
+- **Right**: tick a line that is not part of the text: a caption, a menu, a share button.
 - **Two sentences in one line?** Type the first words of the second one into the field at the bottom, exactly as they
   are, and press Enter; again for each further one.
 - Then press **a** (or **n**, when nothing had to be changed), and **Ctrl + Enter** to submit.
 
-Nothing else of the text can be changed.
+Nothing else in the text can be changed.
 """
 
 
@@ -81,7 +80,7 @@ def boundary_project(run_key: str) -> Project:
     """Return the project; each document is looked through by one person."""
     return Project(
         title=title_of(run_key, "boundaries"),
-        description="Look through the sentence boundaries of each document.",
+        description="Check the sentence boundaries of each document.",
         label_config=label_config("boundaries"),
         instruction=guidelines_html(HOW_TO),
         overlap=1,

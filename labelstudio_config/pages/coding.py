@@ -34,12 +34,11 @@ from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Snapshot
 
 HIDDEN = ("doc_a_name", "doc_a_html", "doc_b_name", "doc_b_html", "patterns", "progress")
-"""Fields of a task that the list of tasks does not show."""
 
 WRONG = {
-    ErrorKind.FALSE_LINK: "Wrong link: a program proposed this sentence, and people say that it is no link. "
+    ErrorKind.FALSE_LINK: "Wrong link: a program proposed this sentence, but people say it is not a link. "
     "What misled the program?",
-    ErrorKind.MISSED_LINK: "Missed link: people say that this sentence is a link, and a program did not propose it. "
+    ErrorKind.MISSED_LINK: "Missed link: people say this sentence is a link, but a program did not propose it. "
     "What hid it?",
 }
 KEYS = "123456789"

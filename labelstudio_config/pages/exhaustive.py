@@ -36,7 +36,6 @@ from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("list_title", "doc_a_name", "doc_a_html", "targets_html")
-"""Fields of a task that the list of tasks does not show."""
 
 NO_KEY = "f19"
 """Key of each target sentence: keyboards lack it. Without one, Label Studio would give letters to the

@@ -33,10 +33,9 @@ from labelstudio_config.pages import (
     text_html,
 )
 from labelstudio_config.projects import Asked, Project, title_of
-from labelstudio_config.snapshot import Answer, Snapshot
+from labelstudio_config.snapshot import Snapshot
 
 HIDDEN = ("progress", "question", "doc_a_name", "doc_b_name", "cases", "notices")
-"""Fields of a task that the list of tasks does not show."""
 
 NOTHING_ADDED = "Nothing was added to the guidelines."
 
@@ -87,7 +86,8 @@ def feedback_tasks(
 def said_html(opinions: Sequence[Opinion]) -> str:
     """Return what annotators said of a case, without names: how many said what, then flags and comments."""
     counts = Counter(opinion.label for opinion in opinions)
-    lines = [f"{_people(counts[label])}: <b>{label}</b>" for label in Label if counts[label]]
+    people = {1: "One annotator"}
+    lines = [f"{people.get(n, f'{n} annotators')}: <b>{label}</b>" for label in Label if (n := counts[label])]
     for opinion in opinions:
         remarks = [*(html.escape(flag) for flag in opinion.flags)]
         if opinion.comment:
@@ -95,10 +95,6 @@ def said_html(opinions: Sequence[Opinion]) -> str:
         if remarks:
             lines.append(f"With {opinion.label}: {', '.join(remarks)}")
     return "".join(f"<p>{line}</p>" for line in lines)
-
-
-def _people(count: int) -> str:
-    return "One annotator" if count == 1 else f"{count} annotators"
 
 
 HOW_TO = """# Feedback round
@@ -170,7 +166,15 @@ def feedback_in(
             else:
                 anomalies.append(f"{who} submitted the guidelines without confirming that they were read")
         elif (label := answer.given.choices.get(DECISION)) in ([Label.LINK], [Label.NO_LINK]):
-            second.append(_second(answer, by_key[answer.key], who, Label(label[0])))
+            second.append(
+                SecondAnswer(
+                    **by_key[answer.key].model_dump(include={"batch", "pair", "source", "target"}),
+                    annotator=who,
+                    label=Label(label[0]),
+                    comment=answer.given.texts.get(COMMENT, ""),
+                    submitted=answer.at,
+                )
+            )
         else:
             anomalies.append(f"{who} left the case of the task {answer.key} undecided")
     return FeedbackPull(
@@ -179,19 +183,6 @@ def feedback_in(
         annotators=answers.annotators,
         anomalies=anomalies,
         raw=snapshot.raw,
-    )
-
-
-def _second(answer: Answer, case: Case, who: str, label: Label) -> SecondAnswer:
-    return SecondAnswer(
-        batch=case.batch,
-        pair=case.pair,
-        source=case.source,
-        target=case.target,
-        annotator=who,
-        label=label,
-        comment=answer.given.texts.get(COMMENT, ""),
-        submitted=answer.at,
     )
 
 

@@ -34,7 +34,6 @@ from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")
-"""Fields of a task that the list of tasks does not show."""
 
 
 def rating_tasks(
@@ -149,7 +148,7 @@ def _ratings(
             )
         )
     anomalies += [
-        f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an answer of this page"
+        f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an option on this page"
         for name, chosen in given.items()
     ]
     return ratings, anomalies

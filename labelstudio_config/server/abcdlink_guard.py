@@ -105,7 +105,7 @@ def refusal(request: HttpRequest, path: str, user: Row) -> str:
     if named.get("user", user.pk) != user.pk:
         return "This account belongs to somebody else."
     if not reads and author_named(request) not in (None, user.pk):
-        return "You can submit answers in your own name only."
+        return "You can only submit answers in your own name."
     elsewhere = other_project(project_of(request, named), user)
     return f"This project belongs to somebody else: yours is {elsewhere!r}." if elsewhere else ""
 

@@ -59,7 +59,7 @@ def join(request: HttpRequest) -> HttpResponse:
     """Take the ids from the address, and lead to sign-up, log-in, or the tasks."""
     ids = {name: request.GET.get(parameter, "") for name, parameter in PARAMETERS.items()}
     if not all(map(ID.fullmatch, ids.values())):
-        return told("This link lacks your ids", "Open the study on Prolific, and come here by its link.", 400)
+        return told("This link is missing your IDs", "Open the study on Prolific and follow its link.", 400)
     if request.user.is_authenticated and is_owner(request.user):
         return told("You are the coordinator", "Try the link for participants in a private window.", 400)
     request.session[WAITING] = ids
@@ -82,10 +82,10 @@ def arrive(request: HttpRequest) -> HttpResponse | None:
         there = participants()
         if any(one["user"] == user.pk and one["participant_id"] != ids["participant_id"] for one in there):
             how = "Log out below, open the study on Prolific again, and use an account of your own."
-            return told("This account is another participant's", how, 409)
+            return told("This account belongs to another participant", how, 409)
         if any(one["user"] != user.pk and one["participant_id"] == ids["participant_id"] for one in there):
             how = "Log out below, and log in with the account that you made when you first came from Prolific."
-            return told("You have another account already", how, 409)
+            return told("You already have another account", how, 409)
         if not any(one["user"] == user.pk and ids.items() <= one.items() for one in there):
             now = datetime.now(UTC).isoformat(timespec="seconds")
             write(PARTICIPANTS, [*stored(PARTICIPANTS, []), {"user": user.pk, **ids, "at": now}])

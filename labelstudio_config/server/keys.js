@@ -70,7 +70,7 @@
       const place = document.createElement("div");
       place.id = "xd-next";
       place.innerHTML = "<b>You have done all tasks here. Thank you!</b> " +
-        "<a href='/abcdlink/' target='_self' data-external>See what comes next</a>: it appears there, on the one page that you need to bookmark.";
+        "<a href='/abcdlink/' target='_self' data-external>See what comes next</a>: it appears there, on the only page you need to bookmark.";
       place.style.cssText = "position:fixed;z-index:50;left:50%;top:60%;transform:translateX(-50%);padding:14px 20px;" +
         "border:1px solid #2f6fde;border-radius:8px;max-width:90vw;font-size:16px;background:var(--color-neutral-background,#fff)";
       document.body.append(place);

@@ -35,7 +35,7 @@ def test_a_participant_comes_from_prolific_and_goes_with_the_code(browser: Brows
         context.set_default_timeout(60_000)
         page = context.new_page()
         page.goto(link)
-        expect(page.get_by_text("This link lacks your ids")).to_be_visible()
+        expect(page.get_by_text("This link is missing your IDs")).to_be_visible()
         page.goto(link.replace("{{%STUDY_ID%}}", "study-1").replace("{{%SESSION_ID%}}", "session-1"))
         expect(page.locator("[name=email]")).to_have_value(f"{who}@email.prolific.com")
         expect(page.locator("input[name=allow_newsletters]")).to_have_value("false")

@@ -94,7 +94,7 @@ def test_one_participant_has_one_account(client: Client, email: str, who: str) -
         sent = {"email": f"b-{email}", "password": PASSWORD, "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
         browser.post(invitation, data=sent, headers={"Referer": client.url})
         page = browser.get("/abcdlink/")
-    assert (page.status_code, "You have another account already" in page.text) == (409, True)
+    assert (page.status_code, "You already have another account" in page.text) == (409, True)
     assert noted(client, f"b-{email}") == []
     with closing(log_in(client.url, email, PASSWORD)) as own:
         page = visit(client, f"{who}x", browser=own)

@@ -259,6 +259,6 @@ def test_silence_and_faults_of_the_watcher_are_told(tmp_path):
         in Heartbeat(looked=now, faults={"annotate spring": "no pushed.json"}).problem
     )
     silent = Heartbeat(looked=now - timedelta(minutes=16), error="ConnectError")
-    assert silent.problem == "nobody has looked after waiting runs for 16 minutes: ConnectError"
+    assert silent.problem == "nobody has checked on waiting runs for 16 minutes: ConnectError"
     (tmp_path / "watcher.json").write_text("{")
     assert read_heartbeat(tmp_path) is None
