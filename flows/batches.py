@@ -71,7 +71,7 @@ def words_of(store: Store, batch: int, action: Action, account: str, to: str) ->
             again = pull_again(store, batch)
             return [f"this is pull {again.version} of batch {batch}", *(again.changes or ["nothing had changed"])]
         case Action.REQUEUE:
-            return requeue(store, batch) or ["no task of this batch is skipped"]
+            return requeue(store, batch) or ["nobody skipped a task of this batch"]
     if not account:
         msg = "no annotator to stop waiting for is named"
         raise InputError(msg, "fill in the field `account`")

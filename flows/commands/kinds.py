@@ -12,7 +12,7 @@ from abcdlink.errors import InputError
 from abcdlink.layout import is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, close_project, standing_of, waiting_of
-from flows.commands.starting import WaitOption, use_local_server
+from flows.commands.starting import WaitOption, look_at_projects, show_now, use_local_server
 
 
 def group(
@@ -50,7 +50,6 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
 
     def status(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
         from abcdlink.whatnow import item_of
-        from flows.commands.starting import look_at_projects
 
         store = existing_run(run)
         use_local_server()
@@ -111,7 +110,6 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
 def answer(store: Store, told: str, json: bool, wait: bool, resumed: str) -> None:
     """Say what was done; with ``wait``, what now when the flow run that was resumed stands still again."""
     if wait:
-        from flows.commands.starting import show_now
         from tasks.runs import wait_while_working
 
         if not json:

@@ -96,7 +96,7 @@ def test_work_is_handed_on_and_skips_are_offered_again(server: FakeLabelStudio, 
     server.answer(keys[0], ADA, skipped=True)
     assert any("no longer waited for" in line for line in called("reassign", RUN, "--from", PEOPLE[ADA])["said"])
     assert len(called("requeue", RUN)["said"]) == 1
-    assert "No task of this batch is skipped" in call("requeue", RUN).stdout
+    assert "Nobody skipped a task of this batch" in call("requeue", RUN).stdout
     assert server.task(keys[0])["annotations"] == []
 
 
@@ -133,7 +133,7 @@ def test_a_closed_batch_goes_on_with_the_answers_that_are_there(
     resumed: list[str] = []
     monkeypatch.setattr(kinds, "resume_run", lambda flow_run, _form=None: resumed.append(flow_run))
     refused = CliRunner().invoke(make_app(), ["annotate", "close", RUN])
-    assert "does not wait for people" in str(refused.exception)
+    assert "is not waiting for anyone" in str(refused.exception)
     store = open_run(RUN)
     wait_for(store, "f1", "annotate", WaitsFor.ANNOTATORS, "batch-1")
     for user in (ADA, BEN):

@@ -251,7 +251,7 @@ def test_screening_is_taken_from_a_file(here: Store, tmp_path: Path) -> None:
 
 
 def test_only_a_run_that_waits_for_applicants_can_be_closed(here: Store) -> None:
-    with pytest.raises(InputError, match="does not wait for people of qualify"):
+    with pytest.raises(InputError, match="is not waiting for anyone in qualify"):
         call("qualify", "close", "hostile")
 
 
