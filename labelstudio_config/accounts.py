@@ -1,4 +1,4 @@
-"""Annotator accounts: made through the invitation link as a person makes one, and logged in likewise."""
+"""Annotator accounts: they sign up by the invitation link and log in, as a person does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sign_up(invitation: str, email: str, password: str) -> httpx.Client:
     """Make an annotator account and return its browser session, logged in.
 
     Raises:
-        ServiceError: when the server does not answer or does not want this account.
+        ServiceError: when the server does not answer or refuses this account.
     """
     return _session(invitation, email, password)
 

@@ -60,7 +60,7 @@ Notify = Callable[[str, str], None]
 class Schedule(Record):
     """When a project is due.
 
-    ``late_days``: someone with open tasks and no answer for so many days is late. ``block``: the Prefect
+    ``late_days``: someone with open tasks and no answer for this many days is late. ``block``: the Prefect
     notification block that reminders are sent by, as ``slack-webhook/annotators``; empty: none.
     """
 
@@ -110,8 +110,8 @@ def relieve(store: Store, slug: str, account: str, to: str) -> None:
 def attendance(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> list[Attendance]:
     """Tell how far everyone is who has answered or is expected to, in the order of their accounts.
 
-    Expected are the people who were confirmed after a qualification; where there was none, the annotators
-    of the run so far; and those who were named to do someone's work.
+    Expected are those confirmed after a qualification, or without one the annotators of the run so far, and
+    those named to take over someone's work.
     """
     pseudonyms = {one.account: one.annotator for one in annotators_of(store)}
     qualified, reliefs = qualified_accounts(store), reliefs_of(store, pushed.slug)
@@ -214,7 +214,7 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
 
 
 def _expected(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> tuple[Person, ...]:
-    """Return who is to answer; nobody where the project has no schedule, since anyone may do it then."""
+    """Return who should answer; nobody if the project has no schedule: then anyone may."""
     if not store.exists(project_file(pushed.slug, SCHEDULE)):
         return ()
     rows = attendance(store, pushed, snapshot, now)

@@ -30,8 +30,8 @@ HOME = "/abcdlink/"
 """Where our own server leads annotators to their tasks (``server/abcdlink_pages.py``)."""
 
 TO_DO, CLOSED = "To do · ", "Closed · "
-"""What a project's title begins with in Label Studio: annotators see there which are theirs to do. It is no part of the
-title that we know a project by."""
+"""What a project's title begins with in Label Studio: annotators see from it what they have to do. It is not part of
+the title that we know a project by."""
 
 
 def without_state(title: str) -> str:
@@ -44,7 +44,7 @@ class Client:
 
     Args:
         url: address of the server, without a slash at its end.
-        token: legacy token or personal access token of an account that may make projects.
+        token: legacy token or personal access token of an account that may create projects.
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -108,7 +108,7 @@ class Client:
             self._sdk.projects.update(id=project, title=title, color=color)
 
     def delete_project(self, project: int) -> None:
-        """Delete a project with all that is in it; one that is gone already is no error."""
+        """Delete a project with all that is in it; one that is already gone is no error."""
         with self._errors(f"delete the project {project}", gone_is_fine=True):
             self._sdk.projects.delete(id=project)
 
@@ -224,12 +224,12 @@ class Client:
             return None
 
     def delete_task(self, task: int) -> None:
-        """Delete a task; one that is gone already is no error."""
+        """Delete a task; one that is already gone is no error."""
         with self._errors(f"delete the task {task}", gone_is_fine=True):
             self._sdk.tasks.delete(id=str(task))
 
     def delete_annotation(self, annotation: int) -> None:
-        """Delete an annotation; one that is gone already is no error."""
+        """Delete an annotation; one that is already gone is no error."""
         with self._errors(f"delete the annotation {annotation}", gone_is_fine=True):
             self._sdk.annotations.delete(id=annotation)
 
@@ -258,10 +258,10 @@ class Client:
         return found
 
     def set_code(self, title: str, code: str) -> None:
-        """Let our own server show a code to those who have done all that is theirs in the projects with this title.
+        """Let our own server show a code to those who have finished their tasks in the projects with this title.
 
         Raises:
-            ServiceError: when the server is not one that abcdlink started, or does not want the code.
+            ServiceError: when the server is not one that abcdlink started, or refuses the code.
         """
         if not self.home():
             msg = f"Label Studio at {self.url} cannot show completion codes"

@@ -1,6 +1,6 @@
 """What was ever seen in projects of Label Studio, so that what is deleted there is not lost.
 
-A task that is there counts as it is now. A task that is gone, with its whole project perhaps, counts as
+A task that still exists counts as it is now. A task that is gone, perhaps with its whole project, counts as
 it was when it was last seen. An answer that was deleted or changed while its task is still there is
 kept as it was, but does not count, unless somebody else changed it: then it counts as its author gave it.
 """
@@ -57,7 +57,7 @@ class GoneTask(Record):
 class History(Record):
     """All that was seen so far of the projects with some tasks.
 
-    ``there``: ids of the projects that are there. ``tasks``: as they are there. ``accounts``: of those who
+    ``there``: ids of the projects that exist. ``tasks``: as they are in them. ``accounts``: of those who
     answered, id -> e-mail address; ``removed``: those that are gone.
     """
 
@@ -92,7 +92,7 @@ def remember(
 
     Args:
         before: what was seen before.
-        there: ids of the projects that are there.
+        there: ids of the projects that exist.
         tasks: of these projects, as Label Studio exports them.
         accounts: of the server.
         now: when this was read.
@@ -158,7 +158,7 @@ def _account(value: Any) -> int:  # noqa: ANN401 - Label Studio gives an id, an 
 
 
 def _identity(task: Task) -> tuple[int, str]:
-    """Tell tasks apart, also those of a server that was set up again and gives the same ids again."""
+    """Tell tasks apart, even those of a server that was set up again and reuses the ids."""
     return task["id"], str(task.get("created_at"))
 
 

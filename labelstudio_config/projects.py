@@ -1,4 +1,4 @@
-"""A Label Studio project: found by its id or title, made once, its tasks there once, however often this is run."""
+"""A Label Studio project: found by its id or title, created once, each task in it once, however often this runs."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def find_project(client: Client, title: str, known: int | None = None, made: str
 
 
 def set_state(client: Client, project: int, title: str, state: str) -> None:
-    """Let a project's title say that it is to do (``TO_DO``) or ``CLOSED``; one that is gone is no error."""
+    """Mark a project as to do (``TO_DO``) or ``CLOSED`` in its title; one that is gone is no error."""
     if client.project(project) is not None:
         client.retitle(project, state + title, COLORS[state])
 
@@ -135,7 +135,7 @@ def require_project(client: Client, title: str) -> int:
 def ensure_project(client: Client, project: Project, known: int | None = None) -> int:
     """Return the id of a project; make it when it is not there. It shows the newest instruction.
 
-    ``known``: its id, where it is known to be there; somebody may have given it another title.
+    ``known``: its id, if it exists; somebody may have given it another title.
 
     Two processes may do this at once: both look again after making, keep the oldest, and the empty
     later one goes.
@@ -204,7 +204,7 @@ class PushResult(Record):
 def push_tasks(
     client: Client, project: Project, tasks: Mapping[str, Mapping[str, Any]], known: int | None = None
 ) -> PushResult:
-    """Bring tasks into a project; those that are there already stay untouched.
+    """Bring tasks into a project; existing ones stay untouched.
 
     Label Studio knows no unique key; a call that it answered too late may be sent again, and two may
     push at once. So the tasks are counted afterwards; when there are more or less than there should be,

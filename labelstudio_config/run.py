@@ -1,4 +1,4 @@
-"""Projects of a run: pushed once, looked at; the same for every kind of work. Nothing that was ever read is lost.
+"""Projects of a run: pushed once, then looked at, for every kind of work. Nothing that was ever read is lost.
 
 What a run knows of a project is under its slug (``batch-1``, ``adjudication``) in the run's folder: the project
 (``pushed.json``), the tasks as they were pushed, what every look read of them and of the answers, and what was
@@ -70,7 +70,7 @@ class PushedProject(Record):
 
     @property
     def title(self) -> str:
-        """The title of the first project; those of further ones end otherwise."""
+        """The title of the first project; those of the others differ at the end."""
         return self.projects[0].title
 
     @property
@@ -276,7 +276,7 @@ def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
         new = {key: data for key, data in asked.tasks.items() if key not in pushed.task_keys}
         if not new:
             return pushed
-        # Tasks that are there already stay as they were pushed, whatever they would look like now.
+        # Existing tasks stay as they were pushed, whatever they would look like now.
         keep_tasks(store, slug, asked.project, asked.tasks | tasks_kept(store, slug))
         client, (one,) = label_studio(), pushed.projects
         known = find_project(client, one.title, one.project_id, one.made)
@@ -286,7 +286,7 @@ def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
 
 
 def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:
-    """Let the titles of pushed projects say whether they are closed or to do; nothing when they do."""
+    """Let the titles of pushed projects say whether they are closed or to do; no call when they already do."""
     pushed = read_pushed(store, slug)
     if pushed.closed is closed:
         return pushed

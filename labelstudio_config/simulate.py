@@ -39,7 +39,7 @@ from labelstudio_config.projects import MOST_ANNOTATORS, find_project, own_title
 
 
 class Mistakes(NamedTuple):
-    """How often an annotator errs, as probabilities: on a gold link, and on a candidate that is none."""
+    """How often an annotator errs, as probabilities: on a gold link, and on any other candidate."""
 
     missed_link: float
     false_link: float

@@ -19,8 +19,8 @@ LOG_BYTES = 20_000
 
 
 JOB_TEMPLATE = {
-    # What a run of the worker is, is fixed here: whoever creates a run chooses neither command, environment nor
-    # folder. Without a command Prefect's worker runs its own engine with this Python.
+    # What the worker runs is fixed here: whoever creates a run chooses neither command, environment nor folder.
+    # Without a command Prefect's worker runs its own engine with this Python.
     "job_configuration": {"command": None, "stream_output": True, "working_dir": None},
     "variables": {"type": "object", "properties": {}, "additionalProperties": False},
 }
@@ -51,7 +51,7 @@ UNFINISHED = ["RUNNING", "PENDING", "CANCELLING"]
 
 
 def settle_dead_runs(settings: Settings) -> None:
-    """Mark the runs as crashed that were under way when everything ended: no process of theirs can be left.
+    """Mark runs that were under way when everything ended as crashed: none of their processes can be left.
 
     The watcher then starts again those that go on where they were. To be called before a worker is started.
     """

@@ -72,7 +72,7 @@ class OnDemand:
         try:
             await self._answer(reader, writer)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # one of both sides has gone
+            pass  # one side has gone
         finally:
             writer.close()
             self._open -= 1

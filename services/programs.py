@@ -227,7 +227,7 @@ def _llm(settings: Settings) -> Program:
 
 
 def prefect_api(settings: Settings, patience: float = 60.0) -> PrefectApi:
-    """Return the API of the local Prefect server, which is asked again for so many seconds while it is busy."""
+    """Return the API of the local Prefect server, which is asked again for ``patience`` seconds while it is busy."""
     return PrefectApi(settings.prefect_port, settings.prefect_auth.get_secret_value(), patience)
 
 

@@ -203,7 +203,7 @@ def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = 
 
 
 def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
-    """Show agreement and acceptance of each batch; of one that was not pulled yet, those of its answers so far.
+    """Show agreement and acceptance of each batch; for one not pulled yet, of its answers so far.
 
     Example: `abcdlink annotate show spring-news --batch 1`
     """

@@ -128,7 +128,7 @@ def is_of(name: str, slug: str) -> bool:
 
 
 def waits_for_people(store: Store, name: str, flow: str) -> Waiting:
-    """Return what the run waits for; ``InputError`` when it is no people of this kind."""
+    """Return what the run waits for; ``InputError`` when it is not people of this kind."""
     waiting = waiting_of(store, flow)
     if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or not is_of(name, waiting.slug):
         msg = f"run {store.key!r} is not waiting for anyone in {name}"

@@ -99,7 +99,7 @@ def screening(
     """Record screening data on applicants. Only the coordinator sees it; it is in no export or report.
 
     Columns: account or participant_id, native_language, residence, degree, approval_rate (percent), studies; others are
-    kept as well. Prolific's demographic export can be given as it is.
+    kept as well. Prolific's demographic export works as it is.
 
     Example: `abcdlink qualify screening spring-news applicants.csv`
     """

@@ -170,7 +170,7 @@ def controls_of(number: int) -> tuple[str, str]:
 
 
 def candidate_of(decision: str) -> int | None:
-    """Return the number of the candidate that a decision is on; ``None``: it is no such name."""
+    """Return the number of the candidate that a decision is about; ``None``: the name is of something else."""
     for prefix, first in ((DECISION, 0), (FURTHER, DIGITS)):
         number = decision.removeprefix(prefix)
         if number != decision and number.isdecimal():

@@ -142,7 +142,7 @@ def _segmentation(answer: Answer, one: AskedDocument, document: Document) -> tup
 
 
 class BoundaryPage(Page):
-    """The documents of a run. ``documents``: only the first so many; ``None``: all."""
+    """The documents of a run. ``documents``: how many, from the first; ``None``: all."""
 
     documents: int | None = None
 

@@ -129,7 +129,7 @@ def is_taken(project: Row, user: Row) -> bool:
 
 
 def begin(number: int, user: Row) -> None:
-    """Note that a project for one annotator is theirs, so that the next who comes gets another."""
+    """Note that a project for one annotator is theirs, so that the next person gets another."""
     projects = apps.get_model("projects", "Project").objects
     with transaction.atomic():
         project = projects.select_for_update().filter(pk=number, organization=user.active_organization).first()
