@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from abcdlink.corpus.records import Corpus, Document
+from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
 from abcdlink.export.dataset import Dataset, Files, JudgedPair, LabelledCandidate
 from abcdlink.judgments import Provenance
@@ -92,17 +92,13 @@ def lay_out(judged: JudgedPair, corpus: Corpus, clean: Callable[[str], str]) -> 
         (Side.TARGET, corpus.target_of(judged.pair), "\n"),
     )
     for side, document, end in sides:
-        for text, sentence_id, last in _sentences(document, clean):
+        for sentence in document.sentences:
+            text = clean(sentence.text)
             begin = length + len(text) - len(text.lstrip())
-            places[side, sentence_id] = Place(begin, begin + len(text.strip()))
-            parts += [text, end if last else "\n"]
+            places[side, sentence.id] = Place(begin, begin + len(text.strip()))
+            parts += [text, end if sentence is document.sentences[-1] else "\n"]
             length += len(text) + len(parts[-1])
     return PairText("".join(parts), places)
-
-
-def _sentences(document: Document, clean: Callable[[str], str]) -> list[tuple[str, str, bool]]:
-    last = len(document.sentences) - 1
-    return [(clean(s.text), s.id, index == last) for index, s in enumerate(document.sentences)]
 
 
 def judged_sentences(candidates: list[LabelledCandidate]) -> dict[tuple[str, str], str]:

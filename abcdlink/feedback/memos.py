@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback import Case
 from abcdlink.feedback.patterns import (
     Comparison,
-    ContextReliance,
-    Figures,
     Pattern,
-    Rejections,
-    View,
     comparisons_of,
     figures_of,
     views_of,
 )
 from abcdlink.interannotator import agreement
-from abcdlink.judgments import Judgment, Label, Place, Pool, by_candidate
+from abcdlink.judgments import Judgment, Label, Pool, by_candidate
+from abcdlink.page_templates import markdown_environment
 
 
 def plain(text: str) -> str:
@@ -66,119 +63,39 @@ def memos(judgments: Sequence[Judgment], corpus: Corpus, pools: Sequence[Pool]) 
         corpus: the documents that were judged.
         pools: the tasks of the batch.
     """
+    environment = markdown_environment("abcdlink.feedback")
+    environment.filters |= {"plain": plain, "percent": "{:.0%}".format}
+    template = environment.get_template("memo.md.j2")
     views = views_of(judgments, corpus)
     shown = {(pool.pair, pool.source) for pool in pools}
-    result = {}
-    for annotator, compared in comparisons_of(judgments).items():
-        figures = figures_of(annotator, judgments, compared, views)
-        parts = [f"# Feedback for {annotator}", _standing(figures, judgments, shown)]
-        if compared:
-            parts += [_strictness(figures), _context(figures), _patterns(figures), _worst(compared, views)]
-        else:
-            parts.append("Nobody else has judged the same candidates, so there is nothing to compare yet.")
-        result[annotator] = "\n\n".join(part for part in parts if part) + "\n"
-    return result
+    return {
+        who: template.render(
+            figures=figures_of(who, judgments, compared, views),
+            done=len(shown & {one.at[:2] for one in judgments if one.annotator == who}),
+            shown=len(shown),
+            kappa=_kappa(who, judgments),
+            outside=Pattern.OUTSIDE,
+            worst=_worst(compared),
+            views=views,
+        )
+        for who, compared in comparisons_of(judgments).items()
+    }
 
 
-def _standing(figures: Figures, judgments: Sequence[Judgment], shown: set[tuple[str, str]]) -> str:
-    """Say how much was judged, and how far annotators agree."""
-    who = figures.annotator
-    tasks = {(judgment.pair, judgment.source) for judgment in judgments if judgment.annotator == who}
-    lines = [f"You judged {figures.judged} candidates in {len(tasks & shown)} of {len(shown)} tasks."]
-    total = figures.patterns[-1]
-    if total.compared:
-        groups = [group for group in by_candidate(judgments).values() if who in group]
-        measured = agreement([judgment for group in groups for judgment in group.values()])
-        kappa = measured.note if measured.kappa is None else f"{measured.kappa:.2f}"
-        lines += [
-            "",
-            f"You and the others differ on {total.differing} of {total.compared} judgments. Kappa: {kappa}",
-            "(1 is full agreement, 0 is what chance alone would give).",
-        ]
-    return "\n".join(lines)
+def _kappa(annotator: str, judgments: Sequence[Judgment]) -> str:
+    """Say how far somebody agrees with the others, on the candidates that they judged."""
+    groups = [group for group in by_candidate(judgments).values() if annotator in group]
+    measured = agreement([judgment for group in groups for judgment in group.values()])
+    return measured.note if measured.kappa is None else f"{measured.kappa:.2f}"
 
 
-def _strictness(figures: Figures) -> str:
-    rows = [
-        f"| {row.other} | {row.compared} | {row.own_links / row.compared:.0%} | {row.other_links / row.compared:.0%} "
-        f"| {row.stricter} | {row.more_lenient} |"
-        for row in figures.strictness
-    ]
-    return "\n".join(
-        [
-            "## How strict you are",
-            "",
-            "*Stricter*: you said No Link where the other said Link. *More lenient*: the opposite.",
-            "",
-            "| compared with | both judged | you said Link | they said Link | you stricter | you more lenient |",
-            "|---|---|---|---|---|---|",
-            *rows,
-        ]
-    )
-
-
-def _context(figures: Figures) -> str:
-    """Say whether the annotator rejects more where the evidence is outside the sentence."""
-
-    def cell(part: Rejections) -> str:
-        return "-" if part.rate is None else f"{part.rejected} of {part.candidates} ({part.rate:.0%})"
-
-    def row(name: str, reliance: ContextReliance) -> str:
-        rise = "-" if reliance.rise is None else f"{100 * reliance.rise:+.0f} points"
-        return f"| {name} | {cell(reliance.outside)} | {cell(reliance.elsewhere)} | {rise} |"
-
-    return "\n".join(
-        [
-            "## How much you rely on context",
-            "",
-            f"Evidence is outside the sentence when {Pattern.OUTSIDE.measure}.",
-            "",
-            "| | rejected, evidence outside | rejected, elsewhere | difference |",
-            "|---|---|---|---|",
-            row("you", figures.own_context),
-            row("the others, on the same candidates", figures.other_context),
-        ]
-    )
-
-
-def _patterns(figures: Figures) -> str:
-    """Show disagreements by patterns that can be seen in the task itself."""
-    if not figures.patterns[-1].differing:
-        return "## Where you differ\n\nNowhere so far."
-    rows = [
-        f"| {row.pattern or 'all candidates'} | {row.differing} of {row.compared} | {row.share:.0%} |"
-        for row in figures.patterns
-        if row.compared
-    ]
-    measures = [
-        f"- *{row.pattern}*: {row.pattern.measure}." for row in figures.patterns if row.pattern and row.compared
-    ]
-    table = ["| among | you differ on | share |", "|---|---|---|", *rows]
-    return "\n".join(["## Where you differ", "", *table, *([""] if measures else []), *measures])
-
-
-def _worst(compared: Sequence[Comparison], views: Mapping[Place, View]) -> str:
-    """Show the source sentences on whose candidates the annotators differ most, with all texts."""
+def _worst(compared: Sequence[Comparison]) -> list[list[Comparison]]:
+    """Return the source sentences on whose candidates an annotator differs most from others."""
     by_source: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in compared:
-        by_source.setdefault((comparison.own.pair, comparison.own.source), []).append(comparison)
-    scored = [(sum(c.differs for c in part) / len(part), part) for part in by_source.values()]
-    worst = sorted((case for case in scored if case[0] > 0), key=lambda case: -case[0])[:WORST]
-    if not worst:
-        return ""
-    lines = [
-        "## Cases to look at again",
-        "",
-        "Neither answer is right by default: read both texts, check the guidelines,",
-        "and decide how you will judge such cases.",
-    ]
-    for number, (_, part) in enumerate(worst, start=1):
-        source = views[part[0].at].source
-        lines += ["", f"### Case {number}", "", "Source sentence:", "", f"> “{plain(source)}”"]
-        for comparison in part:
-            if comparison.differs:
-                verdict = (
-                    f"You: **{comparison.own.label}**. Another annotator: **{comparison.other.label}**. Candidate:"
-                )
-                lines += ["", verdict, "", f"> “{plain(views[comparison.at].candidate)}”"]
-    return "\n".join(lines)
+        by_source.setdefault(comparison.at[:2], []).append(comparison)
+
+    def share(part: Sequence[Comparison]) -> float:
+        return sum(one.differs for one in part) / len(part)
+
+    return sorted(filter(share, by_source.values()), key=lambda part: -share(part))[:WORST]

@@ -6,6 +6,7 @@ F1 counts sources that were not answered as wrong, so that no line rises by fail
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle, product
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -188,17 +189,9 @@ def _line_name(approach: Approach, *, with_offer: bool, with_model: bool) -> str
 
 def _looks() -> Iterator[dict[str, Any]]:
     """Yield the look of one line after the other; no two of the first 18 are the same."""
-    while True:
-        for line in LINES:
-            for colour, marker in zip(SERIES, MARKERS, strict=True):
-                yield {
-                    "color": colour,
-                    "marker": marker,
-                    "markersize": 6,
-                    "linewidth": 2,
-                    "linestyle": line,
-                    "clip_on": False,
-                }
+    for line, (colour, marker) in cycle(product(LINES, zip(SERIES, MARKERS, strict=True))):
+        look = {"color": colour, "marker": marker, "linestyle": line}
+        yield {**look, "markersize": 6, "linewidth": 2, "clip_on": False}
 
 
 def _columns(named: Sequence[Series | Level]) -> int:

@@ -61,6 +61,8 @@ def yield_curve(choices: Sequence[Choice], gains: Gains | None) -> Markup:
 HEIGHT = 3.0
 """Inches."""
 
+MEASURES = ("kappa", "observed", "ac1")
+
 SHIFT = 0.07
 """Between the lines of two batches, so that their intervals do not lie on each other."""
 
@@ -89,26 +91,11 @@ def curve_picture(curve: Curve) -> Markup | None:
         axes.fill_between(
             done, [low for low, _ in spans], [high for _, high in spans], color=SERIES[0], alpha=0.18, linewidth=0
         )
-        axes.plot(
-            done,
-            [_value(p.measures.kappa) for p in points],
-            color=SERIES[0],
-            linewidth=2.2,
-            marker="o",
-            markersize=4,
-            label="kappa",
-        )
-        axes.plot(
-            done,
-            [_value(p.measures.observed) for p in points],
-            color=SERIES[1],
-            linestyle=":",
-            linewidth=1.8,
-            label="raw agreement",
-        )
-        axes.plot(
-            done, [_value(p.measures.ac1) for p in points], color=SERIES[2], linestyle="--", linewidth=1.8, label="AC1"
-        )
+        for what, name, colour, line in zip(
+            MEASURES, ("kappa", "raw agreement", "AC1"), SERIES, ("-", ":", "--"), strict=False
+        ):
+            values = [_value(getattr(point.measures, what)) for point in points]
+            axes.plot(done, values, color=colour, linestyle=line, linewidth=1.8, label=name)
         for before, after in pairwise(points):
             if before.batch == after.batch:
                 continue
