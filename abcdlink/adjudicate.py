@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.judgments import Candidate, Judgment, Label, Place, Pool, by_candidate, opaque
 from abcdlink.layout import JUDGMENTS
+
+R = TypeVar("R", bound=Record)
 
 
 class Adjudication(Record):
@@ -184,7 +187,7 @@ def summarise(judgments: Sequence[Judgment], adjudications: Sequence[Adjudicatio
     groups = {at: group for at, group in by_candidate(judgments).items() if len(group) >= needed}
     rows: dict[str, Counter[str]] = {}
     people: dict[str, Counter[str]] = {}
-    counting = []
+    adjudicators: dict[str, Counter[str]] = {}
     for at, group in groups.items():
         said = {judgment.label for judgment in group.values()}
         counts = Counter(candidates=1, disputed=len(said) > 1, accepted=said == {Label.LINK})
@@ -194,38 +197,25 @@ def summarise(judgments: Sequence[Judgment], adjudications: Sequence[Adjudicatio
         elif decision is not None:
             link = decision.label is Label.LINK
             counts += Counter(labelled=1, links=link, to_link=link, to_no_link=not link)
-            counting.append(decision)
+            own = adjudicators.setdefault(decision.adjudicator, Counter())
+            own.update(decided=1, consensus=decision.consensus)
             for name, judgment in group.items():
-                own = name == decision.adjudicator
-                same = judgment.label is decision.label
-                people.setdefault(name, Counter()).update(decided=1, followed=same, own=own)
+                same, theirs = judgment.label is decision.label, name == decision.adjudicator
+                people.setdefault(name, Counter()).update(decided=1, followed=same, own=theirs)
         rows.setdefault(next(iter(group.values())).method, Counter()).update(counts)
     return AdjudicationSummary(
-        total=_row("all", sum(rows.values(), Counter())),
-        methods=tuple(_row(method, rows[method]) for method in sorted(rows)),
-        followed=tuple(_followed(name, people[name]) for name in sorted(people)),
-        adjudicators=_adjudicators(counting),
-        moot=len(decided) - len(counting),
+        total=_row(MethodRow, "all", sum(rows.values(), Counter())),
+        methods=tuple(_row(MethodRow, method, rows[method]) for method in sorted(rows)),
+        followed=tuple(_row(FollowedRow, name, people[name]) for name in sorted(people)),
+        adjudicators=tuple(_row(AdjudicatorRow, name, adjudicators[name]) for name in sorted(adjudicators)),
+        moot=len(decided) - sum(counts["decided"] for counts in adjudicators.values()),
     )
 
 
-def _row(method: str, counts: Counter[str]) -> MethodRow:
-    names = [name for name in MethodRow.model_fields if name != "method"]
-    return MethodRow.model_validate({"method": method, **{name: int(counts[name]) for name in names}})
-
-
-def _followed(name: str, counts: Counter[str]) -> FollowedRow:
-    return FollowedRow(
-        annotator=name, decided=counts["decided"], followed=int(counts["followed"]), own=int(counts["own"])
-    )
-
-
-def _adjudicators(counting: Sequence[Adjudication]) -> tuple[AdjudicatorRow, ...]:
-    decided = Counter(one.adjudicator for one in counting)
-    consensus = Counter(one.adjudicator for one in counting if one.consensus)
-    return tuple(
-        AdjudicatorRow(adjudicator=name, decided=decided[name], consensus=consensus[name]) for name in sorted(decided)
-    )
+def _row(kind: type[R], name: str, counts: Counter[str]) -> R:
+    """Return a row: its first field is the name, all others are counts."""
+    first, *others = kind.model_fields
+    return kind.model_validate({first: name, **{field: int(counts[field]) for field in others}})
 
 
 def rows_of(summary: AdjudicationSummary) -> list[dict[str, object]]:

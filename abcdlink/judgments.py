@@ -207,11 +207,6 @@ class JudgmentFile(Record):
     refused: tuple[Refusal, ...] = ()
 
 
-def read_judgments(path: str | Path) -> list[Judgment]:
-    """Return the judgments of a file; ``read_judgment_file`` also tells which rows were left out."""
-    return list(read_judgment_file(path).judgments)
-
-
 def read_judgment_file(path: str | Path) -> JudgmentFile:
     """Read ``judgments.jsonl`` (any name) or, when the name ends in ``.csv``, a released table.
 

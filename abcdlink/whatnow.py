@@ -200,12 +200,7 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
         else:
             lines.append(Line(text=f"{invite}; the link is shown by", command=f"abcdlink status {store.key}"))
     if slug == QUALIFY_SLUG:
-        lines.append(
-            Line(
-                text="For Prolific, the study's link",
-                command=f"abcdlink annotators prolific {store.key}",
-            )
-        )
+        lines.append(Line(text="For Prolific, the study's link", command=f"abcdlink annotators prolific {store.key}"))
     lines.append(
         Line(
             text="The run continues on its own when they are done; to check again",

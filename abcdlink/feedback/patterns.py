@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import permutations
 from typing import NamedTuple
@@ -97,10 +97,6 @@ class Viewer:
             distance=abs(_place(source, source_id) - _place(target, target_id)),
         )
 
-    def views(self, keys: Iterable[Place]) -> dict[Place, View]:
-        """Return each of these candidates as it is seen."""
-        return {key: self.view(key) for key in dict.fromkeys(keys)}
-
     def _words(self, text: str) -> frozenset[str]:
         return frozenset(self._tokenize(text))
 
@@ -111,7 +107,8 @@ def _place(document: Document, sentence: str) -> float:
 
 def views_of(judgments: Sequence[Judgment], corpus: Corpus) -> dict[Place, View]:
     """Return the candidates that were judged, as they are seen."""
-    return Viewer(corpus).views(judgment.at for judgment in judgments)
+    viewer = Viewer(corpus)
+    return {at: viewer.view(at) for at in dict.fromkeys(judgment.at for judgment in judgments)}
 
 
 ALL = "all others"
@@ -243,16 +240,13 @@ def _strictness(other: str, compared: Sequence[Comparison]) -> Strictness:
 
 def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, View]) -> ContextReliance:
     """Count rejections separately for candidates whose evidence is outside the sentence and for all others."""
-    parts: dict[bool, list[Judgment]] = {True: [], False: []}
+    parts: dict[bool, list[Label]] = {True: [], False: []}
     for judgment in judgments:
-        view = views[judgment.at]
-        parts[Pattern.OUTSIDE in view.patterns].append(judgment)
-    return ContextReliance(outside=_rejections(parts[True]), elsewhere=_rejections(parts[False]))
-
-
-def _rejections(judgments: Sequence[Judgment]) -> Rejections:
-    rejected = sum(judgment.label is Label.NO_LINK for judgment in judgments)
-    return Rejections(candidates=len(judgments), rejected=rejected)
+        parts[Pattern.OUTSIDE in views[judgment.at].patterns].append(judgment.label)
+    outside, elsewhere = (
+        Rejections(candidates=len(said), rejected=said.count(Label.NO_LINK)) for said in (parts[True], parts[False])
+    )
+    return ContextReliance(outside=outside, elsewhere=elsewhere)
 
 
 def disagreements(compared: Sequence[Comparison], views: Mapping[Place, View]) -> tuple[Disagreement, ...]:

@@ -27,7 +27,7 @@ from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Over, Recall, Sample, SampledSource, View, exhaustive_key
 from abcdlink.interannotator import Agreement
-from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate, read_judgments
+from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate, read_judgment_file
 from abcdlink.layout import (
     AGREEMENT,
     EXHAUSTIVE_JUDGMENTS,
@@ -88,7 +88,7 @@ def pools_of(judgments: Sequence[Judgment], corpus: Corpus) -> list[Pool]:
 
 def begin(store: Store, folder: Path) -> list[Judgment]:
     """Make the run as the stage ``candidates`` leaves it, and return what annotators will say of candidates."""
-    judgments = read_judgments(folder / "annotations.csv")
+    judgments = list(read_judgment_file(folder / "annotations.csv").judgments)
     corpus = import_corpus("abcd-link", folder, get_segmenter())
     describe_run(store, find_domain("reviews"))
     write_corpus_to(store, NATURAL, corpus)

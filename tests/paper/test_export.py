@@ -12,7 +12,7 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.export import export_dataset
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import read_judgments
+from abcdlink.judgments import read_judgment_file
 from abcdlink.store import Store
 from tests.conftest import SharedData
 
@@ -24,7 +24,9 @@ TEXTS = ("source_sentence", "target_sentence")
 def store(shared_data: SharedData, tmp_path: Path) -> Store:
     store = Store(LocalFolder(tmp_path / "he"), "he")
     write_corpus_to(store, "natural", import_corpus("abcd-link", shared_data / "reviews_he", get_segmenter()))
-    store.write_records("judgments.jsonl", read_judgments(shared_data / "reviews_he" / "annotations.csv"))
+    store.write_records(
+        "judgments.jsonl", list(read_judgment_file(shared_data / "reviews_he" / "annotations.csv").judgments)
+    )
     return store
 
 

@@ -17,7 +17,7 @@ from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.export import export_dataset
 from abcdlink.export.layouts import ExportFormat
 from abcdlink.interannotator import agreement
-from abcdlink.judgments import Pool, read_judgments
+from abcdlink.judgments import Pool, read_judgment_file
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.report import render
 from abcdlink.report.content import gather
@@ -93,7 +93,7 @@ def test_what_comes_after_annotation_knows_two_approaches_of_one_kind(store: Sto
     card = store.read_text(next(f for f in export_dataset(store, ExportFormat.HUGGINGFACE).files if f.endswith(".md")))
     assert "| bm25@3 | bm25@3 |" in card
     (table,) = export_dataset(store, ExportFormat.CSV).files
-    assert {j.method for j in read_judgments(store.where(table))} == set(methods)
+    assert {j.method for j in list(read_judgment_file(store.where(table)).judgments)} == set(methods)
 
 
 def test_a_single_approach_asks_nothing_of_the_other(store: Store, llm: FakeLLM) -> None:

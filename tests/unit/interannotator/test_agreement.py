@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from abcdlink.errors import InputError
 from abcdlink.interannotator import agreement
 from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL, cohen_kappa, gwet_ac1, kappa_interval, kappas
-from abcdlink.judgments import Judgment, read_judgment_file, read_judgments
+from abcdlink.judgments import Judgment, read_judgment_file
 from tests.helpers.builders import judgment
 
 HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
@@ -156,7 +156,7 @@ def test_released_table(tmp_path: Path):
     rows = (
         "d1,1,2,mutual,Link,Link\nd1,1,3,overlap,Link,No Link\nd2,0,1,R+LLM,Link,Link\nd2,0,2,random,No Link,No Link\n"
     )
-    judgments = read_judgments(write(tmp_path, "\ufeff" + HEADER + rows))
+    judgments = list(read_judgment_file(write(tmp_path, "\ufeff" + HEADER + rows)).judgments)
     assert [j.method for j in judgments[::2]] == ["both", "both", "llm", "random"]
     assert [j.batch for j in judgments[::2]] == [1, 1, 2, 2]
     assert {j.annotator for j in judgments} == {"annotator-1", "annotator-2"}
@@ -174,13 +174,16 @@ def test_rows_that_are_no_judgments_are_refused_one_by_one(tmp_path: Path):
 
 def test_third_annotator_may_have_blanks(tmp_path: Path):
     text = "document_id,source_id,target_id,method,annotator_1,annotator_2,annotator_3\nd,1,2,llm,Link,,Link\n"
-    assert [j.annotator for j in read_judgments(write(tmp_path, text))] == ["annotator-1", "annotator-3"]
+    assert [j.annotator for j in list(read_judgment_file(write(tmp_path, text)).judgments)] == [
+        "annotator-1",
+        "annotator-3",
+    ]
 
 
 def test_own_layout(tmp_path: Path):
     judgments = said("LLN", "LNN")
     path = write(tmp_path, "".join(j.model_dump_json() + "\n" for j in judgments), "judgments.jsonl")
-    assert read_judgments(path) == judgments
+    assert list(read_judgment_file(path).judgments) == judgments
 
 
 @pytest.mark.parametrize(
@@ -196,11 +199,11 @@ def test_own_layout(tmp_path: Path):
 def test_unusable_files_are_named(tmp_path: Path, name: str, content: bytes, named: str):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=named):
-        read_judgments(tmp_path / name)
+        list(read_judgment_file(tmp_path / name).judgments)
 
 
 def test_missing_file_and_folder_are_named(tmp_path: Path):
     with pytest.raises(InputError, match="no file"):
-        read_judgments(tmp_path / "none.csv")
+        list(read_judgment_file(tmp_path / "none.csv").judgments)
     with pytest.raises(InputError, match="folder"):
-        read_judgments(tmp_path)
+        list(read_judgment_file(tmp_path).judgments)
