@@ -98,7 +98,7 @@ def _pool(run_key: str, group: Sequence[Judgment], positions: Mapping[str, Mappi
     at = positions.get(first.pair, {})
     lost = next((judgment.target for judgment in group if judgment.target not in at), None)
     if lost is not None:
-        msg = f"{JUDGMENTS} judges pair {first.pair!r}, target {lost!r}, which is not in the run's corpus"
+        msg = f"{JUDGMENTS} has a judgment on pair {first.pair!r}, target {lost!r}, which is not in the run's corpus"
         raise InputError(msg, "adjudicate with the corpus that was annotated")
     ordered = sorted(group, key=lambda judgment: at[judgment.target])
     return Pool(

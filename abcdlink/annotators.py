@@ -28,9 +28,9 @@ def people_of(store: Store) -> list[Annotator]:
 
 
 def forget(store: Store, account: str) -> list[str]:
-    """Put a stand-in in the place of an account in every file of a run; returns the names of these files.
+    """Replace an account with a stand-in in every file of a run; returns the names of these files.
 
-    A kill in the middle does no harm: the next call does the rest.
+    When it is killed midway, the next call does the rest.
 
     Args:
         store: the run.
@@ -40,11 +40,11 @@ def forget(store: Store, account: str) -> list[str]:
         InputError: when the run knows no such account, or still waits for people.
     """
     if waiting := store.folder.names(f"{WAITING}/"):
-        msg = f"run {store.key!r} still waits for people ({', '.join(waiting)}), and would read the account again"
+        msg = f"run {store.key!r} is still waiting for people ({', '.join(waiting)}), and would read the account again"
         raise InputError(msg, "wait until its batches are complete, or cancel its runs in Prefect")
     names = list(_files_with(store, account))
     if not names:
-        msg = f"no file of run {store.key!r} names the account {account!r}"
+        msg = f"the account {account!r} is in no file of run {store.key!r}"
         raise InputError(msg, f"`abcdlink annotators show {store.key}` lists its accounts")
     roles = [one.annotator for one in people_of(store) if one.account.lower() == account.lower()]
     stand_in = f"forgotten-{'-'.join(roles) or 'person'}"

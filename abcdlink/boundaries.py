@@ -26,7 +26,7 @@ CORRECTED = f"{FOLDER}/corpus"
 
 
 class AskedDocument(Record):
-    """A document whose boundaries are looked through; ``key``: opaque and stable name of its Label Studio task."""
+    """A document whose boundaries are checked; ``key``: opaque and stable name of its Label Studio task."""
 
     key: str
     document: str
@@ -47,7 +47,7 @@ class Segmentation(Record):
 
 
 def prepare(store: Store, first_documents: int | None = None) -> list[AskedDocument]:
-    """Choose the documents of the run's corpus that people look through, in its order; or return those chosen.
+    """Choose the documents of the run's corpus that people check, in its order; or return those already chosen.
 
     Raises:
         InputError: when the run has no corpus, or was begun with another number of documents.
@@ -67,7 +67,7 @@ def prepare(store: Store, first_documents: int | None = None) -> list[AskedDocum
 def segment(
     document: Document, joined: Collection[str], dropped: Collection[str], begins: Iterable[str]
 ) -> tuple[Segmentation, list[str]]:
-    """Return a document cut as somebody said, and what of it could not be done, in words.
+    """Return a document cut as somebody asked, and a sentence for each thing that could not be done.
 
     Args:
         document: as it was cut so far.
@@ -105,7 +105,7 @@ def _tidy(text: str) -> str:
 
 
 def _inside(words: str, text: str) -> list[int]:
-    """Return where words stand in a text at the beginning of a word, its start excepted."""
+    """Return where words occur in a text, at the beginning of a word but not of the text."""
     places, at = [], text.find(words, 1)
     while at > 0:
         if not (text[at - 1].isalnum() and text[at].isalnum()) or not text[at].isascii():
@@ -130,7 +130,7 @@ def apply_segmentations(corpus: Corpus, segmentations: Sequence[Segmentation]) -
         raise InputError(msg, "keep one line for each document")
     if segmentations and not by_document.keys() & corpus.documents.keys():
         msg = f"no document of the segmentation is in the corpus (first: {segmentations[0].document!r})"
-        raise InputError(msg, "give the file that was made of these documents")
+        raise InputError(msg, "give the file that was made from these documents")
     linked = _linked_sentences(corpus)
     documents, refused, changed = dict(corpus.documents), [], []
     for name, document in corpus.documents.items():
@@ -138,7 +138,7 @@ def apply_segmentations(corpus: Corpus, segmentations: Sequence[Segmentation]) -
             continue
         made, reason = _cut(document, by_document[name], linked.get(name, set()))
         if made is None:
-            refused.append(Refusal(where=name, reason=reason, hint="its boundaries are as they were; look it through"))
+            refused.append(Refusal(where=name, reason=reason, hint="its boundaries are unchanged; check it again"))
         elif made != document:
             documents[name] = made
             changed.append(name)
@@ -217,7 +217,7 @@ def read_segmentation_file(path: str) -> list[Segmentation]:
 
 
 def changed_documents(store: Store) -> list[str]:
-    """Return the documents whose sentences are others in the corrected corpus."""
+    """Return the documents whose sentences changed in the corrected corpus."""
     before, after = read_corpus_from(store, NATURAL).documents, read_corpus_from(store, CORRECTED).documents
     return [name for name, document in after.items() if document.sentences != before[name].sentences]
 

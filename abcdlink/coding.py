@@ -29,7 +29,7 @@ PATTERNS = (
     "annotators are wrong: the prediction is right",
     "other: say what in the comment",
 )
-"""The patterns unless a coordinator names others: the paper's three, and what people see that is none of them."""
+"""The default patterns: the paper's three, and others that people see."""
 
 
 class CodingPattern(Record):
@@ -55,9 +55,9 @@ def patterns_in(lines: Sequence[str]) -> tuple[CodingPattern, ...]:
     names = Counter(one.name for one in found)
     if twice := [name for name, count in names.items() if count > 1]:
         msg = f"the pattern {twice[0]!r} is given twice"
-        raise InputError(msg, "give each pattern a name of its own")
+        raise InputError(msg, "give each pattern a different name")
     if len(found) == 1:
-        msg = f"{found[0].name!r} is the only pattern, so there is nothing to choose"
+        msg = f"{found[0].name!r} is the only pattern, so there is nothing to choose from"
         raise InputError(msg, "give two patterns or more; 'other' may be one of them")
     return tuple(found)
 

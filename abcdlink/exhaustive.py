@@ -227,10 +227,10 @@ def _check(share: float | None, number: int | None, links: int | None) -> None:
         raise InputError(msg, "give a share above 0 and up to 1, such as 0.1 for every tenth source sentence")
     if links is not None and links < 1:
         msg = f"judging cannot stop at {links} links"
-        raise InputError(msg, "give a number of links from 1")
+        raise InputError(msg, "give a number of 1 or more")
     if number is not None and number < 1:
         msg = f"{number} source sentences cannot be sampled"
-        raise InputError(msg, "give a number from 1")
+        raise InputError(msg, "give a number of 1 or more")
 
 
 def _systematic(strata: Sequence[Sequence[Source]], size: int, chooser: random.Random) -> set[Source]:

@@ -226,7 +226,7 @@ def read_judgment_file(path: str | Path) -> JudgmentFile:
         raise InputError(msg, "give the path of a judgments.jsonl or an annotations.csv") from None
     except IsADirectoryError:
         msg = f"{path} is a folder"
-        raise InputError(msg, "give the path of the judgments.jsonl or annotations.csv in it") from None
+        raise InputError(msg, "give the path of the judgments.jsonl or annotations.csv inside it") from None
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8 (byte {error.start})"
         raise InputError(msg, "save the file as UTF-8") from None
@@ -242,7 +242,7 @@ def _read_table(text: str, path: Path) -> JudgmentFile:
     missing = [column for column in (*ID_COLUMNS, "annotator_1", "annotator_2") if column not in columns]
     if missing:
         msg = f"{path} has no column {', '.join(missing)}"
-        raise InputError(msg, f"give it a header with {', '.join(ID_COLUMNS)}, annotator_1 and annotator_2")
+        raise InputError(msg, f"add a header with {', '.join(ID_COLUMNS)}, annotator_1 and annotator_2")
     rows: dict[tuple[str, str, str], dict[str, str]] = {}
     refused = []
     for row in reader:

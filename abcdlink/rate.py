@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 FILE = "rating.toml"
 """Of a domain: its criteria, and how many people rate each document."""
 MOST_CRITERIA = 4
-"""As many as there are rows of keys to rate with."""
+"""There are only so many rows of keys to rate with."""
 LOWEST, HIGHEST = 1, 5
 
 FOLDER = "ratings"
 SAMPLE = f"{FOLDER}/sample.jsonl"
 CRITERIA = f"{FOLDER}/criteria.jsonl"
-"""As the page was made with them: the domain's may be edited while people rate."""
+"""The criteria on the page: those of the domain may be edited while people rate."""
 RATERS = f"{FOLDER}/raters.jsonl"
 """Who is behind each pseudonym; batches have other pseudonyms."""
 ANNOTATIONS = f"{FOLDER}/annotations.json"
@@ -111,7 +111,7 @@ def rating_settings(domain: Domain) -> RatingSettings:
         raise InputError(msg, f"write it, or copy {FILE} from a shipped domain") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{path} is not valid TOML: {error}"
-        raise InputError(msg, "fix the place that the message names") from None
+        raise InputError(msg, "fix it at the place that the message names") from None
     except ValidationError as error:
         msg = f"{path}: {fault_in(error)}"
         raise InputError(msg, "give each [[rating]] a name, a question, and the words low and high") from None
@@ -144,7 +144,7 @@ def sample_documents(
         answered = {pair.target for pair in found}
         made = [pair for pair in made if pair.target in answered]
         if not made:
-            msg = f"run {run_key!r} has no natural pair on a target document of the synthetic pairs"
+            msg = f"no natural pair in run {run_key!r} shares a target document with a synthetic pair"
             raise InputError(msg, "rate documents on different targets: leave out the option for the same ones")
     chosen = made[: sizes[0]]
     shown = [pair.target for pair in chosen]
@@ -163,7 +163,7 @@ def sample_documents(
 
 
 def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
-    """Return the pairs in random order, of those with one and the same source document the first only."""
+    """Return the pairs in random order, only the first of those that share a source document."""
     by_source: dict[str, Pair] = {}
     for pair in chooser.sample(corpus.pairs, len(corpus.pairs)):
         by_source.setdefault(pair.source, pair)
@@ -173,7 +173,7 @@ def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
 def prepare(
     store: Store, domain: Domain, synthetic: int, natural: int, seed: int, *, same_targets: bool = False
 ) -> list[RatedDocument]:
-    """Sample documents of the run to be rated, or return those that are there.
+    """Sample documents of the run for rating, or return those already sampled.
 
     Raises:
         InputError: when the run has no synthetic corpus, the domain has no criteria, or the ratings were begun
@@ -203,13 +203,13 @@ def corpora_of(store: Store) -> dict[PairKind, Corpus]:
 
 
 def sample_of(store: Store) -> list[RatedDocument]:
-    """Return which documents are rated; ``InputError`` when they were not chosen yet."""
+    """Return the documents to rate; ``InputError`` when none have been sampled."""
     store.require(SAMPLE, "rate")
     return store.read_records(SAMPLE, RatedDocument)
 
 
 def kept_criteria(store: Store) -> list[Criterion]:
-    """Return by what the sampled documents are rated."""
+    """Return the criteria by which the sampled documents are rated."""
     return store.read_records(CRITERIA, Criterion)
 
 
@@ -258,7 +258,7 @@ class Mean(Record):
 
 
 class RatingSummary(Record):
-    """What was said by one criterion.
+    """The ratings by one criterion.
 
     ``means``: kind of document -> mean rating. ``kappa``: Cohen's kappa with quadratic weights (Cohen 1968), the
     mean over pairs of raters; ``None`` where it is undefined, then ``note`` says why. ``observed``: share of

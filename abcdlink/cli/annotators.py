@@ -46,4 +46,4 @@ def forget(
 
     names = remove(existing_run(run), account)
     say(f"Removed {account} from {len(names)} files of run {run}.")
-    say("The account itself is still in Label Studio, and what they know of their tasks with it: delete it there.")
+    say("The account itself, with its record of their tasks, is still in Label Studio: delete it there.")

@@ -126,7 +126,7 @@ def _checked(pair: Pair | None, corpus: Corpus, judged: tuple[str, str, str]) ->
     pair_id, source, target = judged
     if pair is None or source not in corpus.source_of(pair).position or target not in corpus.target_of(pair).position:
         where = f"pair {pair_id!r}, source {source!r}, target {target!r}"
-        msg = f"{JUDGMENTS} judges {where}, which is not in the run's corpus"
+        msg = f"{JUDGMENTS} has a judgment on {where}, which is not in the run's corpus"
         raise InputError(msg, "export with the corpus that was annotated")
     return pair
 
@@ -229,5 +229,5 @@ def _refuse_accounts(store: Store, file: str, what: str, names: list[str], peopl
     accounts = {person.account for person in people}
     for number, name in enumerate(names, start=1):
         if name in accounts or "@" in name:
-            msg = f"{store.where(file)}, {what} {number}, names an account where a pseudonym belongs"
-            raise InputError(msg, "write a pseudonym such as annotator-1 in its place")
+            msg = f"{store.where(file)}, {what} {number}, has an account in place of a pseudonym"
+            raise InputError(msg, "replace it with a pseudonym such as annotator-1")

@@ -199,7 +199,7 @@ def pairs_needed(
         InputError: when the width is not between 0 and 2.
     """
     if not 0 < width <= 2:  # noqa: PLR2004 - kappa runs from -1 to 1
-        msg = f"no interval has a width of {width:g}"
+        msg = f"an interval cannot be {width:g} wide"
         raise InputError(msg, "give a width above 0 and at most 2, such as 0.1")
     groups = grouped(judgments, overlap).complete
     if measure != KAPPA:

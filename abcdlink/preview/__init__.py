@@ -29,17 +29,17 @@ PREVIEW = "preview.html"
 """Name of the file beside the corpus."""
 
 MOST_PAIRS, MOST_LINES = 60, 6000
-"""At most so many pairs or documents, and about so many sentences, are shown."""
+"""Pairs or documents that are shown at most, and about how many sentences."""
 
 MOST_LOOKED_AT = 2000
 """So many documents, and the source documents of so many pairs, are read through; of a larger corpus, some from all
 over it."""
 
 MOST_LISTED = 20
-"""So many refusals are listed, and so many examples of each remark."""
+"""Refusals that are listed, and examples of each remark."""
 
 REPEATED_IN = 3
-"""A sentence that so many documents have word for word is boilerplate."""
+"""A sentence that this many documents repeat word for word is boilerplate."""
 
 LONGEST = 80
 """Words of a sentence above which a boundary may be missing."""
@@ -133,7 +133,7 @@ class Preview:
 
 
 def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) -> Preview:
-    """Look through a corpus with the eyes of a domain.
+    """Look through a corpus as a domain sees it.
 
     Args:
         corpus: the corpus as imported.

@@ -168,7 +168,7 @@ def keep_judgments(
 
 
 def applicants_of(store: Store) -> list[Applicant]:
-    """Return how the applicants of a run judged; nobody while their judgments were not pulled."""
+    """Return how the applicants of a run judged; empty until their judgments are pulled."""
     if not has_judgments(store):
         return []
     judgments = store.read_records(JUDGMENTS, Judgment)
@@ -182,7 +182,7 @@ def _pools_there(store: Store) -> list[Pool]:
 
 
 class Qualified(Record):
-    """Whom the coordinator took. ``accounts``: in small letters; ``annotators``: their pseudonyms as applicants."""
+    """Whom the coordinator accepted. ``accounts``: in small letters; ``annotators``: their pseudonyms as applicants."""
 
     accounts: tuple[str, ...]
     annotators: tuple[str, ...]

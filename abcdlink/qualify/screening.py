@@ -144,7 +144,7 @@ def read_screening(path: Path, known: Mapping[str, str] | None = None) -> Screen
         text = decode(path.read_bytes(), str(path))
     except OSError as error:
         msg = f"cannot read {path}: {error.strerror or error}"
-        raise InputError(msg, f"name a CSV file with the columns {', '.join(OWN)}") from None
+        raise InputError(msg, f"give a CSV file with the columns {', '.join(OWN)}") from None
     rows = csv.DictReader(io.StringIO(text, newline=""), restkey="", restval=None)
     try:
         return _read_rows(rows, path, known or {})
@@ -157,8 +157,8 @@ def _read_rows(rows: csv.DictReader[str], path: Path, known: Mapping[str, str]) 
     names = [name.strip() for name in rows.fieldnames or ()]
     columns = [PROLIFIC.get(name, name) for name in names]
     if not {"account", "participant_id"} & {*columns} or len(set(columns)) != len(columns) or "" in columns:
-        msg = f"{path}, line 1: one column must be account or participant_id, and no two alike: {', '.join(names)!r}"
-        raise InputError(msg, f"name the columns {', '.join(OWN)}; others are kept as well")
+        msg = f"{path}, line 1: account or participant_id must be a column, and none twice: {', '.join(names)!r}"
+        raise InputError(msg, f"name the columns {', '.join(OWN)}; other columns are kept too")
     rows.fieldnames = columns
     found, problems = _records(rows, known)
     if problems:
@@ -189,7 +189,7 @@ def _records(rows: csv.DictReader[str], known: Mapping[str, str]) -> tuple[Scree
     for row in rows:
         where = f"line {rows.line_num}"
         if "" in row or None in row.values():
-            problems.append(f"{where}: not as many cells as columns")
+            problems.append(f"{where}: the number of cells differs from the number of columns")
             continue
         cells = {name: "" if value.strip() in WITHDRAWN else value.strip() for name, value in row.items()}
         own = {name: cells[name] for name in OWN if name in cells}
@@ -205,7 +205,7 @@ def _records(rows: csv.DictReader[str], known: Mapping[str, str]) -> tuple[Scree
             problems += [f"{where}: {_in_words(one['loc'], own)}" for one in error.errors()]
             continue
         if record.account in found:
-            problems.append(f"{where}: {record.account} is in the file already")
+            problems.append(f"{where}: {record.account} is already in the file")
         found[record.account] = record
     return ScreeningFile(list(found.values()), strangers), problems
 

@@ -102,13 +102,13 @@ def _to_look_at(content: Content) -> Iterator[Step]:
 
 
 MOST_LISTED = 300
-"""So many disagreements, and so many refusals of one corpus, are listed; the files hold all."""
+"""Disagreements, and refusals of one corpus, that are listed; the files have all of them."""
 
 MOST_SCORES = 12
-"""So many approaches are in the table of scores; the others are folded away, except shortlisted ones."""
+"""Approaches in the table of scores; the others are folded away, except shortlisted ones."""
 
 DASH = "\N{EN DASH}"
-"""Stands where there is no figure."""
+"""In place of a figure that does not exist."""
 
 
 def write_report(store: Store) -> str:

@@ -140,7 +140,7 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """All that a report tells of one run.
+    """Everything that a report says about one run.
 
     ``changes``: answers on which the figures are no longer based. ``pairs``: the first ones with their
     candidates, or why they cannot be shown.
@@ -188,7 +188,7 @@ class Content:
 
     @property
     def simulated(self) -> list[str]:
-        """Pseudonyms behind which a program stands; its accounts while no judgment of it has been pulled."""
+        """Pseudonyms behind which a program stands; the accounts, until their judgments are pulled."""
         pulled = [annotator.annotator for annotator in self.annotators if annotator.simulated]
         return pulled or self.manifest.get("simulated", {}).get("accounts", [])
 

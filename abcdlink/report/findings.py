@@ -24,7 +24,7 @@ from abcdlink.store import Store
 T = TypeVar("T")
 
 MOST_EXAMPLES = 10
-"""So many errors of one approach are shown; the command ``abcdlink errors`` shows all."""
+"""Errors of one approach that are shown; the command ``abcdlink errors`` shows all."""
 
 TRAIT_WORDS = {
     Trait.LINKS: "By number of gold links",
@@ -64,7 +64,7 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found out, or in its place the reason why not.
+    """What was found, or the reason why it was not.
 
     ``errors``: shortlisted approach -> its errors.
     """
@@ -74,11 +74,11 @@ class Findings:
 
 
 def find(store: Store, names: Sequence[str], shortlisted: Sequence[str]) -> Findings:
-    """Return the findings on approaches of the run's benchmark; the run must hold one.
+    """Return the findings on approaches of the run's benchmark; the run must have one.
 
     Args:
         store: the run.
-        names: the approaches that are told apart by kind of source sentence.
+        names: the approaches that are broken down by kind of source sentence.
         shortlisted: the approaches whose errors are analysed.
     """
     return Findings(
@@ -131,7 +131,7 @@ def _errors(store: Store, name: str) -> Errors:
 
 
 def examples(errors: Iterable[LinkError], most: int) -> list[LinkError]:
-    """Return at most so many errors: each pattern and kind in turn, each source sentence once."""
+    """Return at most ``most`` errors: each pattern and kind in turn, each source sentence once."""
     groups: dict[tuple[Pattern, ErrorKind], dict[tuple[str, str], LinkError]] = {}
     for error in errors:
         group = groups.setdefault((error.patterns[0], error.kind), {})

@@ -1,4 +1,4 @@
-"""The links in sight: every pair side by side with its candidates, and all that was said of each.
+"""The page of links: every pair side by side with its candidates, and everything said about each.
 
 One file for few pairs; for many an index and files of 20 pairs each. Nothing is loaded from elsewhere: the only script
 is in the page, and its hash in the page's policy lets no other run.

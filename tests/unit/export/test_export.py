@@ -124,7 +124,7 @@ def test_an_adjudicator_is_a_pseudonym_and_may_be_a_program(hostile: Store):
     assert all(row.simulated for row in rows_of(hostile) if row.adjudicator == "adjudicator-1")
     decided = hostile_adjudications()
     hostile.write_records(ADJUDICATIONS, [decided[0].model_copy(update={"adjudicator": people[0].account})])
-    with pytest.raises(InputError, match="adjudication 1, names an account"):
+    with pytest.raises(InputError, match="adjudication 1, has an account"):
         export_dataset(hostile)
 
 
@@ -253,7 +253,7 @@ def test_judgments_that_name_an_account_are_not_exported(hostile: Store, name: s
     judgments = hostile.read_records("judgments.jsonl", Judgment)
     judgments[1] = judgments[1].model_copy(update={"annotator": name})
     hostile.write_records("judgments.jsonl", judgments)
-    with pytest.raises(InputError, match=r"judgments\.jsonl, judgment 2, names an account") as refused:
+    with pytest.raises(InputError, match=r"judgments\.jsonl, judgment 2, has an account") as refused:
         export_dataset(hostile)
     assert name not in str(refused.value)
     assert hostile.folder.names("dataset/") == []

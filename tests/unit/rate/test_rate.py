@@ -131,7 +131,7 @@ def test_natural_documents_can_be_the_counterparts_of_the_synthetic_ones() -> No
     assert len(numbers[SYNTHETIC]) == 6
     assert numbers[SYNTHETIC] == numbers[NATURAL]
     elsewhere = corpus(NATURAL, {"x": ("a", "other")})
-    with pytest.raises(InputError, match="no natural pair on a target"):
+    with pytest.raises(InputError, match="shares a target document with a synthetic"):
         sample_documents(MADE, elsewhere, "run", (1, 1), 1, same_targets=True)
 
 
