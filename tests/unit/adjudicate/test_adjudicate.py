@@ -57,7 +57,7 @@ def test_nothing_is_asked_twice_and_what_is_new_is_added() -> None:
 
 def test_judgments_that_the_corpus_does_not_hold_are_an_error() -> None:
     for lost in (judged(4, 9, LINK, NO), judged(4, 1, LINK, NO, pair="pair-9")):
-        with pytest.raises(InputError, match="not in the run.s corpus"):
+        with pytest.raises(InputError, match=r"not in the run.s corpus"):
             pools_to_decide(lost, CORPUS, RUN, 2)
 
 
