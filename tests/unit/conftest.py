@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from typing import NamedTuple
 
 import pytest
 import typer.testing
@@ -20,6 +22,32 @@ def one_command_line():
         patch.setattr("typer.main.get_command", get_command)
         patch.setattr("typer.testing._get_command", get_command)
         yield
+
+
+class Said(NamedTuple):
+    """The exit code of a command, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(monkeypatch, capfd):
+    """Call the command line as the shell does."""
+    from abcdlink.cli import app, output
+
+    # The width is fixed when a console is made, which another test may have done.
+    monkeypatch.setattr(output.out, "_width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["abcdlink", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            app.main()
+        return Said(int(stop.value.code or 0), *capfd.readouterr())
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from abcdlink.cli.app import main
-from abcdlink.cli.output import out as console
 from abcdlink.domain import find_domain
 from abcdlink.generation import Strategy
 from abcdlink.linking.records import CutoffRule, Setup
@@ -78,17 +75,12 @@ def store(benchmarked: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch) -> S
 
 
 @pytest.fixture
-def run(store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Call a command as the shell does; returns what it says: only stdout for JSON, only stderr when it is to fail."""
-    # The width is fixed when a console is made, which another test may have done.
-    monkeypatch.setattr(console, "_width", 160)
+def run(store: Store, command: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
+    """Call a command on the run; returns what it says: only stdout for JSON, only stderr when it is to fail."""
 
     def call(*arguments: object, fails: bool = False) -> str:
-        monkeypatch.setattr(sys, "argv", ["abcdlink", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capfd.readouterr()
-        assert bool(stop.value.code) == fails, err
+        code, out, err = command(*arguments)
+        assert bool(code) == fails, err
         return err if fails else out if "--json" in arguments else out + err
 
     return call

@@ -12,26 +12,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from abcdlink.cli.app import main, make_app
+from abcdlink.cli.app import make_app
 from abcdlink.settings import PROJECT_ROOT, get_settings
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Call the command as the shell does; returns exit code, stdout, stderr."""
+def run(command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Call a command in a folder of its own; returns exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["abcdlink", *(str(argument) for argument in arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capfd.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return call
+    return command
 
 
 def commands(group: typer.core.TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -57,12 +48,6 @@ def test_help_loads_neither_prefect_nor_torch() -> None:
         "import sys; from abcdlink.cli.app import make_app; make_app();"
         "print([m for m in ('prefect', 'torch', 'label_studio_sdk', 'spacy', 'pandas') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_importing_the_library_loads_nothing_heavy() -> None:
-    code = "import sys, abcdlink; print([m for m in ('prefect', 'torch', 'spacy', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

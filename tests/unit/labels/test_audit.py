@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdlink.audits import draw, estimate
-from abcdlink.cli.app import main
 from abcdlink.corpus.io import write_corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
@@ -164,13 +164,11 @@ def test_audits_that_cannot_be_are_refused(labelled: Store, tmp_path: Path) -> N
         estimate([], {}, 0.8, 10, 3.0)
 
 
-def test_the_commands(labelled: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands(labelled: Store, command: Callable[..., tuple[int, str, str]]) -> None:
     def run(*words: str) -> str:
-        monkeypatch.setattr("sys.argv", ["abcdlink", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code
-        return capsys.readouterr().out
+        code, out, err = command(*words)
+        assert code == 0, err
+        return out
 
     options = ("--precision", "0.8", "--json")
     told = json.loads(run("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", *options))

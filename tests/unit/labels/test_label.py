@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.cli.app import main
 from abcdlink.corpus.io import write_corpus, write_corpus_to
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
@@ -223,15 +223,11 @@ def test_the_linker_is_the_one_that_has_learned_most(store: Store) -> None:
         the_linker(store)
 
 
-def test_the_command(
-    store: Store, folder: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command(store: Store, folder: str, command: Callable[..., tuple[int, str, str]]) -> None:
     def run(*words: str) -> str:
-        monkeypatch.setattr("sys.argv", ["abcdlink", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code
-        return capsys.readouterr().out
+        code, out, err = command(*words)
+        assert code == 0, err
+        return out
 
     told = json.loads(run("label", store.key, folder, "--precision", "0.8", "--json"))
     assert (told["name"], told["parts"], told["pairs"]) == ("new", [1, 1], 10)

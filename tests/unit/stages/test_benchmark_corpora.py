@@ -15,8 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.cli.app import main
-from abcdlink.cli.output import out as console
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.io import write_corpus
 from abcdlink.domain import find_domain
@@ -205,15 +203,10 @@ def test_the_cost_by_model_is_that_of_all_corpora(servers, folders):
 
 
 @pytest.fixture
-def command(monkeypatch, capfd):
-    monkeypatch.setattr(console, "_width", 200)
-
+def command(command):
     def call(*arguments, fails=False):
-        monkeypatch.setattr("sys.argv", ["abcdlink", "benchmark", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        found = capfd.readouterr()
-        assert bool(stop.value.code) == fails, found.err
+        found = command("benchmark", *arguments)
+        assert bool(found.code) == fails, found.err
         return found
 
     return call

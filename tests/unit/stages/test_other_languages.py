@@ -7,13 +7,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from abcdlink.cli.app import main
 from abcdlink.corpus.io import read_corpus, read_corpus_from
 from abcdlink.domain import SHIPPED, Domain, find_domain
 from abcdlink.evaluation.shortlist import ShortlistRule
@@ -67,6 +65,7 @@ UNLINKED = {
     "zh": ["小镇广场上的集市每年五月开放。", "昨晚山谷里下了一场小雪。", "老钟楼建于一百多年以前。"],
     "hi": ["हर साल मई में यहाँ मेला लगता है।", "कल रात घाटी में थोड़ी बर्फ़ गिरी।", "पुराना घंटाघर सौ साल से भी पहले बना था।"],
 }
+Command = Callable[..., tuple[int, str, str]]
 NAMES = {"zh": "Chinese", "hi": "Hindi"}
 
 
@@ -118,32 +117,22 @@ def domain(tmp_path: Path) -> Domain:
     return find_domain(str(folder))
 
 
-def imported(
-    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str
-) -> tuple[Path, str]:
+def imported(language: str, tmp_path: Path, command: Command, *options: str) -> tuple[Path, str]:
     """Import the news by the command; returns the corpus folder and the summary."""
     texts, out = tmp_path / "texts", tmp_path / "corpus"
     texts.mkdir(exist_ok=True)
     for number, (source, target) in enumerate(NEWS[language]):
         (texts / f"p{number}.source.txt").write_text(source, encoding="utf-8")
         (texts / f"p{number}.target.txt").write_text(target, encoding="utf-8")
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(sys, "argv", ["abcdlink", "import", "text", str(texts), "--out", str(out), *options])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert not stop.value.code
-    return out, capsys.readouterr().err
+    code, _, err = command("import", "text", texts, "--out", out, *options)
+    assert code == 0, err
+    return out, err
 
 
 def test_a_run_goes_from_plain_text_to_candidates(
-    language: str,
-    server: FakeLLM,
-    domain: Domain,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    language: str, server: FakeLLM, domain: Domain, tmp_path: Path, command: Command
 ) -> None:
-    folder, _ = imported(language, tmp_path, monkeypatch, capsys)
+    folder, _ = imported(language, tmp_path, command)
     store = open_run("r")
     take_corpus(store, str(folder), domain)
     assert store.language == language
@@ -168,20 +157,16 @@ def test_a_run_goes_from_plain_text_to_candidates(
     assert all(pool.candidates for pool in pools)
 
 
-def test_the_language_is_guessed_shown_and_kept(
-    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder, said = imported(language, tmp_path, monkeypatch, capsys)
+def test_the_language_is_guessed_shown_and_kept(language: str, tmp_path: Path, command: Command) -> None:
+    folder, said = imported(language, tmp_path, command)
     assert f"Language: {NAMES[language]} ({language}), guessed; --language sets it." in said
     assert f"{NAMES[language]} ({language})" in (folder / "preview.html").read_text(encoding="utf-8")
     assert json.loads((folder / "origin.json").read_text(encoding="utf-8"))["language"] == language
     assert [len(document.sentences) for document in read_corpus(str(folder)).documents.values()] == [3, 4] * 3
 
 
-def test_a_language_that_is_given_is_not_guessed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], domain: Domain
-) -> None:
-    folder, said = imported("hi", tmp_path, monkeypatch, capsys, "--language", "mr")
+def test_a_language_that_is_given_is_not_guessed(tmp_path: Path, command: Command, domain: Domain) -> None:
+    folder, said = imported("hi", tmp_path, command, "--language", "mr")
     assert "Language: Marathi (mr).\n" in said
     store = open_run("r")
     take_corpus(store, str(folder), domain)
@@ -189,9 +174,9 @@ def test_a_language_that_is_given_is_not_guessed(
 
 
 def test_where_no_corpus_says_its_language_it_is_that_of_the_domain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], domain: Domain
+    tmp_path: Path, command: Command, domain: Domain
 ) -> None:
-    folder, _ = imported("hi", tmp_path, monkeypatch, capsys)
+    folder, _ = imported("hi", tmp_path, command)
     (folder / "origin.json").unlink()
     store = open_run("r")
     take_corpus(store, str(folder), domain)
