@@ -30,7 +30,7 @@ WORST_FIRST = (
     Outcome.REPAIRED,
     Outcome.OK,
 )
-"""Of several outcomes the first of these is told: a server that fails can be repaired, so it comes before what a
+"""Of several outcomes the first in this list is reported: a failing server can be repaired, so it comes before what a
 model does not do."""
 VALID = (Outcome.OK, Outcome.REPAIRED, Outcome.MISSING_IDS)
 """What such an answer says counts, for the ids that it names."""

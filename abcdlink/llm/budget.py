@@ -20,6 +20,7 @@ from abcdlink.llm.errors import ProfileError
 from abcdlink.llm.records import Usage
 from abcdlink.settings import Settings
 
+LOG = logging.getLogger(__name__)
 MILLION = 1_000_000
 MOST_TOKENS = 100 * MILLION
 """Of one call; a server that counts more miscounts."""
@@ -89,7 +90,6 @@ class Ledger:
 SEPARATOR = "\n"
 """Between the name of a run and that of a profile, in the accounts of profiles."""
 RUN_LIMITS = ("ABCDLINK_LLM_BUDGET_TOKENS", "ABCDLINK_LLM_BUDGET")
-LOG = logging.getLogger(__name__)
 
 WAIT = 60.0
 """Seconds to wait for another process that writes to the file."""

@@ -16,6 +16,7 @@ from abcdlink.llm.parsing import is_listwise
 from abcdlink.llm.records import Answer, Form, Outcome, Question
 from abcdlink.settings import Settings
 
+LOG = logging.getLogger(__name__)
 LIMIT = "max_completion_tokens"
 OLD_LIMIT = "max_tokens"
 """What the limit is called by servers that do not know the newer name."""
@@ -103,9 +104,6 @@ def size_of(content: dict[str, Any]) -> int:
     """Return the UTF-8 bytes of all that may be counted as prompt: messages and schema."""
     prompt = sum(len(message["content"].encode()) for message in content["messages"])
     return prompt + len(json.dumps(content.get("response_format", {}), ensure_ascii=False).encode())
-
-
-LOG = logging.getLogger(__name__)
 
 
 def content_key(request: dict[str, Any]) -> str:

@@ -49,13 +49,7 @@ class Use(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """What a model gave for some texts.
-
-    Attributes:
-        vectors: one for each text.
-        cut: the texts that were longer than its maximum length.
-        max_length: that length in tokens, ``None`` when there is none.
-    """
+    """A vector for each text, and the texts that were cut at the maximum length in tokens (``None``: there is none)."""
 
     vectors: list[NDArray[Any]]
     cut: set[str]

@@ -27,13 +27,9 @@ NAME = 100
 
 
 class Embeddings(NamedTuple):
-    """The vectors of some sentences.
+    """A vector for each sentence, and whether it was cut at the maximum length in tokens (``None``: there is none).
 
-    Attributes:
-        vectors: one for each sentence.
-        cut: whether each sentence was longer than the model's maximum length.
-        max_length: that length in tokens, ``None`` when there is none.
-        kept_seconds: what those found on disk had cost when they were made.
+    ``kept_seconds``: what the vectors found on disk had cost when they were made.
     """
 
     vectors: list[Vector]
