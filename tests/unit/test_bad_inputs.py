@@ -217,7 +217,7 @@ FILES: list[tuple[str, dict[str, Any], str, str]] = [
     ("agreement a.csv", {"a.csv": HEAD}, "a.csv has no judgments", "annotations.csv"),
     ("agreement a.csv", {"a.csv": HEAD + "d,0,1,bm25,Yes,No\n"}, "'Yes' is not a label", "fix the rows"),
     ("agreement a.jsonl", {"a.jsonl": ""}, "a.jsonl has no judgments", "judgments.jsonl"),
-    ("agreement a.csv --width 0", {"a.csv": HEAD + "d,0,1,bm25,Link,Link\n"}, "width of 0", "0.1"),
+    ("agreement a.csv --width 0", {"a.csv": HEAD + "d,0,1,bm25,Link,Link\n"}, "an interval cannot be 0 wide", "0.1"),
 ]
 TOML = [
     ("[", "cannot be read", "[llm.NAME]"),
