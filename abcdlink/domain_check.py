@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from abcdlink.cleaning import Form
 from abcdlink.cleaning.clean import Piece, question_about
-from abcdlink.cleaning.records import Form
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Sentence
 from abcdlink.domain import SHIPPED, Domain, Setting
 from abcdlink.domain.folder import SHARED

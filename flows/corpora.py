@@ -5,7 +5,7 @@ from __future__ import annotations
 from prefect import flow
 
 from abcdlink.boundaries import CORRECTED, changed_documents
-from abcdlink.cleaning.records import CleaningCounts, CleaningPlan
+from abcdlink.cleaning import CleaningCounts, CleaningPlan
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.pairing import PairingRule

@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from abcdlink.domain import Domain
 from abcdlink.layout import batch_file
-from abcdlink.page_templates import html_environment
 from abcdlink.stages.batch_preview import PREVIEW, PREVIEW_PAGE, BatchPreview, filtered, filters_of, preview_batch
 from abcdlink.store import Store
+from abcdlink.templates import html_environment
 from labelstudio_config.pages.annotate import LinkingPage, offered
 from labelstudio_config.projects import Asked, with_style
 

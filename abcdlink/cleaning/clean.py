@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from abcdlink.cleaning.records import BY_LLM, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Form, Removed
+from abcdlink.cleaning import BY_LLM, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Form, Removed
 from abcdlink.corpus.counts import key_of, repeated_sentences
 from abcdlink.corpus.records import Corpus, Document, Refusal
 from abcdlink.domain import Domain

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from abcdlink.cleaning.records import Removed
+from abcdlink.cleaning import Removed
 from abcdlink.corpus.formats.files import read_text
 from abcdlink.corpus.formats.text import PAIRS_FILE, SUFFIX
 from abcdlink.corpus.io import DOCUMENTS

@@ -70,21 +70,18 @@ def _bare_app() -> typer.Typer:
 def make_app() -> typer.Typer:
     """Return the command line with all installed commands."""
     from abcdlink.cli import (
-        annotators,
         benchmark,
         corpora,
         documents,
         estimate,
-        label,
         pools,
-        reproduce,
         results,
         scores,
         stages,
     )
 
     app = _bare_app()
-    groups = (corpora, documents, stages, benchmark, estimate, scores, pools, results, annotators, label, reproduce)
+    groups = (corpora, documents, stages, benchmark, estimate, scores, pools, results)
     for group in groups:
         group.register(app)
     for entry in sorted(entry_points(group=COMMANDS_GROUP), key=lambda entry: entry.name):

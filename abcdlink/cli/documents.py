@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from abcdlink.cleaning.records import AskAbout, Form
+from abcdlink.cleaning import AskAbout, Form
 from abcdlink.cli.output import (
     ByOption,
     DomainOption,
@@ -175,7 +175,7 @@ def clean(
 
     Example: `abcdlink clean articles --out clean-articles --domain news`
     """
-    from abcdlink.cleaning.records import CleaningPlan
+    from abcdlink.cleaning import CleaningPlan
     from abcdlink.domain import find_domain
     from abcdlink.folders import open_folder
     from abcdlink.progress import terminal

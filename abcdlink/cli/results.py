@@ -1,21 +1,32 @@
-"""Commands on what annotators said: ``agreement``, ``report``, ``links`` and ``export``."""
+"""Commands on what annotators said, and on who they are."""
 
 from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from abcdlink.cli.agreement_details import COLUMNS, measures_row, multiple_lines, print_details
-from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
+from abcdlink.cli.output import (
+    JsonOption,
+    RunArgument,
+    RunDomainOption,
+    listed,
+    out,
+    print_json,
+    print_rows,
+    print_table,
+    say,
+)
 from abcdlink.errors import InputError
 from abcdlink.export.layouts import ExportFormat
 from abcdlink.judgments import LabelRule
 
 if TYPE_CHECKING:
     from abcdlink.interannotator import Agreement
+
 
 MOST_LISTED = 3
 """Of more files than this, which are then in one folder, only the folder is named."""
@@ -30,6 +41,10 @@ def register(app: typer.Typer) -> None:
     app.command("links")(links)
     app.command("export")(export)
     app.command("accept")(accept)
+    group = typer.Typer(no_args_is_help=True)
+    group.command("show")(show_people)
+    group.command("forget")(forget)
+    app.add_typer(group, name="annotators", help="Accounts and pseudonyms; removal of personal data.")
 
 
 def agreement(
@@ -179,3 +194,66 @@ def accept(
         typer.echo("\n".join(changed), nl=bool(changed))
     if not changed:
         say("All files of records are as the run wrote them.")
+
+
+def show_recall(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    rule: Annotated[
+        Literal["both", "majority"],
+        typer.Option("--rule", help="Who must call a target a link: all who judged it, or most."),
+    ] = "both",
+    approaches: Annotated[
+        str, typer.Option("--approaches", help="Others of the benchmark, by name, whose rankings the run has.")
+    ] = "",
+    json: JsonOption = False,
+) -> None:
+    """Measure true recall, precision and F1 on the sources whose every target sentence was judged.
+
+    Example: `abcdlink exhaustive show spring-news --rule majority`
+    """
+    from abcdlink.domain import domain_of
+    from abcdlink.exhaustive import rows_of
+    from abcdlink.stages.exhaustive import measure_recall
+    from abcdlink.store import existing_run
+
+    store = existing_run(run)
+    result = measure_recall(store, domain_of(store, domain), LabelRule(rule), listed(approaches))
+    if json:
+        print_json(result.model_dump(mode="json"))
+        return
+    print_rows(f"{run}: true recall", rows_of(result), texts=3)
+    for sentence in result.words:
+        say(f"{sentence}.")
+
+
+def show_people(run: RunArgument, json: JsonOption = False) -> None:
+    """Show who is behind each pseudonym. This is personal data, for the coordinator.
+
+    Example: `abcdlink annotators show spring`
+    """
+    from abcdlink.annotators import people_of
+    from abcdlink.store import existing_run
+
+    people = people_of(existing_run(run))
+    if json:
+        print_json({"run": run, "people": [one.model_dump() for one in people]})
+    else:
+        rows = [(one.annotator, one.account, "program" if one.simulated else "person") for one in people]
+        print_table(f"{run}: people", ("pseudonym", "account", "who"), rows)
+
+
+def forget(
+    run: RunArgument,
+    account: Annotated[str, typer.Argument(help="E-mail address of the account.")],
+) -> None:
+    """Remove an annotator's account from everything that a finished run holds; judgments and pseudonym stay.
+
+    Example: `abcdlink annotators forget spring ada@example.org`
+    """
+    from abcdlink.annotators import forget as remove
+    from abcdlink.store import existing_run
+
+    names = remove(existing_run(run), account)
+    say(f"Removed {account} from {len(names)} files of run {run}.")
+    say("The account itself, with its record of their tasks, is still in Label Studio: delete it there.")

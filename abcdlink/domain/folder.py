@@ -17,10 +17,10 @@ from jinja2.meta import find_referenced_templates
 from pydantic import ValidationError
 
 from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, SentenceFilter, Setting
-from abcdlink.domain.templates import PromptLoader, PromptTemplates
 from abcdlink.errors import InputError, fault_in
 from abcdlink.settings import PROJECT_ROOT, get_settings
 from abcdlink.store import Store, parse_records, require_run_key
+from abcdlink.templates import PromptLoader, PromptTemplates
 
 SETTINGS_FILE = "domain.toml"
 GENERATION_EXAMPLE = "generation.json"

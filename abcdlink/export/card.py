@@ -14,7 +14,7 @@ from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.interannotator import agreement
 from abcdlink.judgments import BOTH, MEANINGS, RANDOM, LabelRule, Provenance
 from abcdlink.layout import SHORTLIST
-from abcdlink.page_templates import markdown_environment
+from abcdlink.templates import markdown_environment
 
 CONFIGURATIONS = {"links": "data/links.parquet", "sentences": "data/sentences.parquet"}
 """Name -> file, as ``load_dataset(folder, name)`` finds it; the first is loaded when no name is given."""

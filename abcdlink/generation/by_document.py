@@ -8,8 +8,7 @@ from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.generation.checks import Checks, require_answer, same, tidy
-from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
-from abcdlink.generation.shape import Size
+from abcdlink.generation.shape import ATTEMPTS, Draft, Size, dice, seed_of
 from abcdlink.languages import ENGLISH, writing_instruction
 from abcdlink.llm.records import Message, Question, Usage
 

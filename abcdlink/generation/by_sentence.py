@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from abcdlink.corpus.records import Document, Refusal
 from abcdlink.domain import Domain
-from abcdlink.domain.templates import lines_as_data
 from abcdlink.generation.checks import Checks, in_target_order, require_answer, same, tidy
-from abcdlink.generation.records import ATTEMPTS, Draft, dice, seed_of
-from abcdlink.generation.shape import Size, usable
+from abcdlink.generation.shape import ATTEMPTS, Draft, Size, dice, seed_of, usable
 from abcdlink.languages import ENGLISH, writing_instruction
 from abcdlink.llm.records import Message, Question, Usage
+from abcdlink.templates import lines_as_data
 
 if TYPE_CHECKING:
     from abcdlink.llm.client import LLM

@@ -1,20 +1,73 @@
-"""The shape of a synthetic corpus: how long its source documents are, and how densely they are linked.
+"""What a synthetic document is to be like, and what is made of it.
 
-Every document gets its own size before anything is written. The sizes vary, but their means over the corpus are those
-of the shape: what rounding takes from one document is given to the next.
+Every source document gets its own size before anything is written. The sizes vary, but their means over the corpus are
+those of the shape: what rounding takes from one document is given to the next.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
+from enum import StrEnum
 from statistics import fmean, pstdev
 
 from abcdlink.corpus.counts import count
-from abcdlink.corpus.records import Corpus, Document, Record
+from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal
 from abcdlink.domain import Domain, Shape
 from abcdlink.errors import InputError
-from abcdlink.generation.records import dice
 from abcdlink.languages import word_count
+from abcdlink.llm.records import Usage
+
+ATTEMPTS = 3
+"""How often an answer is asked for, each time with another seed, before it is refused."""
+
+
+class Strategy(StrEnum):
+    """How a synthetic source document is written."""
+
+    DOCUMENT = "document"
+    """The model writes the whole document and its links in one answer, as in the paper."""
+    SENTENCE = "sentence"
+    """The model writes one sentence at a time for chosen target sentences: the links are known
+    by construction, so that small models can do it too."""
+
+
+class GeneratedPair(Record):
+    """A synthetic pair, or why there is none.
+
+    ``source`` and ``pair`` are there, or ``refusal`` is. ``dropped``: sentences that were refused while
+    the pair stands without them. ``usage``: what all answers have cost, cached ones included.
+    """
+
+    source: Document | None = None
+    pair: Pair | None = None
+    refusal: Refusal | None = None
+    dropped: tuple[Refusal, ...] = ()
+    usage: Usage = Usage()
+
+
+class Draft(Record):
+    """A source document before it has ids; all numbers are 0-based positions.
+
+    ``links``: source sentence -> target sentences. ``reason``: why there is no draft, else empty.
+    """
+
+    sentences: tuple[str, ...] = ()
+    links: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    reason: str = ""
+    dropped: tuple[Refusal, ...] = ()
+    usage: Usage = Usage()
+
+
+def dice(*parts: object) -> random.Random:
+    """Return random numbers that depend on the given values only, in every process."""
+    return random.Random("|".join(map(str, parts)))  # noqa: S311 - no secret
+
+
+def seed_of(*parts: object) -> int:
+    """Return a seed for the model that depends on the given values only."""
+    return dice(*parts).randrange(2**31)
+
 
 TOLERANCE = 0.15
 """A corpus whose mean differs from the shape by a larger share of it is shown as having missed it."""

@@ -18,7 +18,7 @@ from abcdlink.domain import Domain, SentenceFilter
 from abcdlink.folders import open_folder
 from abcdlink.judgments import SECONDS_A_CANDIDATE
 from abcdlink.languages import language_name, word_count
-from abcdlink.page_templates import html_environment
+from abcdlink.templates import html_environment
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -12,7 +12,6 @@ from abcdlink.coding import agreement_in_words
 from abcdlink.errors import counted
 from abcdlink.interannotator import KAPPA
 from abcdlink.layout import REPORT
-from abcdlink.page_templates import html_environment
 from abcdlink.report.content import Content, gather
 from abcdlink.report.links import write_links
 from abcdlink.report.pictures.of_benchmark import benchmark_pictures
@@ -26,6 +25,7 @@ from abcdlink.report.pictures.of_people import (
 )
 from abcdlink.report.pictures.over_time import pictures_over_time, yield_curve
 from abcdlink.store import Store
+from abcdlink.templates import html_environment
 from abcdlink.validation import MEASURES
 
 if TYPE_CHECKING:

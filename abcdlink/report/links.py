@@ -22,11 +22,11 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.export.dataset import judgments_needed, labelled_candidates
 from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS
-from abcdlink.page_templates import html_environment
 from abcdlink.stages.feedback import second_answers
 from abcdlink.stages.once import parts_of
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
+from abcdlink.templates import html_environment
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -16,12 +16,12 @@ from abcdlink.export.dataset import gather
 from abcdlink.judgments import MEANINGS, Candidate, LabelRule, Pool
 from abcdlink.labels.records import Labels
 from abcdlink.layout import JUDGMENTS, NATURAL, POOL_COUNTS, POOLS, labels_file
-from abcdlink.page_templates import markdown_environment
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import LabelRun
 from abcdlink.stages.once import is_done
 from abcdlink.store import MANIFEST, Store, open_run
+from abcdlink.templates import markdown_environment
 
 METHOD = "audit"
 AUDIT, CANDIDATES, CARD = "audit.json", "audit.jsonl", "README.md"

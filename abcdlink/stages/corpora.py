@@ -6,9 +6,8 @@ import textwrap
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from abcdlink.cleaning import text_folder
+from abcdlink.cleaning import Cleaned, CleaningCounts, CleaningPlan, Removed, restore, text_folder, to_restore
 from abcdlink.cleaning.clean import clean
-from abcdlink.cleaning.records import Cleaned, CleaningCounts, CleaningPlan, Removed, restore, to_restore
 from abcdlink.corpus.io import ANOTHER_FOLDER, read_corpus, read_origin, refuse_to_replace, with_step
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
@@ -16,11 +15,11 @@ from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
-from abcdlink.page_templates import html_environment
 from abcdlink.pairing import Pairing, PairingRule, paired, propose
 from abcdlink.preview import write_derived
 from abcdlink.progress import Progress, silent
 from abcdlink.store import Store
+from abcdlink.templates import html_environment
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from abcdlink.cli.exhaustive import show as show_recall
 from abcdlink.cli.output import (
     CorpusOption,
     DomainOption,
@@ -17,6 +16,7 @@ from abcdlink.cli.output import (
     print_rows,
     say,
 )
+from abcdlink.cli.results import show_recall
 from abcdlink.domain import domain_of
 from abcdlink.layout import SYNTHETIC
 from abcdlink.store import existing_run

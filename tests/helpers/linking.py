@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abcdlink.corpus import Document, Pair
 from abcdlink.domain import find_domain
-from abcdlink.domain.templates import as_data
 from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Approach, ApproachKind, Scoring, Setup
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Answer, Outcome
 from abcdlink.settings import get_settings
+from abcdlink.templates import as_data
 from tests.helpers import builders
 from tests.helpers.fake_llm import FakeLLM, Request, error
 

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from abcdlink.cleaning import Form
 from abcdlink.cleaning.clean import Piece, question_about
-from abcdlink.cleaning.records import Form
 from abcdlink.corpus.counts import is_suspicious, suspicious_sentences
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
-from abcdlink.domain.templates import CONTROL, as_data
 from abcdlink.generation import Size
 from abcdlink.generation.by_document import question as document_question
 from abcdlink.generation.by_sentence import first_questions
@@ -23,6 +22,7 @@ from abcdlink.linking.linker import linker_for
 from abcdlink.linking.prompts import setups_of
 from abcdlink.linking.records import Approach, ApproachKind, Setup
 from abcdlink.llm.client import LLM
+from abcdlink.templates import CONTROL, as_data
 
 PARTS = st.sampled_from(
     [

@@ -7,14 +7,12 @@ from pathlib import Path
 
 from abcdlink.corpus.formats.abcd_link import read_abcd_link
 from abcdlink.corpus.formats.ecb_plus import read_ecb_plus
-from abcdlink.corpus.formats.f1000rd import read_f1000rd
 from abcdlink.corpus.formats.files import ImportChoices, ImportSource
 from abcdlink.corpus.formats.jsonl import read_jsonl
-from abcdlink.corpus.formats.nlpeer import read_nlpeer
+from abcdlink.corpus.formats.news import read_spiced, read_wikinewssum
+from abcdlink.corpus.formats.reviews import read_f1000rd, read_nlpeer
 from abcdlink.corpus.formats.rows import read_csv, read_hf, read_parquet
-from abcdlink.corpus.formats.spiced import read_spiced
 from abcdlink.corpus.formats.text import read_text_folder
-from abcdlink.corpus.formats.wikinewssum import read_wikinewssum
 from abcdlink.corpus.leftovers import LinePattern
 from abcdlink.corpus.plain_text import Lines, PlainText
 from abcdlink.corpus.records import Corpus, Note

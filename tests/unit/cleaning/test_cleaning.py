@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from abcdlink.cleaning import BY_LLM, AskAbout, CleaningPlan, Form, Removed, restore
 from abcdlink.cleaning.clean import clean, kept_by_article, kept_by_numbers, removed_by_rules
-from abcdlink.cleaning.records import BY_LLM, AskAbout, CleaningPlan, Form, Removed, restore
 from abcdlink.corpus import Corpus, Document, Pair
 from abcdlink.corpus.io import read_corpus, write_corpus
 from abcdlink.domain import Domain, find_domain

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.cleaning.records import AskAbout, CleaningPlan
+from abcdlink.cleaning import AskAbout, CleaningPlan
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import Domain, find_domain

@@ -10,12 +10,12 @@ import pytest
 from abcdlink.corpus import Document, Sentence
 from abcdlink.corpus.io import read_corpus
 from abcdlink.domain import find_domain
-from abcdlink.domain.templates import as_data
 from abcdlink.errors import InputError
 from abcdlink.linking.linker import Piece, linker_for
 from abcdlink.linking.prompts import Prompts, prompts_of, refuse_known_examples
 from abcdlink.linking.records import Approach, ApproachKind, Setup
 from abcdlink.llm.client import LLM
+from abcdlink.templates import as_data
 from tests.helpers.linking import SETUPS, A, B, approach, corpus_of, document
 
 DOMAINS = ("news", "reviews")

@@ -1,7 +1,8 @@
-"""Prompt templates as text, not code: a domain folder may come from a stranger.
+"""Templates: prompts for models, in a sandbox, and the pages and cards that people read.
 
-Jinja's sandbox hides what begins with an underscore. It would still let a template call any method of the objects it
-is given (a folder's ``unlink``, say), so nothing can be called here but methods of plain values and Jinja's helpers.
+A domain folder may come from a stranger, so its prompt templates are text, not code. Jinja's sandbox hides what begins
+with an underscore. It would still let a template call any method of the objects it is given (a folder's ``unlink``,
+say), so nothing can be called here but methods of plain values and Jinja's helpers.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 PLAIN = (str, list, tuple, dict, int, float, bool)
 GLOBALS = ("range", "dict", "namespace", "joiner")
@@ -76,3 +82,27 @@ class PromptTemplates(ImmutableSandboxedEnvironment):
         if isinstance(obj, Macro) or obj in self.globals.values():
             return True
         return isinstance(getattr(obj, "__self__", None), PLAIN) and super().is_safe_callable(obj)
+
+
+@cache
+def html_environment(package: str, folder: str = "templates") -> Environment:
+    """Return the environment of the HTML templates in a folder of a package, compiled once; all values are escaped."""
+    return _environment(package, folder, autoescape=True)
+
+
+def markdown_environment(package: str) -> Environment:
+    """Return the environment of a package's Markdown templates, in which filters escape what comes from a document."""
+    return _environment(package, "templates", autoescape=False)
+
+
+def _environment(package: str, folder: str, *, autoescape: bool) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader(package, folder),
+        autoescape=autoescape,  # noqa: S701 - off for Markdown alone
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=not autoescape,
+    )
