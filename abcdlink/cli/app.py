@@ -73,7 +73,7 @@ def make_app() -> typer.Typer:
         benchmark,
         corpora,
         documents,
-        estimate,
+        llm,
         pools,
         results,
         scores,
@@ -81,7 +81,7 @@ def make_app() -> typer.Typer:
     )
 
     app = _bare_app()
-    groups = (corpora, documents, stages, benchmark, estimate, scores, pools, results)
+    groups = (corpora, documents, stages, benchmark, llm, scores, pools, results)
     for group in groups:
         group.register(app)
     for entry in sorted(entry_points(group=COMMANDS_GROUP), key=lambda entry: entry.name):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from abcdlink.cli.benchmark_tables import as_json, print_corpus, print_overview, say_cost, write_pictures
+from abcdlink.cli.llm import ModesOption, ScoringsOption, SetupsOption, llm_choices
 from abcdlink.cli.output import JsonOption, SettingOption, listed, print_json
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import Definition
-from abcdlink.linking.records import Aim, Scoring, Setup
+from abcdlink.linking.records import Aim
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
-    from abcdlink.stages.plan import LLMPlan
     from abcdlink.store import Store
 
 
@@ -70,9 +70,9 @@ def benchmark(
         str, typer.Option(help="Whose candidates LLMs decide on; default: the retriever with the best average F1.")
     ] = "",
     candidates: Annotated[str, typer.Option(help="How many candidates; default: as the domain says.")] = "",
-    setups: Annotated[str, typer.Option(help="Any of listwise, two-step, pairwise, llm-only.")] = "listwise",
-    modes: Annotated[str, typer.Option(help="Prompt modes, 1 to 4.")] = "4",
-    scorings: Annotated[str, typer.Option(help="Any of answer, votes, probability.")] = "answer",
+    setups: SetupsOption = "listwise",
+    modes: ModesOption = "4",
+    scorings: ScoringsOption = "answer",
     sources: Annotated[
         int | None, typer.Option(min=1, help="Ask LLMs about at most N source sentences of each corpus, at random.")
     ] = None,
@@ -99,14 +99,15 @@ def benchmark(
     from abcdlink.stages.benchmark_corpora import prepare, run_benchmarks, take_corpora
     from abcdlink.stages.estimate import estimate_corpora
     from abcdlink.stages.execution import Here
+    from abcdlink.stages.plan import LLMPlan
 
     if bool(llm) and not run:
         msg = "an LLM is to be asked, and no run is named to keep its decisions in"
-        raise InputError(msg, "name one with --run; the same name goes on with what is there")
+        raise InputError(msg, "name one with --run; the same name continues an earlier run")
     asked = None
     if llm:
-        asked = _llm_plan(llm, base, candidates, setups, modes, scorings)
-        asked = asked.model_copy(update={"sources": sources, "linked_only": linked_only, "seed": seed}).chosen()
+        choices = llm_choices(llm, base, candidates, setups, modes, scorings)
+        asked = LLMPlan(sources=sources, linked_only=linked_only, seed=seed).model_copy(update=choices).chosen()
     plan = plan_of(listed(retrievers), (), listed(cutoffs), definition, folds, aim, asked)
     for name in plan.all_learned:
         base_retrievers(name)  # an unknown name is found before anything is ranked
@@ -153,30 +154,3 @@ def _place(run: str) -> Iterator[Store]:
 
 def _absolute(corpus: str) -> str:
     return corpus if corpus == "sample" or "://" in corpus else str(Path(corpus).expanduser().absolute())
-
-
-def _llm_plan(llm: str, base: str, candidates: str, setups: str, modes: str, scorings: str) -> LLMPlan:
-    from abcdlink.stages.plan import LLMPlan
-
-    def numbers(text: str, what: str) -> tuple[int, ...]:
-        for one in listed(text):
-            if not one.isdecimal():
-                msg = f"{one!r} is not a {what}"
-                raise InputError(msg, "give whole numbers, separated by commas")
-        return tuple(int(one) for one in listed(text))
-
-    for what, given, known in (("set-up", setups, Setup), ("scoring", scorings, Scoring)):
-        if unknown := next((one for one in listed(given) if one not in set(known)), ""):
-            msg = f"there is no {what} {unknown!r}"
-            raise InputError(msg, f"use some of {', '.join(known)}")
-    if wrong := next((mode for mode in numbers(modes, "prompt mode") if mode not in range(1, 5)), None):
-        msg = f"there is no prompt mode {wrong}"
-        raise InputError(msg, "use some of 1, 2, 3, 4")
-    return LLMPlan(
-        models=tuple(listed(llm)),
-        retrievers=tuple(listed(base)),
-        cutoffs=numbers(candidates, "number of candidates"),
-        setups=tuple(Setup(one) for one in listed(setups)),
-        prompt_modes=numbers(modes, "prompt mode"),
-        scorings=tuple(Scoring(one) for one in listed(scorings)),
-    )

@@ -285,7 +285,7 @@ def until(condition, process):
     [
         (("--llm", "nobody", "--run", "c"), "no such LLM profile"),
         (("--llm", "exact"), "no run is named"),
-        (("--llm", "exact", "--run", "c", "--modes", "5"), "no prompt mode 5"),
+        (("--llm", "exact", "--run", "c", "--modes", "5"), "'5' is not a prompt mode"),
         (("--llm", "exact", "--run", "c", "--setups", "telepathy"), "no set-up 'telepathy'"),
         (("--llm", "exact", "--run", "c", "--candidates", "few"), "'few' is not a number of candidates"),
         (("--domain", "news,reviews,news"), "3 domains are given for 2 corpora"),

@@ -1,14 +1,14 @@
-"""Command ``estimate``: what it would cost to let the LLM decide, without asking it."""
+"""Commands on LLMs, ``models`` and ``estimate``, and the options that say what they are asked."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
-from abcdlink.errors import InputError, fault_in
+from abcdlink.errors import InputError
+from abcdlink.linking.records import Scoring, Setup
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from abcdlink.stages.plan import BenchmarkPlan
     from abcdlink.store import Store
 
+SetupsOption = Annotated[str, typer.Option(help="Any of listwise, two-step, pairwise, llm-only.")]
+ModesOption = Annotated[str, typer.Option(help="Prompt modes, 1 to 4.")]
+ScoringsOption = Annotated[str, typer.Option(help="Any of answer, votes, probability.")]
+
+MOST_CANDIDATES = 1000
 COLUMNS = ("approach", "questions", "answered", "calls", "prompt tokens", "completion, at most", "cost, at most")
 
 
@@ -75,9 +80,9 @@ def estimate(
         str, typer.Option(help="LLM profiles of the settings file; default: those of the role linkers.")
     ] = "",
     cutoffs: Annotated[str, typer.Option(help="How many candidates.")] = "",
-    setups: Annotated[str, typer.Option(help="Any of listwise, two-step, pairwise, llm-only.")] = "",
-    modes: Annotated[str, typer.Option(help="Prompt modes, 1 to 4.")] = "",
-    scorings: Annotated[str, typer.Option(help="Of answer, votes, probability.")] = "",
+    setups: SetupsOption = "",
+    modes: ModesOption = "",
+    scorings: ScoringsOption = "",
     samples: Annotated[int | None, typer.Option(min=2, help="Sampled answers that vote.")] = None,
     natural: Annotated[
         bool, typer.Option("--natural", help="The shortlisted approaches on the natural pairs, not the benchmark.")
@@ -101,16 +106,8 @@ def estimate(
 
     store = existing_run(run)
     chosen = domain_of(store, domain)
-    changed: dict[str, Any] = {
-        "models": tuple(listed(models)),
-        "retrievers": tuple(listed(retrievers)),
-        "cutoffs": _numbers(cutoffs, "cutoff"),
-        "setups": tuple(listed(setups)),
-        "prompt_modes": _numbers(modes, "prompt mode"),
-        "scorings": tuple(listed(scorings)),
-        "samples": samples,
-    }
-    given = {name: value for name, value in changed.items() if value}
+    given = llm_choices(models, retrievers, cutoffs, setups, modes, scorings)
+    given |= {"samples": samples} if samples else {}
     with terminal() as progress:
         if natural:
             if given:
@@ -144,27 +141,41 @@ def estimate(
 
 def _plan(store: Store, given: dict[str, Any]) -> BenchmarkPlan:
     """Return the plan of the run's benchmark, or the default one, with the choices that were given."""
-    from pydantic import ValidationError
-
     from abcdlink.stages.benchmark import STAGE
     from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 
     begun = store.manifest.get("inputs", {}).get(STAGE)
     plan = BenchmarkPlan.model_validate(begun) if begun else BenchmarkPlan()
-    try:
-        llm = LLMPlan.model_validate({**(plan.llm or LLMPlan()).model_dump(), **given})
-    except ValidationError as error:
-        msg = f"{re.sub(r'[.][0-9]+', '', fault_in(error))}, not {error.errors()[0]['input']!r}"
-        raise InputError(msg, "look at `abcdlink estimate --help` for what can be chosen") from None
-    return plan.model_copy(update={"llm": llm})
+    return plan.model_copy(update={"llm": (plan.llm or LLMPlan()).model_copy(update=given)})
 
 
-def _numbers(text: str, what: str) -> tuple[int, ...]:
+def llm_choices(models: str, retrievers: str, cutoffs: str, setups: str, modes: str, scorings: str) -> dict[str, Any]:
+    """Return the fields of an ``LLMPlan`` that options with commas give; ``InputError`` names what there is not."""
+    found = {
+        "models": tuple(listed(models)),
+        "retrievers": tuple(listed(retrievers)),
+        "cutoffs": _numbers(cutoffs, "number of candidates", MOST_CANDIDATES),
+        "setups": _members(setups, "set-up", Setup),
+        "prompt_modes": _numbers(modes, "prompt mode", 4),
+        "scorings": _members(scorings, "scoring", Scoring),
+    }
+    return {name: values for name, values in found.items() if values}
+
+
+def _numbers(text: str, what: str, most: int) -> tuple[int, ...]:
     for part in listed(text):
-        if not part.isdecimal() or int(part) < 1:
-            msg = f"{part!r} is no {what}"
-            raise InputError(msg, "give whole numbers from 1, separated by commas")
+        if not part.isdecimal() or not 1 <= int(part) <= most:
+            msg = f"{part!r} is not a {what}"
+            raise InputError(msg, f"give whole numbers from 1 to {most}, separated by commas")
     return tuple(map(int, listed(text)))
+
+
+def _members(text: str, what: str, known: type[Setup | Scoring]) -> tuple[Setup | Scoring, ...]:
+    for part in listed(text):
+        if part not in set(known):
+            msg = f"there is no {what} {part!r}"
+            raise InputError(msg, f"use some of {', '.join(known)}")
+    return tuple(map(known, listed(text)))
 
 
 def _say_missing(store: Store, corpus_name: str, retrievers: Sequence[str]) -> None:
