@@ -76,6 +76,8 @@ WITHIN = re.compile(r"(?<=[.!?])\s+(?=\([^\W\da-z][^()]*[.!?]\)\s+[\"“]?[^\W\d
 """Before a whole sentence in brackets that stands between two sentences."""
 ASIDE = re.compile(r"^(\([^()]*[.!?]\))\s+(?=[A-Z\"“(])")
 """A whole sentence in brackets, before another one."""
+DOUBLED = re.compile(r"(?<=[!?]{2})\s+(?=[\"“(]?[^\W\da-z])")
+"""After ``!!`` and ``??``, which ``sentencex`` takes for the middle of a sentence."""
 CLOSED_QUOTE = re.compile(r"(?<=[.!?][\"”])(?=[\"“][A-Z])")
 """One quotation right behind another."""
 
@@ -183,4 +185,4 @@ def _apart(text: str) -> Iterator[str]:
         if aside := ASIDE.match(part):
             yield aside[1]
             rest = part[aside.end() :]
-        yield from filter(None, CLOSED_QUOTE.split(rest))
+        yield from filter(None, (one for piece in DOUBLED.split(rest) for one in CLOSED_QUOTE.split(piece)))

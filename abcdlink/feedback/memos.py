@@ -16,7 +16,7 @@ from abcdlink.feedback.patterns import (
 )
 from abcdlink.interannotator import agreement
 from abcdlink.judgments import Judgment, Label, Pool, by_candidate
-from abcdlink.page_templates import markdown_environment
+from abcdlink.templates import markdown_environment
 
 
 def plain(text: str) -> str:

@@ -120,12 +120,15 @@ HEADINGS = {
         "Related Work:",
         "Methods.",
         "Results and Discussion",
+        "info@port-lunde.example",
+        "(https://port-lunde.example/plan)",
     ],
 }
 TARGETS = {
     "news": ["Nobody died.", "It burned.", "Fire guts bakery", "On April 27, 2009, the bridge fell.", "2013 was dry."],
     "reviews": [
         "It failed.",
+        "Write to info@port-lunde.example.",
         "3 of the patients left the study.",
         "A larger sample shows the same effect",
         "We measured the results in 2019.",

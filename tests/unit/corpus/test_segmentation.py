@@ -26,6 +26,7 @@ def rules() -> Segmenter:
     "sentences",
     [
         ["The bridge closed at noon.", "Nobody was hurt!", "Why did it close?", "Engineers do not know."],
+        ["Thirty cents a day!!", "I was ill.", "What???", "Who decided that?!", "“Nobody” did!!!"],
         [
             "Moreau et al. (2021) disagree.",
             "See Fig. 3 and Eq. 5, e.g. for Dr. Okafor's case.",
