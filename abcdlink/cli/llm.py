@@ -171,11 +171,14 @@ def _numbers(text: str, what: str, most: int) -> tuple[int, ...]:
 
 
 def _members(text: str, what: str, known: type[Setup | Scoring]) -> tuple[Setup | Scoring, ...]:
+    found = []
     for part in listed(text):
-        if part not in set(known):
+        try:
+            found.append(known(part))
+        except ValueError:
             msg = f"there is no {what} {part!r}"
-            raise InputError(msg, f"use some of {', '.join(known)}")
-    return tuple(map(known, listed(text)))
+            raise InputError(msg, f"use some of {', '.join(known)}") from None
+    return tuple(found)
 
 
 def _say_missing(store: Store, corpus_name: str, retrievers: Sequence[str]) -> None:
