@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from abcdlink.corpus.records import Corpus, Document, Sentence
@@ -87,6 +88,10 @@ SAMPLE = tuple(Sentence(id=str(i), text="one two three four five six seven eight
 SHOWN = (*SAMPLE, None)
 
 
+SAFE_ID = re.compile(r"(?!\s*$)(?!.*<[|/\w])[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\[\]\"]{1,100}")
+"""Prompts show a sentence as ``[id] "text"``: no id may look like the end of it, nor like a mark of a chat template."""
+
+
 class Prompts:
     """What a model is told in one set-up and prompt mode of a domain.
 
@@ -112,7 +117,18 @@ class Prompts:
 
         ``shown``: what of the source and of the target document is shown. ``candidates``: in document order; ``whole``:
         whether they are all target sentences that are shown.
+
+        Raises:
+            InputError: an id could be taken for other text of the prompt.
         """
+        for sentence in (one for one in (source, *candidates, *shown[0], *shown[1]) if one):
+            if not SAFE_ID.fullmatch(sentence.id):
+                msg = (
+                    f"no LLM is shown the sentence id {sentence.id[:60]!r}, as it could pass for other text of a prompt"
+                )
+                raise InputError(
+                    msg, "import the documents again with ids without brackets, quotation marks or line breaks"
+                )
         documents = self._domain.render(DOCUMENTS, source=shown[0], target=shown[1])
         question = self._domain.render(f"{self.setup}_question.j2", source=source, candidates=candidates, whole=whole)
         return f"{documents}\n\n{question}"
