@@ -44,7 +44,7 @@ def run(page: Page, client: Client) -> str:
     key = f"run-{secrets.token_hex(4)}"
     page.goto(push_tasks(client, boundary_project(key), boundary_tasks(ASKED, DOCUMENTS)).url)
     guide = page.locator(".xd-guide")
-    expect(guide).to_contain_text("Look through the sentence boundaries")
+    expect(guide).to_contain_text("Check the sentence boundaries")
     page.keyboard.press("Escape")
     expect(guide).to_be_hidden()
     expect(page.locator(".xd-drop input")).to_have_count(SIZE)
