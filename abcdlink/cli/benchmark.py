@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from abcdlink.store import Store
 
 
+FoldsOption = Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")]
 AimOption = Annotated[
     Aim,
     typer.Option(
@@ -52,7 +53,7 @@ def benchmark(
         typer.Option(help="Of precision at k: hits / min(k, target sentences), or hits / k (common)."),
     ] = "paper",
     aim: AimOption = Aim.PAPER,
-    folds: Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")] = 5,
+    folds: FoldsOption = 5,
     group: Annotated[
         str,
         typer.Option(

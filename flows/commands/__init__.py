@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from abcdlink.candidates.pools import Next, PoolMode
-from abcdlink.cli.benchmark import AimOption
+from abcdlink.cli.benchmark import AimOption, FoldsOption
 from abcdlink.cli.output import (
     ByOption,
     CorpusOption,
@@ -244,7 +244,7 @@ def run_benchmark(
         str, typer.Option(help="Comma-separated values of k, and rules, as in `abcdlink benchmark`.")
     ] = "1,3,5,7,10,20,expected-f1",
     aim: AimOption = Aim.PAPER,
-    folds: Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")] = 5,
+    folds: FoldsOption = 5,
     llm: Annotated[bool, typer.Option(help="Also let the LLM decide on the candidates of the best retriever.")] = True,
     json: JsonOption = False,
 ) -> None:
