@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain
 from abcdlink.linking.decisions import Tally, Verdict, verdict_of
-from abcdlink.linking.prompts import Shown, around, halves, letters, prompts_of, thoughts_key
+from abcdlink.linking.prompts import Shown, ShownPair, around, halves, letters, prompts_of, thoughts_key
 from abcdlink.linking.records import Approach, Decision, Scoring, Setup
 from abcdlink.llm.records import Answer, Message, Outcome, Question
 from abcdlink.progress import Progress, silent
@@ -132,8 +132,9 @@ class LLMLinker(ABC):
         once more, by themselves; instead of a question that is too long smaller ones are asked. What is then still
         open is unknown, never ``False``. A source sentence with nothing offered is decided without a question.
         """
-        documents = corpus.source_of(pair), corpus.target_of(pair)
-        tallies = {sentence: Tally(self.approach, tuple(ids)) for sentence, ids in offered.items()}
+        pair_shown = ShownPair(corpus.source_of(pair), corpus.target_of(pair))
+        documents, offered = pair_shown.documents, pair_shown.offered(offered)
+        tallies = {sentence: Tally(self.approach, ids) for sentence, ids in offered.items()}
 
         def settle(pieces: list[Piece]) -> list[Piece]:
             last: list[Piece] = []
@@ -155,24 +156,24 @@ class LLMLinker(ABC):
         asked = {sentence: tally.offered for sentence, tally in tallies.items() if tally.offered}
         if asked:
             self.run(asked, settle)
-        return [tally.decision(pair.id, sentence) for sentence, tally in tallies.items()]
+        return [pair_shown.decision(tally.decision(pair.id, sentence)) for sentence, tally in tallies.items()]
 
     def first_questions(self, pair: Pair, corpus: Corpus, offered: Mapping[str, Sequence[str]]) -> list[Question]:
         """Return what ``decide`` asks first, in its order and every sample of it: what a dry run counts.
 
         What follows from answers (ids that are missing, windows of what is too long) is not known before.
         """
-        documents = corpus.source_of(pair), corpus.target_of(pair)
+        pair_shown = ShownPair(corpus.source_of(pair), corpus.target_of(pair))
         pieces: list[Piece] = []
 
         def note(some: list[Piece]) -> list[Piece]:
             pieces.extend(some)
             return some
 
-        asked = {source: tuple(ids) for source, ids in offered.items() if ids}
+        asked = {source: ids for source, ids in pair_shown.offered(offered).items() if ids}
         if asked:
             self.run(asked, note)
-        questions = [self.question(piece, *documents) for piece in pieces]
+        questions = [self.question(piece, *pair_shown.documents) for piece in pieces]
         return [sample for question in questions for sample in self.llm.samples(question, self.approach.samples)]
 
     def run(self, offered: Mapping[str, tuple[str, ...]], settle: Settle) -> None:

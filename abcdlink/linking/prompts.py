@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.domain import Domain, Setting
 from abcdlink.errors import InputError
 from abcdlink.languages import words
-from abcdlink.linking.records import Approach, Setup
+from abcdlink.linking.records import Approach, Decision, Setup
 
 Shown = Sequence[Sentence | None]
 """Sentences in document order; one ``None`` for each gap between them."""
@@ -88,8 +88,64 @@ SAMPLE = tuple(Sentence(id=str(i), text="one two three four five six seven eight
 SHOWN = (*SAMPLE, None)
 
 
-SAFE_ID = re.compile(r"(?!\s*$)(?!.*<[|/\w])[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\[\]\"]{1,100}")
-"""Prompts show a sentence as ``[id] "text"``: no id may look like the end of it, nor like a mark of a chat template."""
+SAFE_ID = re.compile(r"(?!\s*$)(?!.*<[|/\w])[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\[\]\"\\]{1,100}")
+"""Prompts show a sentence as ``[id] "text"``, and answers name it in JSON: no id may look like the end of either, nor
+like a mark of a chat template."""
+
+
+class ShownPair:
+    """The two documents of a pair under ids that a model can be shown.
+
+    A document whose ids are all safe is shown as it is. The sentences of any other are called ``s1``, ``s2`` and so on
+    (in the target document ``t1``, ``t2``), with the letter repeated where an id of the other document begins with it.
+    """
+
+    def __init__(self, source: Document, target: Document) -> None:
+        self._source, self._target = source, target
+        self.source = _shown_as(source, "s", target)
+        self.target = _shown_as(target, "t", self.source)
+
+    @property
+    def documents(self) -> tuple[Document, Document]:
+        """The source and the target document as they are shown."""
+        return self.source, self.target
+
+    def offered(self, offered: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+        """Return source id -> target ids as they are shown; ``KeyError`` when a document has no sentence of an id."""
+        return {
+            _named(source, self._source, self.source): tuple(_named(i, self._target, self.target) for i in ids)
+            for source, ids in offered.items()
+        }
+
+    def decision(self, decision: Decision) -> Decision:
+        """Return a decision on the shown ids as one on the ids that the sentences have."""
+        if self.source is self._source and self.target is self._target:
+            return decision
+
+        def targets(ids: Iterable[str]) -> tuple[str, ...]:
+            return tuple(_named(i, self.target, self._target) for i in ids)
+
+        return decision.model_copy(
+            update={
+                "source": _named(decision.source, self.source, self._source),
+                "targets": targets(decision.targets),
+                "offered": targets(decision.offered),
+                "unknown": targets(decision.unknown),
+                "scores": dict(zip(targets(decision.scores), decision.scores.values(), strict=True)),
+            }
+        )
+
+
+def _shown_as(document: Document, letter: str, other: Document) -> Document:
+    if all(map(SAFE_ID.fullmatch, document.position)):
+        return document
+    prefix = foreign_prefix([other.position], letter)
+    named = (Sentence(id=f"{prefix}{n}", text=one.text) for n, one in enumerate(document.sentences, start=1))
+    return Document(id=document.id, sentences=tuple(named))
+
+
+def _named(sentence: str, of: Document, shown: Document) -> str:
+    return shown.sentences[of.position[sentence]].id
 
 
 class Prompts:
@@ -116,19 +172,8 @@ class Prompts:
         """Return the user message.
 
         ``shown``: what of the source and of the target document is shown. ``candidates``: in document order; ``whole``:
-        whether they are all target sentences that are shown.
-
-        Raises:
-            InputError: an id could be taken for other text of the prompt.
+        whether they are all target sentences that are shown. All ids are those of a ``ShownPair``.
         """
-        for sentence in (one for one in (source, *candidates, *shown[0], *shown[1]) if one):
-            if not SAFE_ID.fullmatch(sentence.id):
-                msg = (
-                    f"no LLM is shown the sentence id {sentence.id[:60]!r}, as it could pass for other text of a prompt"
-                )
-                raise InputError(
-                    msg, "import the documents again with ids without brackets, quotation marks or line breaks"
-                )
         documents = self._domain.render(DOCUMENTS, source=shown[0], target=shown[1])
         question = self._domain.render(f"{self.setup}_question.j2", source=source, candidates=candidates, whole=whole)
         return f"{documents}\n\n{question}"
@@ -174,10 +219,10 @@ def thoughts_key(*documents: Document) -> str:
     return key
 
 
-def foreign_prefix(ids: Iterable[Collection[str]]) -> str:
-    """Return ``x``, or several: a beginning that none of the ids has."""
-    taken = [i for some in ids for i in some if i.startswith("x")]
-    prefix = "x"
+def foreign_prefix(ids: Iterable[Collection[str]], letter: str = "x") -> str:
+    """Return a letter, once or several times: a beginning that none of the ids has."""
+    taken = [i for some in ids for i in some if i.startswith(letter)]
+    prefix = letter
     while any(i.startswith(prefix) for i in taken):
-        prefix += "x"
+        prefix += letter
     return prefix
