@@ -13,7 +13,7 @@ from abcdlink.folders import open_folder
 from abcdlink.locks import DROPS, lock_of
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
-from abcdlink.stages.drops import open_drop
+from abcdlink.stages.intake import open_drop
 from abcdlink.store import existing_run
 from flows.artifacts import key, table
 from flows.bootstrap import start_annotation

@@ -18,10 +18,9 @@ from abcdlink.linking.records import Approach, steps, waves, with_smaller
 from abcdlink.llm.batch import BatchState
 from abcdlink.llm.profiles import profile
 from abcdlink.settings import get_settings
-from abcdlink.stages.batch import ask_by_batch, ask_together, to_ask_by_batch
 from abcdlink.stages.decide import part_count
 from abcdlink.stages.estimate import CostEstimate, estimate_approaches
-from abcdlink.stages.execution import AnswersPendingError
+from abcdlink.stages.execution import AnswersPendingError, ask_by_batch, ask_together, to_ask_by_batch
 from abcdlink.stages.rank import Ranker
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, wait_for

@@ -29,7 +29,7 @@ from abcdlink.qualify import (
 )
 from abcdlink.qualify.screening import ineligible, keep_eligibility, screening_of
 from abcdlink.report import write_report
-from abcdlink.stages.adjudicate import summary_of
+from abcdlink.stages.annotate import summary_of
 from abcdlink.stages.coding import coding_summary, prepare_coding
 from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.store import Store, open_run

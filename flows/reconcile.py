@@ -24,7 +24,7 @@ from pydantic import Field
 from abcdlink.layout import batch_file, project_file
 from abcdlink.settings import get_settings
 from abcdlink.stages.annotate import pulled_of
-from abcdlink.stages.batch import look_at_batch
+from abcdlink.stages.execution import look_at_batch
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.artifacts import attendance_row, key

@@ -15,11 +15,10 @@ from abcdlink.layout import safe
 from abcdlink.stages.benchmark import Benchmark, run_benchmark
 from abcdlink.stages.benchmark_corpora import Overview, run_benchmarks, take_corpora
 from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
-from abcdlink.stages.generate import Generation, plan_generation, refuse_to_generate, run_generation
+from abcdlink.stages.generate import Generation, plan_generation, refuse_to_generate, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.label import plan_labels
 from abcdlink.stages.shortlist import run_shortlist
-from abcdlink.stages.validate import run_validation
 from abcdlink.store import existing_run, open_run
 from abcdlink.validation import Validation
 from flows.artifacts import (

@@ -26,7 +26,7 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Label, Pool
 from abcdlink.layout import NATURAL, POOLS
-from abcdlink.stages.adjudicate import pools_in
+from abcdlink.stages.annotate import pools_in
 from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store
 from labelstudio_config.accounts import log_in, sign_up, with_own_token

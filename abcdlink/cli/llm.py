@@ -101,7 +101,8 @@ def estimate(
     from abcdlink.layout import NATURAL, SYNTHETIC
     from abcdlink.llm.profiles import profile
     from abcdlink.stages import estimate as stage
-    from abcdlink.stages.candidates import read_shortlist, retrievers_to_rank
+    from abcdlink.stages.candidates import retrievers_to_rank
+    from abcdlink.stages.shortlist import read_shortlist
     from abcdlink.store import existing_run
 
     store = existing_run(run)

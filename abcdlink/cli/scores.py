@@ -170,7 +170,7 @@ def errors(
     """
     from rich.markup import escape
 
-    from abcdlink.stages.errors import errors_of
+    from abcdlink.stages.shortlist import errors_of
     from abcdlink.store import existing_run
 
     found = errors_of(existing_run(run), approach)

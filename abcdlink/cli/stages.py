@@ -123,7 +123,7 @@ def validate(
     Example: `abcdlink validate spring-news`
     """
     from abcdlink.domain import domain_of
-    from abcdlink.stages.validate import run_validation
+    from abcdlink.stages.generate import run_validation
     from abcdlink.store import existing_run
     from abcdlink.validation import MEASURES
 

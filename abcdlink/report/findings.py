@@ -18,7 +18,7 @@ from abcdlink.evaluation.errors import ErrorAnalysis, ErrorKind, LinkError, Patt
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import read_scores
-from abcdlink.stages.errors import errors_of
+from abcdlink.stages.shortlist import errors_of
 from abcdlink.store import Store
 
 T = TypeVar("T")

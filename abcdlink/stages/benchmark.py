@@ -26,10 +26,9 @@ from abcdlink.stages.decide import Cascade, DecisionPart, read_decisions
 from abcdlink.stages.execution import HERE, Execution, each_model
 from abcdlink.stages.learn import learn_linker
 from abcdlink.stages.once import alone, is_done
-from abcdlink.stages.plan import BenchmarkPlan
+from abcdlink.stages.plan import BenchmarkPlan, read_sample, sample_sources
 from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.score import Scored, folds_of, score_cutoffs, score_llm, score_rules
-from abcdlink.stages.sources import read_sample, sample_sources
 from abcdlink.store import Store
 
 if TYPE_CHECKING:

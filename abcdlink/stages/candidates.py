@@ -24,15 +24,15 @@ from abcdlink.domain import Domain, targets_of
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.judgments import Pool
-from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS, SHORTLIST
+from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS
 from abcdlink.linking.learners import gives_probabilities, is_learned
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.budget import BudgetPlan, choose_batch
 from abcdlink.stages.execution import HERE, Execution, each_model
 from abcdlink.stages.learn import rank_learned
-from abcdlink.stages.links import decided_links
 from abcdlink.stages.once import alone, is_done
 from abcdlink.stages.plan import retrievers_under
+from abcdlink.stages.shortlist import decided_links, read_shortlist
 from abcdlink.store import Store
 
 STAGE = "candidates"
@@ -89,12 +89,6 @@ class PoolCounts(Record):
     filtered: dict[str, int]
     targets_left_out: dict[str, int] = Field(default_factory=dict)
     refused: int
-
-
-def read_shortlist(store: Store) -> Shortlist:
-    """Return the run's shortlist; ``InputError`` when it is not made yet."""
-    store.require(SHORTLIST, "benchmark")
-    return store.read_record(SHORTLIST, Shortlist)
 
 
 def proposing(shortlist: Shortlist, mode: PoolMode) -> tuple[Approach, ...]:

@@ -19,7 +19,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.judgments import Annotator, Judgment, Place, Pool, by_candidate
 from abcdlink.layout import ADJUDICATIONS, CODERS, CODES, CODING, EXHAUSTIVE_JUDGMENTS, NATURAL, POOLS
-from abcdlink.stages.adjudicate import judged_so_far
+from abcdlink.stages.annotate import judged_so_far
 from abcdlink.stages.exhaustive import overlap_of as judges_of_a_source
 from abcdlink.stages.once import is_done
 from abcdlink.store import Store

@@ -20,8 +20,8 @@ from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Outcome, Question, Usage
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.once import note_llm, parts_of
+from abcdlink.stages.plan import read_sample
 from abcdlink.stages.rank import read_rankings
-from abcdlink.stages.sources import read_sample
 from abcdlink.store import Store
 
 PART_SIZE = 4

@@ -17,13 +17,13 @@ from abcdlink.llm.profiles import DEFAULT
 from abcdlink.llm.records import Question
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.benchmark import llm_approaches
-from abcdlink.stages.candidates import llm_approaches_of, rank_natural, read_shortlist
+from abcdlink.stages.candidates import llm_approaches_of, rank_natural
 from abcdlink.stages.decide import llm_of, questions_left
 from abcdlink.stages.execution import Here
 from abcdlink.stages.learn import learn_linker
-from abcdlink.stages.plan import BenchmarkPlan, retrievers_under
+from abcdlink.stages.plan import BenchmarkPlan, retrievers_under, sample_sources
 from abcdlink.stages.rank import Ranker, rank
-from abcdlink.stages.sources import sample_sources
+from abcdlink.stages.shortlist import read_shortlist
 from abcdlink.store import Store
 
 

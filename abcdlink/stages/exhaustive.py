@@ -23,9 +23,8 @@ from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import RANDOM, Judgment, LabelRule
 from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
 from abcdlink.stages.benchmark import read_benchmark
-from abcdlink.stages.candidates import read_shortlist
-from abcdlink.stages.links import decided_links
 from abcdlink.stages.once import is_done
+from abcdlink.stages.shortlist import decided_links, read_shortlist
 from abcdlink.store import Store
 
 STAGE = "exhaustive"

@@ -15,9 +15,8 @@ from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
 from abcdlink.linking.learners import base_retrievers
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.budget import CHOSEN, Choice, choices_of, labels_of, measured_seconds
-from abcdlink.stages.candidates import read_shortlist
-from abcdlink.stages.links import decided_links
 from abcdlink.stages.rank import holds_rankings
+from abcdlink.stages.shortlist import decided_links, read_shortlist
 from abcdlink.statistics import Estimate
 from abcdlink.store import Store
 

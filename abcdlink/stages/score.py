@@ -31,9 +31,8 @@ from abcdlink.linking.fitted import FittedCutoff, Folds, make_folds
 from abcdlink.linking.learners import gives_probabilities, is_learned
 from abcdlink.linking.records import Aim, Approach, ApproachKind, Scoring
 from abcdlink.stages.decide import DecisionPart
-from abcdlink.stages.plan import BenchmarkPlan
+from abcdlink.stages.plan import BenchmarkPlan, SourceSample
 from abcdlink.stages.rank import Rankings
-from abcdlink.stages.sources import SourceSample
 from abcdlink.store import Store
 
 if TYPE_CHECKING:

@@ -1,20 +1,36 @@
-"""Stage shortlist: the approaches that propose candidates, with the reasons in words."""
+"""Stage shortlist; what its approaches decide on the natural pairs, and any approach of the benchmark on its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from abcdlink.corpus.io import read_corpus_from
+from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
+from abcdlink.evaluation.errors import ErrorAnalysis, analyse_errors
 from abcdlink.evaluation.shortlist import Lengths, Shortlist, ShortlistRule, mean_target_sentences, shortlist
 from abcdlink.layout import CUTOFFS, NATURAL, SHORTLIST, SYNTHETIC
+from abcdlink.linking.cutoffs import chosen, cross_fitted
+from abcdlink.linking.decisions import decide_chosen, decide_scored, scored_rankings
 from abcdlink.linking.fitted import FittedCutoff
-from abcdlink.linking.records import Approach, ApproachKind, current_name
+from abcdlink.linking.learners import gives_probabilities
+from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision, current_name
+from abcdlink.stages import benchmark as benchmarked
 from abcdlink.stages.benchmark import read_benchmark, read_scores
+from abcdlink.stages.decide import read_decisions
 from abcdlink.stages.once import is_done
+from abcdlink.stages.plan import BenchmarkPlan
+from abcdlink.stages.rank import read_rankings
+from abcdlink.stages.score import divide
 from abcdlink.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STAGE = "shortlist"
 QUICK = {"quick": True}
@@ -63,6 +79,12 @@ def quick_shortlist(store: Store, domain: Domain) -> Shortlist:
     return store.read_record(SHORTLIST, Shortlist)
 
 
+def read_shortlist(store: Store) -> Shortlist:
+    """Return the run's shortlist; ``InputError`` when it is not made yet."""
+    store.require(SHORTLIST, "benchmark")
+    return store.read_record(SHORTLIST, Shortlist)
+
+
 def is_quick(manifest: Mapping[str, Any]) -> bool:
     """Tell from a run's manifest whether it skipped generation and benchmark."""
     return bool(manifest.get("inputs", {}).get(STAGE) == QUICK)
@@ -73,3 +95,92 @@ def refuse_quick(store: Store) -> None:
     if is_quick(store.manifest):
         msg = f"run {store.key!r} is a quick start, which skipped generation and benchmark"
         raise InputError(msg, "use another run key for the whole job, or start this one with --quick again")
+
+
+def links_of(
+    store: Store, corpus_name: str, approach: Approach, mask: Callable[[pd.DataFrame], NDArray[np.bool_]]
+) -> Sequence[Decision]:
+    """Return the decisions of an approach; rankings and answers must be there.
+
+    Args:
+        store: the run.
+        corpus_name: ``natural`` or ``synthetic``.
+        approach: whose decisions.
+        mask: tells which rows of its rankings, or of an LLM's scores that a rule cuts, are links.
+    """
+    if approach.kind is not ApproachKind.LLM:
+        rankings = read_rankings(store, corpus_name, approach.retriever).table
+        return decide_chosen(approach.name, rankings, mask(rankings))
+    decisions = read_decisions(store, corpus_name, approach).decisions
+    if approach.rule is None:
+        return decisions
+    scores = scored_rankings(decisions)
+    return decide_scored(approach, decisions, scores, mask(scores))
+
+
+def decided_links(store: Store, shortlist: Shortlist, approach: Approach, size: int) -> Sequence[Decision]:
+    """Return what an approach of the shortlist decides on the natural pairs; rankings and answers must be there.
+
+    A retriever with a fixed cutoff fills its ``size`` places in the pool also when its cutoff is
+    smaller: people judge a pool of this size anyway, and more candidates mean more links found. A
+    rule or a learned linker means what it decides.
+
+    Raises:
+        InputError: when the fitted cutoff is not in the shortlist, or was fitted on these very pairs.
+    """
+    corpus = read_corpus_from(store, NATURAL)
+
+    def mask(rankings: pd.DataFrame) -> NDArray[np.bool_]:
+        if approach.rule or isinstance(approach.cutoff, CutoffRule):
+            return chosen(rankings, _fitted(shortlist, approach), corpus)
+        fills = approach.kind is ApproachKind.RETRIEVER
+        return chosen(rankings, max(approach.k, size) if fills else approach.k, corpus)
+
+    return links_of(store, NATURAL, approach, mask)
+
+
+def _fitted(shortlist: Shortlist, approach: Approach) -> FittedCutoff:
+    fitted = shortlist.fitted.get(approach.name)
+    if fitted is None:
+        msg = f"the shortlist holds no fitted cutoff for {approach.name}"
+        raise InputError(msg, "make a new shortlist from a benchmark that fitted it")
+    return fitted
+
+
+def errors_of(store: Store, name: str) -> ErrorAnalysis:
+    """Analyse the errors of one approach of the run's benchmark, by its name.
+
+    Raises:
+        InputError: when there is no benchmark, or it did not score the approach.
+    """
+    scored = {result.approach.name: result.approach for result in read_benchmark(store).approaches}
+    if name not in scored:
+        msg = f"the benchmark of run {store.key!r} did not score {name!r}"
+        raise InputError(msg, f"name one of {', '.join(scored)}")
+    corpus = read_corpus_from(store, SYNTHETIC)
+    return analyse_errors(corpus, benchmarked_links(store, corpus, scored[name]))
+
+
+def benchmarked_links(store: Store, corpus: Corpus, approach: Approach) -> Sequence[Decision]:
+    """Return what an approach decided in the benchmark: by what was fitted on other folds, where something was."""
+
+    def mask(rankings: pd.DataFrame) -> NDArray[np.bool_]:
+        rule = approach.rule or approach.cutoff
+        if not isinstance(rule, CutoffRule):
+            return chosen(rankings, approach.k, corpus)
+        known = approach.kind is ApproachKind.LEARNED and gives_probabilities(approach.retriever)
+        plan = _plan(store)
+        return cross_fitted(
+            rule, rankings, corpus, divide(corpus, plan.folds), aim=plan.aim, probabilities=known
+        ).chosen
+
+    return links_of(store, SYNTHETIC, approach, mask)
+
+
+def _plan(store: Store) -> BenchmarkPlan:
+    """Return the plan of the benchmark; ``InputError`` when the run does not hold it."""
+    plan = store.manifest.get("inputs", {}).get(benchmarked.STAGE)
+    if plan is None:
+        msg = f"the manifest of run {store.key!r} does not say how its benchmark was done"
+        raise InputError(msg, f"run the stage {benchmarked.STAGE!r} under another run key")
+    return BenchmarkPlan.model_validate(plan)

@@ -14,11 +14,10 @@ from abcdlink.retrieval.registry import get_retriever
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
 from abcdlink.stages.execution import Execution
-from abcdlink.stages.generate import plan_generation, refuse_to_generate, run_generation
+from abcdlink.stages.generate import plan_generation, refuse_to_generate, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
-from abcdlink.stages.validate import run_validation
 from abcdlink.store import Store
 
 Show = Callable[[str, Record], None]

@@ -104,7 +104,7 @@ def start_adjudication(
 
     Example: `abcdlink adjudicate start spring-news`
     """
-    from abcdlink.stages.adjudicate import judged_so_far
+    from abcdlink.stages.annotate import judged_so_far
 
     store, batches = existing_run(run), sorted(set(batch or []))
     domain_of(store, domain)
@@ -119,7 +119,7 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
     Example: `abcdlink adjudicate show spring-news`
     """
     from abcdlink.adjudicate import followed_rows, rows_of
-    from abcdlink.stages.adjudicate import summary_of
+    from abcdlink.stages.annotate import summary_of
 
     summary = summary_of(existing_run(run))
     if json:
@@ -221,7 +221,7 @@ def start_coding(
     Example: `abcdlink coding start spring-news --errors 100`
     """
     from abcdlink.coding import patterns_in
-    from abcdlink.stages.adjudicate import judged_so_far
+    from abcdlink.stages.annotate import judged_so_far
 
     store = existing_run(run)
     domain_of(store, domain)

@@ -18,14 +18,14 @@ from abcdlink.feedback import SecondAnswer
 from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Pool, by_candidate
 from abcdlink.layout import ADJUDICATE_SLUG, ADJUDICATIONS, NATURAL
-from abcdlink.stages.adjudicate import (
+from abcdlink.stages.annotate import (
     adjudicators_in,
+    annotators_of,
     judged_so_far,
     keep_adjudications,
     pools_in,
     prepare_adjudication,
 )
-from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.feedback import second_answers
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms

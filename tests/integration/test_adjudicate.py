@@ -14,7 +14,7 @@ from abcdlink.export.dataset import LabelledCandidate
 from abcdlink.judgments import Annotator, Judgment, Label, Provenance
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, ANNOTATORS, JUDGMENTS, NATURAL, POOLS, batch_slug
 from abcdlink.settings import get_settings
-from abcdlink.stages.adjudicate import summary_of
+from abcdlink.stages.annotate import summary_of
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor

@@ -11,7 +11,7 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.languages import share_copied, words
 from abcdlink.report.pictures.of_people import validation_pictures
-from abcdlink.stages.validate import run_validation
+from abcdlink.stages.generate import run_validation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation, cliffs_delta, style_of, validate
 from abcdlink.validation.style import load_classifier, mtld, type_token_ratio

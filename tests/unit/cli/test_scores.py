@@ -11,8 +11,8 @@ import pytest
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
 from abcdlink.stages.benchmark import read_benchmark
-from abcdlink.stages.errors import errors_of
 from abcdlink.stages.intake import take_corpus
+from abcdlink.stages.shortlist import errors_of
 from abcdlink.store import Store, open_run
 
 LLM = "bm25@3+llm-listwise-4"

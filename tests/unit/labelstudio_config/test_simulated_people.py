@@ -16,7 +16,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Label
 from abcdlink.layout import ADJUDICATIONS, NATURAL, batch_file
-from abcdlink.stages.adjudicate import pools_in, prepare_adjudication
+from abcdlink.stages.annotate import pools_in, prepare_adjudication
 from abcdlink.stages.feedback import ANSWERS, outcome_in, prepare_feedback
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.adjudicate import AdjudicationPage

@@ -26,8 +26,7 @@ from abcdlink.stages.benchmark import read_benchmark, read_scores
 from abcdlink.stages.benchmark_corpora import prepare, read_overview, run_benchmarks, take_corpora
 from abcdlink.stages.estimate import estimate_corpora
 from abcdlink.stages.execution import HERE
-from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
-from abcdlink.stages.sources import draw_sources, read_sample
+from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, draw_sources, read_sample
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import hangs_up
 from tests.helpers.scripted import scripted_corpora

@@ -22,8 +22,8 @@ from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.stages.exhaustive import links_found, make_sample, measure_recall
-from abcdlink.stages.links import decided_links
 from abcdlink.stages.rank import rank
+from abcdlink.stages.shortlist import decided_links
 from abcdlink.store import Store
 from flows.parameters import ExhaustiveParameters
 from tests.helpers.builders import judgment

@@ -17,13 +17,11 @@ from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.records import ApproachKind, CutoffRule
 from abcdlink.stages.benchmark import read_benchmark, run_benchmark
 from abcdlink.stages.candidates import PoolPlan, run_candidates
-from abcdlink.stages.drops import open_drop
-from abcdlink.stages.errors import errors_of
-from abcdlink.stages.intake import describe_run
+from abcdlink.stages.intake import describe_run, open_drop
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import rank, read_rankings
-from abcdlink.stages.shortlist import run_shortlist
+from abcdlink.stages.shortlist import errors_of, run_shortlist
 from abcdlink.store import Store, open_run
 from tests.helpers.builders import document
 

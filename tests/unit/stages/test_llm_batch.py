@@ -13,8 +13,8 @@ from prefect.states import Failed
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.linking.records import CutoffRule, Scoring, Setup
-from abcdlink.stages.batch import ask_by_batch, look_at_batch
 from abcdlink.stages.decide import decide_part, part_count, read_decisions
+from abcdlink.stages.execution import ask_by_batch, look_at_batch
 from abcdlink.store import open_run
 from tasks.running import service_failed, worth_saying
 from tests.helpers.fake_batch import FakeBatch

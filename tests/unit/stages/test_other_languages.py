@@ -19,11 +19,10 @@ from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import PoolPlan, run_candidates
-from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.generate import plan_generation, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import run_shortlist
-from abcdlink.stages.validate import run_validation
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import FakeLLM, Request, Response, says
 

@@ -31,11 +31,10 @@ from abcdlink.report import render
 from abcdlink.report.content import gather
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
-from abcdlink.stages.generate import generate_part, plan_generation, run_generation
+from abcdlink.stages.generate import generate_part, plan_generation, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
-from abcdlink.stages.validate import run_validation
 from abcdlink.store import Store, open_run
 from tests.helpers.fake_llm import FakeLLM, Request, Response, error, says
 
