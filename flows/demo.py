@@ -29,7 +29,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
-from flows.commands.starting import show_now
+from flows.commands.status import show_now
 from labelstudio_config.run import PUSHED, label_studio
 from labelstudio_config.simulate import MARK, simulate_adjudicator, simulate_batch, simulate_feedback
 from services import Stack

@@ -1,4 +1,4 @@
-"""Command ``benchmark``: score retrievers, learned linkers and LLMs on any corpora with gold links."""
+"""Commands ``benchmark``, on any corpora with gold links, and ``run benchmark``, on a run's synthetic pairs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abcdlink.cli.benchmark_tables import as_json, print_corpus, print_overview, say_cost, write_pictures
+from abcdlink.cli.benchmark_tables import (
+    COLUMNS,
+    as_json,
+    print_corpus,
+    print_overview,
+    row_of,
+    say_cost,
+    write_pictures,
+)
 from abcdlink.cli.llm import ModesOption, ScoringsOption, SetupsOption, llm_choices
-from abcdlink.cli.output import JsonOption, SettingOption, listed, print_json
+from abcdlink.cli.output import (
+    JsonOption,
+    RunArgument,
+    RunDomainOption,
+    SettingOption,
+    listed,
+    print_json,
+    print_table,
+    say,
+)
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import Definition
 from abcdlink.linking.records import Aim
@@ -33,7 +50,7 @@ AimOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command; ``run benchmark`` is with the others that do the stages of a run."""
     app.command("benchmark")(benchmark)
 
 
@@ -133,6 +150,45 @@ def benchmark(
     for corpus, one in overview.corpora.items():
         print_corpus(corpus, one, plan, definition)
     print_overview(overview)
+
+
+def run_benchmark(
+    run: RunArgument,
+    domain: RunDomainOption = "",
+    retrievers: Annotated[
+        str, typer.Option(help="Comma-separated names of retrievers and learned linkers.")
+    ] = "bm25,all-minilm-l6-v2,hybrid,learned-logistic",
+    cutoffs: Annotated[
+        str, typer.Option(help="Comma-separated values of k, and rules, as in `abcdlink benchmark`.")
+    ] = "1,3,5,7,10,20,expected-f1",
+    aim: AimOption = Aim.PAPER,
+    folds: FoldsOption = 5,
+    llm: Annotated[bool, typer.Option(help="Also let the LLM decide on the candidates of the best retriever.")] = True,
+    json: JsonOption = False,
+) -> None:
+    """Benchmark the synthetic pairs of a run in this process, without Prefect; a flow goes on from there.
+
+    Example: `abcdlink run benchmark spring-news --retrievers bm25,hybrid --cutoffs 1,3 --no-llm`
+    """
+    from abcdlink.api import plan_of
+    from abcdlink.domain import domain_of
+    from abcdlink.stages import benchmark as stage
+    from abcdlink.stages.execution import Here
+    from abcdlink.stages.plan import LLMPlan
+    from abcdlink.store import existing_run
+
+    store = existing_run(run)
+    plan = plan_of(listed(retrievers), (), listed(cutoffs), "paper", folds, aim)
+    plan = plan.model_copy(update={"llm": LLMPlan() if llm else None})
+    with terminal() as progress:
+        result = stage.run_benchmark(store, domain_of(store, domain), plan, Here(progress))
+    if json:
+        print_json(result.model_dump(mode="json"))
+        return
+    title = f"{run}: {result.pairs} synthetic pairs, {result.sources} sources with links; percent"
+    print_table(title, COLUMNS, map(row_of, result.approaches))
+    for note in result.notes:
+        say(note)
 
 
 @contextmanager

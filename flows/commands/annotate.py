@@ -17,15 +17,14 @@ from abcdlink.interannotator import Agreement
 from abcdlink.layout import AGREEMENT, POOLS, batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
-from flows.commands.kinds import answer, group, resume_run
 from flows.commands.starting import (
     AutoFeedbackOption,
     BatchesOption,
     OverlapOption,
     PreviewOption,
-    WaitOption,
     start_flow,
 )
+from flows.commands.status import WaitOption, answer, group, resume_run
 
 if TYPE_CHECKING:
     from labelstudio_config.attendance import Attendance

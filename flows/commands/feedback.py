@@ -14,8 +14,7 @@ from abcdlink.judgments import Label
 from abcdlink.layout import batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
-from flows.commands.kinds import answer, group, resume_run
-from flows.commands.starting import WaitOption
+from flows.commands.status import WaitOption, answer, group, resume_run
 
 FLOW = "annotate"
 

@@ -20,8 +20,8 @@ from abcdlink.cli.results import show_recall
 from abcdlink.domain import domain_of
 from abcdlink.layout import SYNTHETIC
 from abcdlink.store import existing_run
-from flows.commands.kinds import group
-from flows.commands.starting import OverlapOption, WaitOption, start_flow
+from flows.commands.starting import OverlapOption, start_flow
+from flows.commands.status import WaitOption, group
 
 
 def register(app: typer.Typer) -> None:

@@ -22,8 +22,8 @@ from abcdlink.judgments import Annotator
 from abcdlink.layout import QUALIFY_SLUG
 from abcdlink.store import Store, existing_run, open_run
 from abcdlink.waiting import WaitsFor, waiting_of
-from flows.commands.kinds import answer, group, resume_run
-from flows.commands.starting import WaitOption, start_flow
+from flows.commands.starting import start_flow
+from flows.commands.status import WaitOption, answer, group, resume_run
 
 if TYPE_CHECKING:
     from abcdlink.qualify import Applicant

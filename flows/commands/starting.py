@@ -1,21 +1,49 @@
-"""How commands start a flow and say where a run is: ``status``, ``runs``, ``continue``, and what other commands share.
-
-Prefect is imported inside the functions: it takes seconds, and ``--help`` must not.
-"""
+"""Commands that begin a whole job or go on with one: ``start``, ``run bootstrap`` and ``continue``."""
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
-from abcdlink.errors import AbcdlinkError, InputError
-from abcdlink.settings import get_settings
-from abcdlink.store import Store, all_runs, existing_run, open_run
+from abcdlink.candidates.pools import Next, PoolMode
+from abcdlink.cli.output import (
+    ByOption,
+    CorpusOption,
+    DomainOption,
+    JsonOption,
+    OnlyOption,
+    RunArgument,
+    SettingOption,
+    ShortestOption,
+    SizeOption,
+    TargetsOption,
+    conditions,
+    corpus_folder,
+    listed,
+    print_json,
+    say,
+)
+from abcdlink.cli.pools import (
+    ApproachesOption,
+    AuditOption,
+    DistractorsOption,
+    HoursOption,
+    JudgmentsOption,
+    KindsOption,
+    ModeOption,
+    NextOption,
+    WantedLinksOption,
+    kinds_of,
+)
+from abcdlink.domain import find_domain, in_setting
+from abcdlink.errors import InputError
+from abcdlink.generation import Strategy
+from abcdlink.progress import terminal
+from abcdlink.store import existing_run, open_run
 from abcdlink.waiting import WaitsFor, all_waiting
+from flows.commands.status import WaitOption, show_now, use_local_server
 
 
 class Goal(StrEnum):
@@ -33,30 +61,12 @@ OverlapOption = Annotated[
 AutoFeedbackOption = Annotated[
     bool, typer.Option("--auto-feedback", help="Do not wait for the coordinator after a feedback round.")
 ]
-
-
 PreviewOption = Annotated[
     bool | None,
     typer.Option(
         "--preview/--no-preview", help="Wait for your Go before each batch; default: as ABCDLINK_PREVIEW says."
     ),
 ]
-WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Wait until people are needed, it fails or it ends; then say what to do next.")
-]
-
-
-def use_local_server() -> None:
-    """Let Prefect's client talk to the server that ``abcdlink up`` starts, unless another one is set."""
-    from services.programs import prefect_client_environment
-
-    settings = get_settings()
-    (settings.home.resolve() / "prefect").mkdir(parents=True, exist_ok=True)
-    told = prefect_client_environment(settings)
-    if os.environ.get("PREFECT_API_URL", told["PREFECT_API_URL"]) != told["PREFECT_API_URL"]:
-        told = {"PREFECT_HOME": told["PREFECT_HOME"]}  # our password is not for another server
-    for name, value in told.items():
-        os.environ.setdefault(name, value)
 
 
 def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bool = False) -> None:
@@ -77,91 +87,148 @@ def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bo
         show_now(store, json)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("status")(status)
-    app.command("runs")(runs)
-    app.command("continue")(go_on)
-
-
-def status(
-    run: Annotated[str, typer.Argument(help="Run key; without one, the servers are shown.")] = "",
+def start(
+    run: RunArgument,
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus",
+            help="Folder of your documents, from `abcdlink import`; `sample`: invented ones.",
+            callback=corpus_folder,
+        ),
+    ],
+    domain: DomainOption = "news",
+    annotators: Annotated[int, typer.Option(min=1, max=10, help="How many people judge each candidate.")] = 2,
+    goal: Annotated[
+        Goal,
+        typer.Option(
+            help="compare methods: which approach is better; find links: all that either proposes (two "
+            "retrievers, where only the embedded LLM is there); quick try: BM25 alone, one batch, no LLM."
+        ),
+    ] = Goal.COMPARE,
+    budget: Annotated[float, typer.Option(min=0, help="Most that this run may spend on the LLM; 0: as set.")] = 0.0,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Show where a run stands: stage, progress, whom it waits for, links to send, the next command. Or the servers.
+    """Start or continue a job: from your documents to batches in front of annotators.
 
-    Without a run key it exits with 1 if a server is not running.
+    `abcdlink run bootstrap` does the same with every setting.
 
-    Example: `abcdlink status spring-news`
+    Example: `abcdlink start spring-news --corpus corpus --domain news`
     """
-    if not run:
-        from services.commands import show_servers
-
-        show_servers(json)
-        return
-    store = existing_run(run)
-    if wait:
-        use_local_server()
-        from tasks.runs import wait_while_working
-
-        wait_while_working(store)
-    show_now(store, json)
+    asked = {"run": run, "corpus": corpus, "domain": domain, "annotators": annotators, "goal": goal.value}
+    start_flow("start/start", {**asked, "budget": budget}, json, wait)
 
 
-def show_now(store: Store, json: bool) -> None:
-    """Print what now, after a look at Label Studio where people are waited for."""
-    use_local_server()
-    from abcdlink.whatnow import what_now
-    from flows.waiting import surroundings
+def run_bootstrap(
+    run: RunArgument,
+    domain: DomainOption = "news",
+    setting: SettingOption = None,
+    corpus: CorpusOption = "sample",
+    targets: TargetsOption = "",
+    sample: SizeOption = None,
+    shortest: ShortestOption = None,
+    by: ByOption = "",
+    only: OnlyOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn at random.")] = 13,
+    strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
+    documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
+    pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
+    batches: BatchesOption = 2,
+    overlap: OverlapOption = None,
+    approaches: ApproachesOption = "",
+    kinds: KindsOption = "",
+    mode: ModeOption = PoolMode.COMPARISON,
+    distractors: DistractorsOption = None,
+    judgments: JudgmentsOption = None,
+    hours: HoursOption = None,
+    links: WantedLinksOption = None,
+    audit: AuditOption = 0.1,
+    following: NextOption = Next.RANDOM,
+    auto_feedback: AutoFeedbackOption = False,
+    preview: PreviewOption = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Skip generation and benchmark, ask no LLM: BM25 alone proposes candidates.")
+    ] = False,
+    in_process: Annotated[
+        bool, typer.Option("--here", help="Do the stages up to the candidates in this process, without Prefect.")
+    ] = False,
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Do the whole job: generate, validate, benchmark, shortlist, candidates, annotate.
 
-    problem = look_at_projects(store)
-    now = what_now(store, surroundings(store))
-    if json:
-        print_json({**now.model_dump(mode="json"), "headline": now.headline, "problem": problem})
-        return
-    for line in now.plain():
-        out.print(line, soft_wrap=True, markup=False, highlight=False)
-    if problem:
-        say(f"As it was at the last look: {problem}")
-
-
-def look_at_projects(store: Store) -> str:
-    """Look at every project at which people are waited for; returns why that was not possible, if it was not."""
-    from labelstudio_config.attendance import note_standing
-    from labelstudio_config.run import is_pushed, look_now
-
-    try:
-        for _, waiting in all_waiting(store):
-            if waiting.kind is WaitsFor.ANNOTATORS and is_pushed(store, waiting.slug):
-                note_standing(store, *look_now(store, waiting.slug))
-    except AbcdlinkError as error:
-        return str(error)
-    return ""
-
-
-def runs(json: JsonOption = False) -> None:
-    """List all runs, newest first: where each one is, and since when.
-
-    Example: `abcdlink runs`
+    Example: `abcdlink run bootstrap spring-news --corpus corpus --domain news`
     """
-    from abcdlink.whatnow import what_now
-
-    found = []
-    for store in all_runs():
-        try:
-            now = what_now(store)
-            found.append((now.since, store.key, now.headline))
-        except AbcdlinkError as error:  # a broken run hides no other
-            found.append((None, store.key, f"cannot be read: {error.problem}"))
-    found.sort(key=lambda row: (row[0] is not None, row[0] or 0), reverse=True)
-    if json:
-        print_json({"runs": [{"run": key, "headline": what, "since": since} for since, key, what in found]})
+    parameters = {
+        "run": run,
+        "domain": in_setting(domain, setting),
+        "corpus": corpus,
+        "pairs": pairs,
+        "quick": quick,
+        "targets": {
+            "folder": targets,
+            "only": conditions(only),
+            "shortest": shortest,
+            "size": sample,
+            "by": by,
+            "seed": seed,
+        },
+        "generation": {"strategy": strategy.value, "documents": documents, "seed": seed},
+        "shortlist": {"approaches": listed(approaches), "kinds": kinds_of(kinds)},
+        "annotation": {
+            "batches": batches,
+            "overlap": overlap,
+            "auto_feedback": auto_feedback,
+            "preview": preview,
+            "mode": mode.value,
+            "distractors": distractors,
+            "budget": {
+                "judgments": judgments,
+                "hours": hours,
+                "links": links,
+                "audit": audit,
+                "next": following.value,
+                "seed": seed,
+            },
+        },
+    }
+    if in_process:
+        bootstrap_here(parameters, json)
         return
-    rows = [(key, what, f"{since.astimezone():%Y-%m-%d %H:%M}" if since else "") for since, key, what in found]
-    print_table("Runs", ("run", "what now", "since"), rows, texts=3)
-    if not rows:
-        say("No run yet: begin one with `abcdlink start`.")
+    start_flow("bootstrap/bootstrap", parameters, json, wait)
+
+
+def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
+    """Do what the flow ``bootstrap`` does up to the candidates, from the same parameters, and say what came of it."""
+    from abcdlink.evaluation.shortlist import ShortlistRule
+    from abcdlink.stages.execution import Here
+    from abcdlink.stages.whole import up_to_candidates
+    from flows.parameters import (
+        AnnotationParameters,
+        GenerationParameters,
+        TargetParameters,
+        whole_job,
+    )
+
+    job = whole_job(
+        parameters["corpus"],
+        parameters["pairs"],
+        TargetParameters.model_validate(parameters["targets"]),
+        GenerationParameters.model_validate(parameters["generation"]),
+        None,
+        ShortlistRule.model_validate(parameters["shortlist"]),
+        AnnotationParameters.model_validate(parameters["annotation"]),
+        parameters["quick"],
+    )
+    store, domain = open_run(parameters["run"]), find_domain(parameters["domain"])
+    with terminal() as progress:
+        counts = up_to_candidates(store, domain, job, Here(progress), lambda _stage, _result: None)
+    if json:
+        print_json(counts.model_dump(mode="json"))
+        return
+    say(f"{counts.pools} source sentences with {counts.candidates} candidates are ready for annotators.")
+    say(f"Put them in front of people with `abcdlink up` and `abcdlink annotate start {store.key}`.")
 
 
 def go_on(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:

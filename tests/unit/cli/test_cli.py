@@ -299,7 +299,7 @@ def test_what_commands_give_a_flow_is_found_from_the_folder_where_flows_run(
     for name, value in {"ABCDLINK_HOME": "home", "ABCDLINK_RUNS": "runs", "ABCDLINK_DROPS_SOURCE": "drops"}.items():
         monkeypatch.setenv(name, value if name != "ABCDLINK_HOME" else str(tmp_path / value))
     get_settings.cache_clear()
-    monkeypatch.setattr("flows.commands.start_flow", lambda _, parameters, *__: started.append(parameters))
+    monkeypatch.setattr("flows.commands.starting.start_flow", lambda _, parameters, *__: started.append(parameters))
     (tmp_path / "mine").mkdir()
     for end, text in {"source": "The old bridge is open.", "target": "The bridge has reopened."}.items():
         (tmp_path / "mine" / f"p1.{end}.txt").write_text(text)

@@ -17,7 +17,7 @@ from abcdlink.layout import POOLS, feedback_slug
 from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, is_closed, wait_for
-from flows.commands import kinds
+from flows.commands import status
 from labelstudio_config.attendance import note_standing
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import write_preview
@@ -131,7 +131,7 @@ def test_a_closed_batch_goes_on_with_the_answers_that_are_there(
     server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resumed: list[str] = []
-    monkeypatch.setattr(kinds, "resume_run", lambda flow_run, _form=None: resumed.append(flow_run))
+    monkeypatch.setattr(status, "resume_run", lambda flow_run, _form=None: resumed.append(flow_run))
     refused = CliRunner().invoke(make_app(), ["annotate", "close", RUN])
     assert "is not waiting for anyone" in str(refused.exception)
     store = open_run(RUN)

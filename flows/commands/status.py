@@ -1,18 +1,126 @@
-"""The pattern of every kind of work for people: ``start``, ``status``, ``close`` and ``show``."""
+"""Where a run stands: ``status``, ``runs``, and the pattern of every kind of work for people.
+
+Each kind has ``start``, ``status``, ``close`` and ``show``. Prefect is imported inside the functions: it takes seconds,
+and ``--help`` must not.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
-from abcdlink.errors import InputError
+from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import is_feedback
-from abcdlink.store import Store, existing_run
-from abcdlink.waiting import Waiting, WaitsFor, close_project, standing_of, waiting_of
-from flows.commands.starting import WaitOption, look_at_projects, show_now, use_local_server
+from abcdlink.settings import get_settings
+from abcdlink.store import Store, all_runs, existing_run
+from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, standing_of, waiting_of
+
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Wait until people are needed, it fails or it ends; then say what to do next.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("status")(status)
+    app.command("runs")(runs)
+
+
+def use_local_server() -> None:
+    """Let Prefect's client talk to the server that ``abcdlink up`` starts, unless another one is set."""
+    from services.programs import prefect_client_environment
+
+    settings = get_settings()
+    (settings.home.resolve() / "prefect").mkdir(parents=True, exist_ok=True)
+    told = prefect_client_environment(settings)
+    if os.environ.get("PREFECT_API_URL", told["PREFECT_API_URL"]) != told["PREFECT_API_URL"]:
+        told = {"PREFECT_HOME": told["PREFECT_HOME"]}  # our password is not for another server
+    for name, value in told.items():
+        os.environ.setdefault(name, value)
+
+
+def status(
+    run: Annotated[str, typer.Argument(help="Run key; without one, the servers are shown.")] = "",
+    wait: WaitOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Show where a run stands: stage, progress, whom it waits for, links to send, the next command. Or the servers.
+
+    Without a run key it exits with 1 if a server is not running.
+
+    Example: `abcdlink status spring-news`
+    """
+    if not run:
+        from services.commands import show_servers
+
+        show_servers(json)
+        return
+    store = existing_run(run)
+    if wait:
+        use_local_server()
+        from tasks.runs import wait_while_working
+
+        wait_while_working(store)
+    show_now(store, json)
+
+
+def show_now(store: Store, json: bool) -> None:
+    """Print what now, after a look at Label Studio where people are waited for."""
+    use_local_server()
+    from abcdlink.whatnow import what_now
+    from flows.waiting import surroundings
+
+    problem = look_at_projects(store)
+    now = what_now(store, surroundings(store))
+    if json:
+        print_json({**now.model_dump(mode="json"), "headline": now.headline, "problem": problem})
+        return
+    for line in now.plain():
+        out.print(line, soft_wrap=True, markup=False, highlight=False)
+    if problem:
+        say(f"As it was at the last look: {problem}")
+
+
+def look_at_projects(store: Store) -> str:
+    """Look at every project at which people are waited for; returns why that was not possible, if it was not."""
+    from labelstudio_config.attendance import note_standing
+    from labelstudio_config.run import is_pushed, look_now
+
+    try:
+        for _, waiting in all_waiting(store):
+            if waiting.kind is WaitsFor.ANNOTATORS and is_pushed(store, waiting.slug):
+                note_standing(store, *look_now(store, waiting.slug))
+    except AbcdlinkError as error:
+        return str(error)
+    return ""
+
+
+def runs(json: JsonOption = False) -> None:
+    """List all runs, newest first: where each one is, and since when.
+
+    Example: `abcdlink runs`
+    """
+    from abcdlink.whatnow import what_now
+
+    found = []
+    for store in all_runs():
+        try:
+            now = what_now(store)
+            found.append((now.since, store.key, now.headline))
+        except AbcdlinkError as error:  # a broken run hides no other
+            found.append((None, store.key, f"cannot be read: {error.problem}"))
+    found.sort(key=lambda row: (row[0] is not None, row[0] or 0), reverse=True)
+    if json:
+        print_json({"runs": [{"run": key, "headline": what, "since": since} for since, key, what in found]})
+        return
+    rows = [(key, what, f"{since.astimezone():%Y-%m-%d %H:%M}" if since else "") for since, key, what in found]
+    print_table("Runs", ("run", "what now", "since"), rows, texts=3)
+    if not rows:
+        say("No run yet: begin one with `abcdlink start`.")
 
 
 def group(
