@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
+SAVE_AS_UTF8 = "save it as UTF-8; most such files are in Windows-1252: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`"
+"""What to do about a text file in another encoding."""
+
+
 class AbcdlinkError(Exception):
     """One clear error: what is wrong (naming the file, line or id) and a hint at what to do.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from abcdlink.corpus.records import Record, Refusal
-from abcdlink.errors import InputError
+from abcdlink.errors import SAVE_AS_UTF8, InputError
 from abcdlink.store import parse_records
 
 Place = tuple[str, str, str]
@@ -229,7 +229,7 @@ def read_judgment_file(path: str | Path) -> JudgmentFile:
         raise InputError(msg, "give the path of the judgments.jsonl or annotations.csv inside it") from None
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8 (byte {error.start})"
-        raise InputError(msg, "save the file as UTF-8") from None
+        raise InputError(msg, SAVE_AS_UTF8) from None
     if path.suffix.lower() == ".csv":
         return _read_table(text, path)
     return JudgmentFile(judgments=tuple(parse_records(data, Judgment, str(path))))

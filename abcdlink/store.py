@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from abcdlink.errors import InputError, fault_in
+from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in
 from abcdlink.folders import Folder, open_folder
 from abcdlink.languages import ENGLISH
 from abcdlink.locks import lock_of
@@ -242,7 +242,7 @@ def decode(data: bytes, where: str) -> str:
         start = error.start + len(data) - len(error.object)
         line = data.count(b"\n", 0, start) + 1
         msg = f"{where} is not UTF-8: byte {start} (line {line}) is 0x{data[start]:02x}"
-        raise InputError(msg, "save the file as UTF-8") from None
+        raise InputError(msg, SAVE_AS_UTF8) from None
 
 
 def parse_records(data: bytes, kind: type[R], where: str, first_line: int = 1) -> list[R]:
@@ -266,7 +266,7 @@ def decoded_lines(
             # The codec counts from behind the byte order mark.
             start = error.start + len(line) - len(error.object)
             msg = f"{where} is not UTF-8: byte {offset + start} (line {number}) is 0x{line[start]:02x}"
-            raise InputError(msg, "save the file as UTF-8") from None
+            raise InputError(msg, SAVE_AS_UTF8) from None
         offset += len(line)
         if blank or text.strip():
             yield number, text

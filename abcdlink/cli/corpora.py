@@ -282,5 +282,6 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
 
 
 def _line(refusal: Refusal) -> str:
-    """Return a refusal as one line, which names its place once."""
-    return refusal.reason if refusal.where in refusal.reason else f"{refusal.where}: {refusal.reason}"
+    """Return a refusal as one line, which names its place once, with what to do."""
+    reason = refusal.reason if refusal.where in refusal.reason else f"{refusal.where}: {refusal.reason}"
+    return f"{reason}; {refusal.hint}" if refusal.hint else reason

@@ -163,7 +163,7 @@ class CorpusBuilder:
         where, pair, whole = added
         for name in (pair.source, pair.target):
             if name not in self._documents:
-                reason, hint = "does not exist", "add the document or remove the pair"
+                reason, hint = "does not exist or was refused", "add the document or remove the pair"
             elif name in self._ambiguous and not whole:
                 reason, hint = "refers to two different texts", "give every document its own id"
             else:

@@ -31,6 +31,8 @@ SUSPENDED = re.compile(r"(?:and|or|und|oder|bzw\.|sowie|et|ou|en|of|y|o|e|och|og
 DIVIDED = re.compile(r"([^\W\d_]+)-[ \t]*(?:\r\n|[\r\n\u2028\u2029])\s*([^\W\d_]+)")
 HYPHENATED = 3
 """Words divided at line ends from which a text is set with hyphenation."""
+LONGEST_WRAPPED = 150
+"""Characters of a line above which nobody wrapped it: it is a paragraph."""
 RAGGED = 0.85
 """A line counts as full when the next word would not fit into this share of the longest line."""
 
@@ -166,7 +168,8 @@ def decode_entities(text: str) -> str:
 def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
     r"""Join the lines of each paragraph where they are only wrapped; paragraphs then end with ``\n``.
 
-    ``auto`` joins when at least as many lines break off in the middle of a sentence as end with one.
+    ``auto`` joins when at least as many lines break off in the middle of a sentence as end with one; a line that is
+    a whole paragraph counts among the latter.
     A line that breaks off has no final punctuation and is followed by a lower-case letter; in scripts without
     case, by any letter that would not have fitted onto it. In a text whose lines are joined, a short line without
     final punctuation stays apart: it is a headline or a byline. Only white space changes, and the hyphens of words
@@ -226,6 +229,7 @@ def _is_wrapped(paragraphs: list[list[str]]) -> bool:
     broken = broken_caseless = ended = 0
     for paragraph in paragraphs:
         width = max(map(len, paragraph))
+        ended += len(paragraph[-1]) > LONGEST_WRAPPED and END.search(paragraph[-1]) is not None
         for line, following in pairwise(paragraph):
             if END.search(line):
                 ended += 1

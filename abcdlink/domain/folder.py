@@ -17,7 +17,7 @@ from jinja2.meta import find_referenced_templates
 from pydantic import ValidationError
 
 from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, SentenceFilter, Setting
-from abcdlink.errors import InputError, fault_in
+from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in
 from abcdlink.settings import PROJECT_ROOT, get_settings
 from abcdlink.store import Store, parse_records, require_run_key
 from abcdlink.templates import PromptLoader, PromptTemplates
@@ -107,7 +107,7 @@ class Domain:
             raise InputError(msg, "put a text file there that you may read") from None
         except UnicodeDecodeError as error:
             msg = f"{path} is not UTF-8 (byte {error.start})"
-            raise InputError(msg, "save the file as UTF-8") from None
+            raise InputError(msg, SAVE_AS_UTF8) from None
 
     def _load_settings(self, setting: Setting | None) -> DomainSettings:
         path = self.folder / SETTINGS_FILE

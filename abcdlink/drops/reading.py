@@ -17,7 +17,7 @@ from abcdlink.corpus.formats.jsonl import DropLine
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Document, Pair, Record
 from abcdlink.drops.ledger import Entry, Known, Quarantined
-from abcdlink.errors import InputError, fault_in
+from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in
 
 CHUNK = 1 << 20
 MAX_LINE = 16 << 20
@@ -144,7 +144,7 @@ def parse(line: FileLine) -> DropLine | None:
     except UnicodeDecodeError as error:
         start = error.start + mark
         msg = f"byte 0x{line.data[start]:02x} is not UTF-8"
-        raise BadLineError(msg, "save the file as UTF-8", start, _excerpt(line.data, start)) from None
+        raise BadLineError(msg, SAVE_AS_UTF8, start, _excerpt(line.data, start)) from None
     try:
         return DropLine.model_validate_json(text) if text.strip() else None
     except ValidationError as error:

@@ -50,8 +50,8 @@ ABBREVIATION = re.compile(
 )
 """Before a full stop: an initial, initials (not a.m.), a short word without a vowel, a number with a short unit."""
 
-ITEM = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
-"""The mark of a list item, whose bracket needs no other."""
+ITEM = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]\s+(?=\S)|(?<!\S)[:;]-?[()](?!\S)")
+"""The mark of a list item, or a smiley made of characters, whose bracket needs no other."""
 NO_SPACE = re.compile(r"[^\W\d_]{2}[.!?][^\W\d_a-z][a-z]|[。！？][^\s」』”）》。！？]")  # noqa: RUF001 - Chinese marks
 LETTER = re.compile(r"[^\W\d_]")
 
@@ -229,16 +229,16 @@ def doubt_about(text: str, following: str = "", before: str = "") -> str:
         before: the one before it, which a greeting with a comma may be.
     """
     bare = text.strip()
-    first = bare[:1]
+    item = ITEM.sub("", bare)
+    first = item[:1]
     if not LETTER.search(bare):
         return "has no letters"
     if (
-        (first.islower() and not before.rstrip().endswith(","))
+        (first.islower() and not ITEM.match(bare) and not before.rstrip().endswith(","))
         or first in ",;:)]}"
-        or (first in ".!?" and not bare.startswith("..."))
+        or (first in ".!?" and not item.startswith("..."))
     ):
         return "begins in the middle of a sentence"
-    item = ITEM.sub("", bare)
     if any(item.count(one) != item.count(other) for one, other in zip(OPEN, CLOSED, strict=True)):
         return "has an unmatched bracket"
     if following and ABBREVIATION.search(bare):

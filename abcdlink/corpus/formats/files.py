@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +16,7 @@ from pydantic import Field
 
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Record
-from abcdlink.errors import InputError
+from abcdlink.errors import SAVE_AS_UTF8, InputError
 from abcdlink.store import decode
 
 
@@ -100,12 +102,20 @@ def read_bytes(path: Path) -> bytes:
 
 def holds_nul(path: Path) -> InputError:
     """Return the error for a file with NUL bytes."""
-    return InputError(f"{path} contains NUL bytes: it is UTF-16 or not a text file", "save the file as UTF-8")
+    msg = f"{path} contains NUL bytes: it is UTF-16 without a byte order mark, or not a text file"
+    return InputError(msg, SAVE_AS_UTF8)
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file; ``InputError`` when it cannot be read, is not UTF-8 or holds NUL bytes."""
+    """Read a text file in UTF-8, or in UTF-16 with a byte order mark.
+
+    Raises:
+        InputError: when it cannot be read, is in another encoding or holds NUL bytes.
+    """
     data = read_bytes(path)
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        with suppress(UnicodeDecodeError):
+            data = data.decode("utf-16").encode()
     if b"\0" in data:
         raise holds_nul(path)
     return decode(data, str(path))

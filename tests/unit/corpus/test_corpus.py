@@ -159,7 +159,7 @@ def test_a_pair_without_its_document_is_refused():
     result = built(Pair(id="p", source="a", target="gone"), A)
     assert result.pairs == []
     assert [(r.where, r.reason) for r in result.refused] == [
-        ("pairs, line 1", "pair 'p' names the document 'gone', which does not exist")
+        ("pairs, line 1", "pair 'p' names the document 'gone', which does not exist or was refused")
     ]
 
 

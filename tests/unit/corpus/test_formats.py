@@ -75,7 +75,7 @@ def test_abcd_link_refuses_what_does_not_fit_and_keeps_the_rest(tmp_path):
         "target must be text",
         "pair 'typo' has the unknown field 'lins'",
         "pair 'good': link '0' to '77': sentence '77' of 'b' does not exist",
-        "pair 'lost' names the document 'gone', which does not exist",
+        "pair 'lost' names the document 'gone', which does not exist or was refused",
     ]
 
 
@@ -121,7 +121,7 @@ def test_text_pairs_by_file_name(tmp_path):
 def test_text_source_without_target_is_refused(tmp_path):
     corpus = load("text", files(tmp_path, {"x.source.txt": "One."}))
     assert corpus.pairs == []
-    assert reasons(corpus) == ["pair 'x' names the document 'x.target', which does not exist"]
+    assert reasons(corpus) == ["pair 'x' names the document 'x.target', which does not exist or was refused"]
 
 
 def test_text_pairs_by_table(tmp_path):
@@ -132,18 +132,18 @@ def test_text_pairs_by_table(tmp_path):
     assert [(r.where.rpartition(", ")[2], r.reason) for r in corpus.refused] == [
         ("line 4", "the source or the target is blank"),
         ("line 6", "the source or the target is blank"),
-        ("line 5", "pair 'a__zzz' names the document 'zzz', which does not exist"),
+        ("line 5", "pair 'a__zzz' names the document 'zzz', which does not exist or was refused"),
     ]
 
 
 def test_text_refuses_empty_and_undecodable_files_and_keeps_the_rest(tmp_path):
-    files(tmp_path, {"a.txt": "One.", "b.txt": " \n ", "c.txt": b"ok\nno\xff", "d.txt": "x".encode("utf-16")})
+    files(tmp_path, {"a.txt": "One.", "b.txt": " \n ", "c.txt": b"ok\nno\xff", "d.txt": "x".encode("utf-16-le")})
     corpus = load("text", tmp_path)
     assert list(corpus.documents) == ["a"]
     assert [(Path(r.where).name, r.reason.removeprefix(str(tmp_path))) for r in corpus.refused] == [
         ("b.txt", "document 'b' has no sentences"),
         ("c.txt", "/c.txt is not UTF-8: byte 5 (line 2) is 0xff"),
-        ("d.txt", "/d.txt contains NUL bytes: it is UTF-16 or not a text file"),
+        ("d.txt", "/d.txt contains NUL bytes: it is UTF-16 without a byte order mark, or not a text file"),
     ]
 
 
