@@ -147,7 +147,9 @@ def test_what_cannot_be_labelled_is_refused_with_its_reason(store: Store, tmp_pa
     assert result.refused == 5
     reasons = {one.where: one.reason for one in result.examples}
     assert reasons["pair 'known'"].startswith("the linker was fitted on this pair")
-    assert reasons["pairs.jsonl, line 5"] == "pair 'lost' names the document 'absent', which does not exist or was refused"
+    assert (
+        reasons["pairs.jsonl, line 5"] == "pair 'lost' names the document 'absent', which does not exist or was refused"
+    )
     assert "two different texts" in reasons["pairs.jsonl, line 8"]
     assert reasons["pairs.jsonl, line 9"] == "a second pair has the id 'new-0'"
     assert set(rows(store, "c")["pair"]) == {f"new-{n}" for n in range(5)}
