@@ -38,7 +38,6 @@ from flows.artifacts import (
     show_preview,
     show_results,
 )
-from flows.execution import AS_TASKS
 from flows.parameters import PeopleParameters, RunKey, run_domain
 from flows.waiting import NOTED, ask_people, wait_for_annotators, wait_for_coordinator
 from labelstudio_config.attendance import set_schedule
@@ -46,6 +45,7 @@ from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.pages.feedback import FeedbackPage
 from labelstudio_config.preview import write_preview
 from labelstudio_config.run import is_pushed
+from tasks.execution import AS_TASKS
 from tasks.projects import pull, push
 from tasks.runs import add_tag, suspend
 

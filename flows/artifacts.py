@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Any
 
-from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect.artifacts import create_link_artifact
 
 from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
@@ -35,16 +33,7 @@ from abcdlink.store import Store
 from abcdlink.validation import MEASURES, Validation
 from labelstudio_config.attendance import Attendance
 from labelstudio_config.run import PushedProject
-
-
-def key(*parts: object) -> str:
-    """Return an artifact key: lower-case letters, digits and dashes are all that Prefect allows."""
-    return re.sub(r"[^a-z0-9]+", "-", "-".join(str(part) for part in parts).lower()).strip("-")
-
-
-def table(name: str, rows: Iterable[dict[str, Any]], description: str) -> None:
-    """Show rows as a table."""
-    create_table_artifact(key=name, table=list(rows), description=description)
+from tasks.running import key, show_text, table
 
 
 def show_generation(run: str, result: Generation) -> None:
@@ -99,9 +88,7 @@ def show_validation(run: str, result: Validation) -> None:
     pictures = validation_pictures(result)
     if pictures:
         shown = "\n\n".join(f"![{name}]({as_image(made)})" for name, made in pictures.items())
-        create_markdown_artifact(
-            key=key(run, "validation", "picture"), markdown=shown, description="Style and links by corpus"
-        )
+        show_text(key(run, "validation", "picture"), shown, "Style and links by corpus")
 
 
 def show_benchmark(run: str, result: Benchmark) -> None:
@@ -119,9 +106,7 @@ def show_benchmark(run: str, result: Benchmark) -> None:
     pictures = benchmark_pictures(order)
     if pictures:
         shown = "\n\n".join(f"![{name}]({as_image(picture)})" for name, picture in pictures.items())
-        create_markdown_artifact(
-            key=key(run, "benchmark", "picture"), markdown=shown, description="F1 and recall by cutoff, by prompt mode"
-        )
+        show_text(key(run, "benchmark", "picture"), shown, "F1 and recall by cutoff, by prompt mode")
 
 
 def show_overview(run: str, overview: Overview) -> None:
@@ -189,9 +174,7 @@ def show_shortlist(run: str, result: Shortlist) -> None:
     """Show the chosen approaches and the reasons in words."""
     names = "\n".join(f"1. `{approach.name}`" for approach in result.approaches)
     text = f"# Shortlist\n\n{names}\n\n" + "\n".join(f"- {reason}" for reason in result.reasons)
-    create_markdown_artifact(
-        key=key(run, "shortlist"), markdown=text, description="The approaches that propose candidates"
-    )
+    show_text(key(run, "shortlist"), text, "The approaches that propose candidates")
 
 
 def show_candidates(run: str, counts: PoolCounts) -> None:
@@ -256,10 +239,10 @@ def show_agreement(store: Store, batch: int, result: Agreement) -> None:
     table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")
     lines = multiple_lines(result.multiple) if result.multiple else []
     lines += details_lines(details_so_far(store, batch))
-    create_markdown_artifact(
-        key=key(store.key, "agreement", batch, "details"),
-        markdown="\n".join([f"# After batch {batch}", "", *(f"- {line}" for line in lines)]),
-        description=f"Differences, times, and how many more pairs would be needed, after batch {batch}",
+    show_text(
+        key(store.key, "agreement", batch, "details"),
+        "\n".join([f"# After batch {batch}", "", *(f"- {line}" for line in lines)]),
+        f"Differences, times, and how many more pairs would be needed, after batch {batch}",
     )
 
 
@@ -285,25 +268,21 @@ def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:
     """Show what a feedback round begins with: each annotator's memo, the borderline cases, and the draft."""
     for annotator, memo in feedback.memos.items():
         show_memo(store.key, batch, annotator, memo)
-    create_markdown_artifact(
-        key=key(store.key, "feedback", batch, "cases"),
-        markdown=cases_text(feedback.cases, read_corpus_from(store, NATURAL)),
-        description=f"Borderline cases of batch {batch}",
+    show_text(
+        key(store.key, "feedback", batch, "cases"),
+        cases_text(feedback.cases, read_corpus_from(store, NATURAL)),
+        f"Borderline cases of batch {batch}",
     )
-    create_markdown_artifact(
-        key=key(store.key, "feedback", batch, "draft"),
-        markdown=feedback.draft,
-        description=f"Drafted clarifications after batch {batch}, to be edited where this run is resumed",
+    show_text(
+        key(store.key, "feedback", batch, "draft"),
+        feedback.draft,
+        f"Drafted clarifications after batch {batch}, to be edited where this run is resumed",
     )
 
 
 def show_memo(run: str, batch: int, annotator: str, memo: str) -> None:
     """Show one annotator's memo of the feedback round."""
-    create_markdown_artifact(
-        key=key(run, "feedback", batch, annotator),
-        markdown=memo,
-        description=f"Memo for {annotator} after batch {batch}",
-    )
+    show_text(key(run, "feedback", batch, annotator), memo, f"Memo for {annotator} after batch {batch}")
 
 
 def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:
@@ -338,4 +317,4 @@ def show_results(store: Store, results: dict[str, Any], report: str) -> None:
         f"# Run {store.key} is complete\n\n- {results['judgments']} judgments\n- data set: `{results['dataset'][0]}`\n"
         f"- report: `{report}` (or `abcdlink report {store.key} --open`)"
     )
-    create_markdown_artifact(key=key(store.key, "results"), markdown=text, description="Data set and report")
+    show_text(key(store.key, "results"), text, "Data set and report")

@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Annotated
 
 from prefect import flow, get_run_logger
-from prefect.artifacts import create_markdown_artifact
 from pydantic import Field
 
 from abcdlink.cli.agreement_details import details_lines
@@ -14,9 +13,10 @@ from abcdlink.errors import InputError
 from abcdlink.interannotator import Agreement
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.store import Store, existing_run
-from flows.artifacts import attendance_row, key, table
+from flows.artifacts import attendance_row
 from flows.parameters import RunKey
 from labelstudio_config.batches import check, pull_again, pull_partial, reassign, requeue, status
+from tasks.running import key, show_text, table
 
 
 class Action(StrEnum):
@@ -87,10 +87,10 @@ def show_partial(store: Store, batch: int, so_far: Agreement) -> None:
     )
     table(key(store.key, "partial", batch), rows, told)
     lines = details_lines(details_so_far(store, batch, partial=True))
-    create_markdown_artifact(
-        key=key(store.key, "partial", batch, "details"),
-        markdown="\n".join(f"- {line}" for line in lines),
-        description=f"Differences, times, and how many more pairs would be needed, in batch {batch} so far",
+    show_text(
+        key(store.key, "partial", batch, "details"),
+        "\n".join(f"- {line}" for line in lines),
+        f"Differences, times, and how many more pairs would be needed, in batch {batch} so far",
     )
 
 
@@ -99,4 +99,4 @@ def say(run: str, batch: int, sentences: list[str]) -> None:
     for sentence in sentences:
         get_run_logger().info("%s.", sentence)
     text = "\n".join(f"- {sentence}" for sentence in sentences)
-    create_markdown_artifact(key=key(run, "batches", batch), markdown=text, description=f"Run {run}, batch {batch}")
+    show_text(key(run, "batches", batch), text, f"Run {run}, batch {batch}")

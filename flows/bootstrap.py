@@ -22,7 +22,6 @@ from abcdlink.stages.whole import WholeJob, up_to_candidates
 from abcdlink.store import open_run
 from flows import artifacts
 from flows.commands.starting import Goal
-from flows.execution import AS_TASKS, waiting_for_answers
 from flows.parameters import (
     AnnotationParameters,
     BenchmarkParameters,
@@ -33,7 +32,9 @@ from flows.parameters import (
     TargetParameters,
     whole_job,
 )
-from flows.waiting import NOTED
+from flows.waiting import NOTED, waiting_for_answers
+from tasks.execution import AS_TASKS
+from tasks.running import key
 from tasks.runs import start_once
 
 ANNOTATE = "annotate/annotate"
@@ -151,5 +152,5 @@ def start_annotation(run: str, domain: str, annotation: AnnotationParameters) ->
     parameters = {"run": run, "domain": domain, "annotation": annotation.people()}
     started = start_once(ANNOTATE, parameters, f"annotate-{run}")
     link = f"{PREFECT_UI_URL.value()}/runs/flow-run/{started.id}"
-    create_link_artifact(key=artifacts.key(run, "annotate"), link=link, link_text=f"Annotation of {run}")
+    create_link_artifact(key=key(run, "annotate"), link=link, link_text=f"Annotation of {run}")
     get_run_logger().info("The annotation of %s goes on in its own run: %s", run, link)

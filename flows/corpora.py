@@ -12,11 +12,11 @@ from abcdlink.pairing import PairingRule
 from abcdlink.stages.corpora import run_cleaning, run_pairing, shown_examples
 from abcdlink.stages.intake import take_corpus
 from abcdlink.store import open_run
-from flows.artifacts import key, table
-from flows.execution import AS_TASKS
 from flows.parameters import FirstPairs, RunKey
 from flows.waiting import NOTED, ask_people
 from labelstudio_config.pages.boundaries import BoundaryPage
+from tasks.execution import AS_TASKS
+from tasks.running import key, table
 
 
 @flow(name="clean", flow_run_name="clean {corpus}")

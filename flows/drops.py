@@ -15,10 +15,10 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.intake import open_drop
 from abcdlink.store import existing_run
-from flows.artifacts import key, table
 from flows.bootstrap import start_annotation
 from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
 from flows.stages import candidates
+from tasks.running import key, table
 
 LEDGER = "drops"
 """Folder beside the runs that says what was taken already."""

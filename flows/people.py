@@ -33,8 +33,6 @@ from abcdlink.stages.annotate import summary_of
 from abcdlink.stages.coding import coding_summary, prepare_coding
 from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.store import Store, open_run
-from flows.artifacts import key, table
-from flows.execution import AS_TASKS
 from flows.parameters import (
     CodingParameters,
     ExhaustiveParameters,
@@ -49,6 +47,8 @@ from labelstudio_config.pages.coding import CodingPage
 from labelstudio_config.pages.exhaustive import ExhaustivePage
 from labelstudio_config.pages.qualify import GoldPage, QualificationPage
 from labelstudio_config.pages.rate import RatingPage
+from tasks.execution import AS_TASKS
+from tasks.running import key, table
 from tasks.runs import suspend
 
 Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]

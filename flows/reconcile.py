@@ -27,9 +27,8 @@ from abcdlink.stages.annotate import pulled_of
 from abcdlink.stages.execution import look_at_batch
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
-from flows.artifacts import attendance_row, key
-from flows.execution import batch_in_words, batch_waited_for
-from flows.waiting import show_live, show_progress, show_rows, show_what_now
+from flows.artifacts import attendance_row
+from flows.waiting import batch_waited_for, show_live, show_progress, show_rows, show_what_now
 from labelstudio_config.attendance import (
     SCHEDULE,
     attendance,
@@ -41,7 +40,9 @@ from labelstudio_config.batches import batches_pushed, check
 from labelstudio_config.run import known_so_far, read_pushed
 from services import SILENT_SECONDS, read_heartbeat
 from tasks.blocks import notify_by
+from tasks.execution import batch_in_words
 from tasks.projects import Loggers, look_at_people
+from tasks.running import key
 from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]

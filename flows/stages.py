@@ -22,16 +22,13 @@ from abcdlink.stages.shortlist import run_shortlist
 from abcdlink.store import existing_run, open_run
 from abcdlink.validation import Validation
 from flows.artifacts import (
-    key,
     show_benchmark,
     show_candidates,
     show_generation,
     show_overview,
     show_shortlist,
     show_validation,
-    table,
 )
-from flows.execution import AS_TASKS, waiting_for_answers
 from flows.parameters import (
     BenchmarkParameters,
     FirstPairs,
@@ -40,9 +37,9 @@ from flows.parameters import (
     RunKey,
     TargetParameters,
 )
-from flows.waiting import NOTED
-from tasks.parts import forget, label_part
-from tasks.running import prefect_progress, run_parts, task_runner
+from flows.waiting import NOTED, waiting_for_answers
+from tasks.execution import AS_TASKS, forget, label_part, run_parts
+from tasks.running import key, prefect_progress, table, task_runner
 
 
 @flow(name="generate", flow_run_name="generate {run}", **NOTED)

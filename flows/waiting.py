@@ -1,4 +1,4 @@
-"""How a run waits for people: it is suspended, so no process waits, and its page is kept up to date from outside.
+"""How a run waits, mostly for people: it is suspended, so no process waits, and its page is kept up to date.
 
 ``reconcile`` resumes the run when its project is complete; the run then goes through its steps from the top, and each
 finds its result in the run's folder. Only a top-level run of a deployment can be suspended.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import UUID, uuid4
 
@@ -17,18 +19,20 @@ from prefect.artifacts import Artifact, MarkdownArtifact, ProgressArtifact, Tabl
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.exceptions import ObjectNotFound
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
 from prefect.settings import PREFECT_UI_URL
 
 from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import project_file
+from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, all_waiting, wait_for, waiting_of
 from abcdlink.whatnow import Surroundings, WhatNow, what_now
-from flows.artifacts import key, show_project
+from flows.artifacts import show_project
 from labelstudio_config.pages import Page
 from labelstudio_config.run import read_pushed
 from tasks.projects import look, pull, push
+from tasks.running import key
 from tasks.runs import suspend
 
 if TYPE_CHECKING:
@@ -206,3 +210,33 @@ def wait_for_coordinator(store: Store, slug: str, told: str) -> None:
     wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.COORDINATOR, slug)
     show_what_now(store, str(flow_run.id))
     get_run_logger().info("%s This run is suspended now.", told)
+
+
+PAUSE = "llm-batch"
+"""Begins the keys of suspensions that wait for a batch, so that ``reconcile`` knows them from others."""
+
+
+@contextmanager
+def waiting_for_answers() -> Iterator[None]:
+    """Suspend this run where its stages have to wait for a batch: it goes on from the top when the batch is over.
+
+    Raises:
+        AnswersPendingError: when it cannot be suspended since no deployment started it.
+    """
+    try:
+        yield
+    except AnswersPendingError as pending:
+        if not deployment.id:
+            raise
+        store, corpus = open_run(str(flow_run.parameters["run"])), pending.corpus
+        wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.LLM, told=corpus)
+        show_what_now(store, str(flow_run.id))
+        get_run_logger().info("This run waits for the LLM's batch about the %s pairs and goes on by itself.", corpus)
+        # A key of its own each time: being resumed is a hint, the batch decides.
+        suspend(f"{PAUSE} {corpus} {uuid4()}")
+
+
+def batch_waited_for(suspended: FlowRun) -> str:
+    """Return about which corpus a suspended run waits for a batch; empty: it waits for something else."""
+    pause_key = (suspended.state.state_details.pause_key if suspended.state else None) or ""
+    return pause_key.split(" ")[1] if pause_key.startswith(f"{PAUSE} ") else ""

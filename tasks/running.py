@@ -1,24 +1,27 @@
-"""How tasks run: in threads, processes or on a cluster; what is tried again; progress; what Prefect says of errors."""
+"""How tasks run: in threads, processes or on a cluster; what is tried again; what run pages show of them."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator, Sized
 from importlib import import_module
 from multiprocessing import connection, parent_process
 from threading import Thread
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from prefect import Task
-from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.artifacts import (
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
 from prefect.client.schemas import TaskRun
 from prefect.client.schemas.objects import State
 from prefect.exceptions import Pause
-from prefect.futures import as_completed
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
 from abcdlink.errors import AbcdlinkError, InputError, ServiceError
@@ -64,6 +67,21 @@ SERVICE_RETRIES: dict[str, Any] = {
     "retry_condition_fn": service_failed,
 }
 """Options of tasks that talk to a service."""
+
+
+def key(*parts: object) -> str:
+    """Return an artifact key: lower-case letters, digits and dashes are all that Prefect allows."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(str(part) for part in parts).lower()).strip("-")
+
+
+def table(name: str, rows: Iterable[dict[str, Any]], description: str) -> None:
+    """Show rows as a table."""
+    create_table_artifact(key=name, table=list(rows), description=description)
+
+
+def show_text(name: str, markdown: str, description: str) -> None:
+    """Show a text."""
+    create_markdown_artifact(key=name, markdown=markdown, description=description)
 
 
 T = TypeVar("T")
@@ -124,25 +142,6 @@ def worker_count(settings: Settings) -> int:
         return settings.runner_workers
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return 1 if settings.runner == "threads" else max(1, cores // settings.threads)
-
-
-def run_parts(runner: Runner, task: Task[Any, None], parts: Sequence[dict[str, Any]]) -> Iterator[None]:
-    """Run a task once for each set of parameters; yields as they are done.
-
-    The first error is raised at once. What has not begun then never does; what runs is waited for
-    when the runner is left, and keeps its result.
-
-    Raises:
-        ServiceError: when a process of the runner died.
-    """
-    futures = [runner.submit(task, parameters) for parameters in parts]
-    for future in as_completed(futures):
-        try:
-            future.result()
-        except BrokenProcessPool:
-            msg = f"a process that ran {task.name!r} died (killed, or out of memory)"
-            raise ServiceError(msg, "run this again: parts that are done are kept") from None
-        yield
 
 
 def _die_with_parent() -> None:

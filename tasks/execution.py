@@ -1,36 +1,109 @@
-"""How flows have the work of a stage done: steps as Prefect tasks, parts under the runner that is set."""
+"""How flows have the work of a stage done: steps as Prefect tasks, parts as tasks under the runner that is set.
+
+What is loaded for one part serves the next ones of the same flow run, one thread at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from threading import Lock
 from typing import Any, TypeVar
-from uuid import uuid4
 
-from prefect import Task, get_run_logger
-from prefect.artifacts import create_markdown_artifact
+from prefect import Task, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas import FlowRun
-from prefect.runtime import deployment, flow_run
+from prefect.futures import as_completed
+from prefect.runtime import flow_run
 
-from abcdlink.domain import Domain
+from abcdlink.domain import Domain, find_domain
+from abcdlink.errors import ServiceError
 from abcdlink.linking.records import Approach, steps, waves, with_smaller
 from abcdlink.llm.batch import BatchState
 from abcdlink.llm.profiles import profile
 from abcdlink.settings import get_settings
-from abcdlink.stages.decide import part_count
+from abcdlink.stages import decide
 from abcdlink.stages.estimate import CostEstimate, estimate_approaches
 from abcdlink.stages.execution import AnswersPendingError, ask_by_batch, ask_together, to_ask_by_batch
+from abcdlink.stages.label import LabelRun
 from abcdlink.stages.rank import Ranker
 from abcdlink.store import Store, open_run
-from abcdlink.waiting import WaitsFor, wait_for
-from flows.artifacts import key
-from flows.waiting import show_what_now
-from tasks.parts import decide_part, forget, rank_part, warm_part
-from tasks.running import SERVICE_RETRIES, Runner, prefect_progress, run_parts, task_runner
-from tasks.runs import suspend
+from tasks.running import SERVICE_RETRIES, Runner, key, prefect_progress, show_text, task_runner
 
 T = TypeVar("T")
+_LOCK = Lock()
+
+
+def one_at_a_time() -> Lock:
+    """Return this process's lock: a ranker is not thread-safe, and uses the threads that the settings allow by itself.
+
+    It is a function because a runner sends a task with all that it names, and a lock cannot be sent.
+    """
+    return _LOCK
+
+
+@lru_cache(maxsize=1)
+def ranker_of(flow_run_id: str, run: str, corpus: str, retriever: str) -> Ranker:  # noqa: ARG001
+    """Return the ranker of the last part; another flow run reads again what the run holds."""
+    return Ranker(open_run(run), corpus, retriever)
+
+
+@lru_cache(maxsize=1)
+def labels_of(flow_run_id: str, run: str, labels: str) -> LabelRun:  # noqa: ARG001
+    """Return the labels of the last part; another flow run reads their plan again."""
+    return LabelRun(open_run(run), labels)
+
+
+def forget() -> None:
+    """Release what is loaded."""
+    ranker_of.cache_clear()
+    labels_of.cache_clear()
+
+
+@task(task_run_name="prepare {retriever} on {corpus}, part {part}")
+def warm_part(run: str, corpus: str, retriever: str, part: int) -> None:
+    """Compute what one retriever needs to know of one part of the sentences of a corpus."""
+    with one_at_a_time():
+        ranker_of(str(flow_run.id), run, corpus, retriever).warm(part)
+
+
+@task(task_run_name="rank {corpus} with {retriever}, part {part}")
+def rank_part(run: str, corpus: str, retriever: str, part: int) -> None:
+    """Rank one part of a corpus with one retriever."""
+    with one_at_a_time():
+        ranker_of(str(flow_run.id), run, corpus, retriever).rank(part)
+
+
+@task(task_run_name="label {labels}, part {part}")
+def label_part(run: str, labels: str, part: int) -> None:
+    """Label one part of a corpus that nobody judges."""
+    with one_at_a_time():
+        labels_of(str(flow_run.id), run, labels).label(part)
+
+
+@task(task_run_name="{approach.name} on {corpus}, part {part}", **SERVICE_RETRIES)
+def decide_part(run: str, corpus: str, domain: str, approach: Approach, part: int) -> None:
+    """Let the LLM decide one part of a corpus."""
+    decide.decide_part(open_run(run), corpus, find_domain(domain), approach, part, prefect_progress)
+
+
+def run_parts(runner: Runner, task: Task[Any, None], parts: Sequence[dict[str, Any]]) -> Iterator[None]:
+    """Run a task once for each set of parameters; yields as they are done.
+
+    The first error is raised at once. What has not begun then never does; what runs is waited for
+    when the runner is left, and keeps its result.
+
+    Raises:
+        ServiceError: when a process of the runner died.
+    """
+    futures = [runner.submit(task, parameters) for parameters in parts]
+    for future in as_completed(futures):
+        try:
+            future.result()
+        except BrokenProcessPool:
+            msg = f"a process that ran {task.name!r} died (killed, or out of memory)"
+            raise ServiceError(msg, "run this again: parts that are done are kept") from None
+        yield
 
 
 class AsTasks:
@@ -85,7 +158,7 @@ class AsTasks:
                     "approach": approach,
                     "part": part,
                 }
-                for approach, part in steps(wave, part_count(store, corpus_name))
+                for approach, part in steps(wave, decide.part_count(store, corpus_name))
             ]
             if get_settings().runner != "threads":
                 for parameters in parts:
@@ -106,10 +179,6 @@ def _rank(
     yield from run_parts(runner, rank_part, [{**parameters, "part": part} for part in open_parts])
 
 
-PAUSE = "llm-batch"
-"""Begins the keys of suspensions that wait for a batch, so that ``reconcile`` knows them from others."""
-
-
 def tell_cost(store: Store, corpus: str, domain: Domain, approaches: Sequence[Approach]) -> None:
     """Show what the LLM has still to be asked; nothing where it costs nothing."""
     settings = [profile(model) for model in dict.fromkeys(one.profile for one in with_smaller(approaches))]
@@ -118,11 +187,9 @@ def tell_cost(store: Store, corpus: str, domain: Domain, approaches: Sequence[Ap
     found = AS_TASKS.step(f"cost of asking about {corpus}", estimate_approaches, store, corpus, domain, approaches)
     if found.total.calls:
         names = " and ".join(one.llm_model for one in settings)
-        text = cost_in_words(found, names, by_batch=bool(to_ask_by_batch(approaches)))
+        told = cost_in_words(found, names, by_batch=bool(to_ask_by_batch(approaches)))
         whose = [one.llm_profile for one in settings if one.llm_profile]
-        create_markdown_artifact(
-            key=key(store.key, "llm", corpus, "cost", *whose), markdown=text, description="What the LLM will cost"
-        )
+        show_text(key(store.key, "llm", corpus, "cost", *whose), told, "What the LLM will cost")
 
 
 def cost_in_words(found: CostEstimate, model: str, *, by_batch: bool) -> str:
@@ -143,11 +210,9 @@ def cost_in_words(found: CostEstimate, model: str, *, by_batch: bool) -> str:
 def answers_are_there(store: Store, corpus: str, domain: Domain, approaches: Sequence[Approach]) -> bool:
     """Ask by batch, once, and tell whether the batch is over; says on the run page what came of it."""
     state = AS_TASKS.step(f"ask about {corpus} by batch", ask_by_batch, store, corpus, domain, approaches)
-    text = batch_in_words(state)
-    get_run_logger().info("LLM batch on the %s pairs: %s", corpus, text)
-    create_markdown_artifact(
-        key=key(store.key, "llm", corpus, "batch"), markdown=text, description="Questions asked by batch"
-    )
+    told = batch_in_words(state)
+    get_run_logger().info("LLM batch on the %s pairs: %s", corpus, told)
+    show_text(key(store.key, "llm", corpus, "batch"), told, "Questions asked by batch")
     return state.done
 
 
@@ -159,29 +224,3 @@ def batch_in_words(state: BatchState) -> str:
         reasons = ", ".join(f"{count} x {reason}" for reason, count in state.reasons.items())
         told.append(f"{state.open} without an answer ({reasons}): these are asked one by one")
     return "; ".join(told)
-
-
-@contextmanager
-def waiting_for_answers() -> Iterator[None]:
-    """Suspend this run where its stages have to wait for a batch: it goes on from the top when the batch is over.
-
-    Raises:
-        AnswersPendingError: when it cannot be suspended since no deployment started it.
-    """
-    try:
-        yield
-    except AnswersPendingError as pending:
-        if not deployment.id:
-            raise
-        store, corpus = open_run(str(flow_run.parameters["run"])), pending.corpus
-        wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.LLM, told=corpus)
-        show_what_now(store, str(flow_run.id))
-        get_run_logger().info("This run waits for the LLM's batch about the %s pairs and goes on by itself.", corpus)
-        # A key of its own each time: being resumed is a hint, the batch decides.
-        suspend(f"{PAUSE} {corpus} {uuid4()}")
-
-
-def batch_waited_for(suspended: FlowRun) -> str:
-    """Return about which corpus a suspended run waits for a batch; empty: it waits for something else."""
-    pause_key = (suspended.state.state_details.pause_key if suspended.state else None) or ""
-    return pause_key.split(" ")[1] if pause_key.startswith(f"{PAUSE} ") else ""
