@@ -27,7 +27,8 @@ from labelstudio_config.answers import differences, namer
 from labelstudio_config.attendance import Attendance, Schedule, attendance, relieve, schedule_of
 from labelstudio_config.history import user_of
 from labelstudio_config.pages.annotate import keep_partial, keep_result
-from labelstudio_config.run import PushedProject, is_pushed, label_studio, let_titles_say, look_at, look_now
+from labelstudio_config.projects import let_titles_say, look_now
+from labelstudio_config.run import PushedProject, is_pushed, label_studio, look_at
 from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 
 

@@ -14,8 +14,8 @@ from abcdlink.layout import batch_file
 from abcdlink.stages.batch_preview import PREVIEW, PREVIEW_PAGE, BatchPreview, filtered, filters_of, preview_batch
 from abcdlink.store import Store
 from abcdlink.templates import html_environment
+from labelstudio_config.pages import Asked, with_style
 from labelstudio_config.pages.annotate import LinkingPage, offered
-from labelstudio_config.projects import Asked, with_style
 
 MOST_TASKS = 12
 """Tasks shown: from all over the batch, among them the one with most to decide and the longest."""

@@ -1,26 +1,37 @@
-"""A Label Studio project: found by its id or title, created once, each task in it once, however often this runs."""
+"""Projects in Label Studio: each is made once and each task is in it once, however often this runs."""
 
 from __future__ import annotations
 
-import hashlib
+import json
+import lzma
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cache
-from pathlib import Path
-from string import ascii_uppercase
-from typing import Any, NamedTuple
-from xml.sax.saxutils import escape
+from typing import Any
 
-from pydantic import Field
+from filelock import FileLock
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
+from abcdlink.layout import project_file
+from abcdlink.locks import lock_of
+from abcdlink.store import Store
 from labelstudio_config.client import CLOSED, TO_DO, Client
 from labelstudio_config.history import key_of
-
-TITLE_LIMIT = 50 - max(len(TO_DO), len(CLOSED)) - len(" · A")
-"""Longest title, in characters: Label Studio takes 50, with what it begins with, and what tells annotators' own
-projects apart."""
+from labelstudio_config.pages import Asked, Project, own_title, with_style
+from labelstudio_config.run import (
+    TASKS,
+    ProjectAt,
+    PushedProject,
+    find_project,
+    is_pushed,
+    keep_pushed,
+    keep_tasks,
+    label_studio,
+    look_at,
+    read_pushed,
+    tasks_kept,
+)
+from labelstudio_config.snapshot import Snapshot, open_keys
 
 COLORS = {TO_DO: "#2F6FDE", CLOSED: "#9A9A9A"}
 
@@ -30,11 +41,6 @@ TAB = "Annotate"
 The button "Label All Tasks" of Label Studio gives a second annotator the tasks of the first in random
 order; labelling from a tab with an order goes through them one after the other."""
 
-STYLE = Path(__file__).with_name("style.css")
-
-STYLE_TAG = "<Style>"
-"""Every label config has this element, for what only its own page needs."""
-
 TELLS_NOTHING = (
     *("id", "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions"),
     *("predictions_results", "total_predictions", "file_upload", "storage_filename", "created_at", "updated_at"),
@@ -43,149 +49,51 @@ TELLS_NOTHING = (
 )
 """Columns of the tab's table that tell an annotator nothing, or what others did."""
 
-
-class Project(Record):
-    """What a project of Label Studio is made with.
-
-    ``label_config``: XML; the look that all pages share is added to it. ``instruction``: HTML that
-    annotators see first. ``overlap``: annotators who judge each task. ``hidden``: fields of the task
-    data that the list of tasks does not show.
-    """
-
-    title: str = Field(max_length=TITLE_LIMIT + len(" · A"))
-    description: str
-    label_config: str
-    instruction: str
-    overlap: int = Field(ge=1)
-    hidden: tuple[str, ...] = ()
-
-
-class Asked(NamedTuple):
-    """What people are asked: a project and its tasks, key -> data, in the order in which people get them.
-
-    ``needed``: people whom a task waits for, where more may do it; ``None``: all who may. ``projects``: in how
-    many projects the same tasks are; each annotator has their own where there is more than one.
-    """
-
-    project: Project
-    tasks: dict[str, dict[str, Any]]
-    needed: int | None = None
-    projects: int = 1
-
-
-@cache
-def with_style(page: str) -> str:
-    """Return a label config (XML) with the rules of ``style.css`` before those of its own ``<Style>``."""
-    rules = escape(STYLE.read_text(encoding="utf-8"))
-    return page.replace(STYLE_TAG, f"{STYLE_TAG}\n{rules}", 1)
-
-
-def title_of(run_key: str, what: str) -> str:
-    """Return a project's title, e.g. of ``batch 1``; a long run key is cut and made unique by its hash."""
-    title = f"{run_key} · {what}"
-    if len(title) <= TITLE_LIMIT:
-        return title
-    ending = f"~{hashlib.sha256(run_key.encode()).hexdigest()[:8]} · {what}"
-    return run_key[: TITLE_LIMIT - len(ending)] + ending
-
-
-MOST_ANNOTATORS = len(ascii_uppercase)
-"""Annotators who can have projects of their own with the same tasks."""
-
-
-def own_title(title: str, number: int) -> str:
-    """Return the title of one annotator's own project; they are numbered from 0."""
-    return f"{title} · {ascii_uppercase[number]}"
-
-
-def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:
-    """Return the id of a project, or ``None``. Of several with this title the oldest counts.
-
-    Args:
-        client: the server.
-        title: that the project was made with.
-        known: its id, by which it is found although somebody gave it another title.
-        made: when Label Studio made it: another server gives the same ids again.
-    """
-    there = None if known is None else client.project(known)
-    if known is not None and there is not None and (there[0] == title or (made and there[1] == made)):
-        return known
-    return next(iter(client.projects_titled(title)), None)
-
-
-def set_state(client: Client, project: int, title: str, state: str) -> None:
-    """Mark a project as to do (``TO_DO``) or ``CLOSED`` in its title; one that is gone is no error."""
-    if client.project(project) is not None:
-        client.retitle(project, state + title, COLORS[state])
-
-
-def require_project(client: Client, title: str) -> int:
-    """Return the id of a project.
-
-    Raises:
-        ServiceError: when there is none.
-    """
-    project = find_project(client, title)
-    if project is None:
-        msg = f"Label Studio at {client.url} has no project {title!r}"
-        raise ServiceError(msg, "push it again, or restore the project")
-    return project
-
-
-def ensure_project(client: Client, project: Project, known: int | None = None) -> int:
-    """Return the id of a project; make it when it is not there. It shows the newest instruction.
-
-    ``known``: its id, if it exists; somebody may have given it another title.
-
-    Two processes may do this at once: both look again after making, keep the oldest, and the empty
-    later one goes.
-    """
-    if known is not None:
-        client.show_instruction(known, project.instruction)
-        return known
-    before = client.projects_titled(project.title)
-    if not before:
-        client.create_project(
-            title=TO_DO + project.title,
-            description=project.description,
-            label_config=with_style(project.label_config),
-            expert_instruction=project.instruction,
-            show_instruction=True,
-            maximum_annotations=project.overlap,
-            sampling="Sequential sampling",
-            show_skip_button=False,
-            enable_empty_annotation=False,
-            show_collab_predictions=False,
-            show_annotation_history=False,
-            color=COLORS[TO_DO],
-        )
-    oldest, *later = (same := client.projects_titled(project.title))
-    for copy in later:
-        if not same[copy]:
-            client.delete_project(copy)
-    if before:
-        client.show_instruction(oldest, project.instruction)
-    return oldest
-
-
-def annotate_url(client: Client, project: int, hidden: tuple[str, ...] = (), *, own: bool = False) -> str:
-    """Return the address where annotators begin to label; makes the project's tab when it is not there.
-
-    ``own``: each task is for one person; then the tab shows open tasks only.
-    """
-    tab = next((tab["id"] for tab in client.tabs(project) if tab["data"].get("title") == TAB), None)
-    if tab is None:
-        columns = [f"tasks:{column}" for column in (*TELLS_NOTHING, *(f"data.{field}" for field in hidden))]
-        data: dict[str, Any] = {"title": TAB, "type": "list", "target": "tasks", "ordering": ["tasks:id"]}
-        if own:
-            only = {"filter": "filter:tasks:completed_at", "operator": "empty", "type": "Datetime", "value": True}
-            data["filters"] = {"conjunction": "and", "items": [only]}
-        tab = client.create_tab(project, {**data, "hiddenColumns": {"explore": columns, "labeling": []}})
-    return f"{client.url}/projects/{project}/data?tab={tab}&labeling=1"
-
-
 CHUNK = 500
 """Tasks in one import call: 30 MB with documents of 150 sentences, of the 250 MB that Label Studio takes."""
+
+
+def push_project(store: Store, slug: str, asked: Asked) -> PushedProject:
+    """Bring tasks into their projects, or return what is known of the projects that were pushed before."""
+    with _pushing(store, slug):
+        return _push_once(store, slug, asked)
+
+
+def _pushing(store: Store, slug: str) -> FileLock:
+    """Return the lock by which two processes do not push one project twice."""
+    return lock_of(f"{store.key}+{slug}.push")
+
+
+def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:
+    if not is_pushed(store, slug):
+        keep_tasks(store, slug, asked.project, asked.tasks)
+        client = label_studio()
+        projects = [_own(asked.project, number, asked.projects) for number in range(asked.projects)]
+        pushed = PushedProject(
+            slug=slug,
+            overlap=asked.needed or asked.project.overlap,
+            task_keys=tuple(asked.tasks),
+            projects=tuple(_at(project, push_tasks(client, project, asked.tasks)) for project in projects),
+            home=client.home() if len(projects) > 1 else "",
+        )
+        keep_pushed(store, pushed)
+    return read_pushed(store, slug)
+
+
+def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
+    """Bring those tasks into their project that were not pushed before; all are waited for then."""
+    with _pushing(store, slug):
+        pushed = _push_once(store, slug, asked)
+        new = {key: data for key, data in asked.tasks.items() if key not in pushed.task_keys}
+        if not new:
+            return pushed
+        # Existing tasks stay as they were pushed, whatever they would look like now.
+        keep_tasks(store, slug, asked.project, asked.tasks | tasks_kept(store, slug))
+        client, (one,) = label_studio(), pushed.projects
+        known = find_project(client, one.title, one.project_id, one.made)
+        at = _at(asked.project, push_tasks(client, asked.project, new, known))
+        keep_pushed(store, pushed.model_copy(update={"projects": (at,), "task_keys": (*pushed.task_keys, *new)}))
+        return let_titles_say(store, slug, closed=False)
 
 
 class PushResult(Record):
@@ -257,3 +165,129 @@ def _keep_first_of_each(client: Client, project: int, wanted: Iterable[str]) -> 
     if lost:
         msg = f"Label Studio at {client.url} took the tasks of project {project}, but {len(lost)} are not there"
         raise ServiceError(msg, "check its log and push again; existing tasks are not pushed twice")
+
+
+def ensure_project(client: Client, project: Project, known: int | None = None) -> int:
+    """Return the id of a project; make it when it is not there. It shows the newest instruction.
+
+    ``known``: its id, if it exists; somebody may have given it another title.
+
+    Two processes may do this at once: both look again after making, keep the oldest, and the empty
+    later one goes.
+    """
+    if known is not None:
+        client.show_instruction(known, project.instruction)
+        return known
+    before = client.projects_titled(project.title)
+    if not before:
+        client.create_project(
+            title=TO_DO + project.title,
+            description=project.description,
+            label_config=with_style(project.label_config),
+            expert_instruction=project.instruction,
+            show_instruction=True,
+            maximum_annotations=project.overlap,
+            sampling="Sequential sampling",
+            show_skip_button=False,
+            enable_empty_annotation=False,
+            show_collab_predictions=False,
+            show_annotation_history=False,
+            color=COLORS[TO_DO],
+        )
+    oldest, *later = (same := client.projects_titled(project.title))
+    for copy in later:
+        if not same[copy]:
+            client.delete_project(copy)
+    if before:
+        client.show_instruction(oldest, project.instruction)
+    return oldest
+
+
+def annotate_url(client: Client, project: int, hidden: tuple[str, ...] = (), *, own: bool = False) -> str:
+    """Return the address where annotators begin to label; makes the project's tab when it is not there.
+
+    ``own``: each task is for one person; then the tab shows open tasks only.
+    """
+    tab = next((tab["id"] for tab in client.tabs(project) if tab["data"].get("title") == TAB), None)
+    if tab is None:
+        columns = [f"tasks:{column}" for column in (*TELLS_NOTHING, *(f"data.{field}" for field in hidden))]
+        data: dict[str, Any] = {"title": TAB, "type": "list", "target": "tasks", "ordering": ["tasks:id"]}
+        if own:
+            only = {"filter": "filter:tasks:completed_at", "operator": "empty", "type": "Datetime", "value": True}
+            data["filters"] = {"conjunction": "and", "items": [only]}
+        tab = client.create_tab(project, {**data, "hiddenColumns": {"explore": columns, "labeling": []}})
+    return f"{client.url}/projects/{project}/data?tab={tab}&labeling=1"
+
+
+def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:
+    """Let the titles of pushed projects say whether they are closed or to do; no call when they already do."""
+    pushed = read_pushed(store, slug)
+    if pushed.closed is closed:
+        return pushed
+    client = label_studio()
+    state = CLOSED if closed else TO_DO
+    for one in pushed.projects:
+        if client.project(one.project_id) is not None:
+            client.retitle(one.project_id, state + one.title, COLORS[state])
+    pushed = pushed.model_copy(update={"closed": closed})
+    keep_pushed(store, pushed)
+    return pushed
+
+
+def look_now(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
+    """Read and keep what is in Label Studio for a project, and push back the unfinished tasks that are gone."""
+    with _pushing(store, slug):
+        client, pushed = label_studio(), read_pushed(store, slug)
+        snapshot = look_at(store, client, pushed)
+        back = push_back(store, client, pushed, snapshot)
+        if back is pushed:
+            return pushed, snapshot
+        keep_pushed(store, back)
+        return back, look_at(store, client, back)
+
+
+def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Snapshot) -> PushedProject:
+    """Push the tasks again that are gone before enough annotators had answered them; return where all are now.
+
+    A deleted project is made again, with these tasks only.
+    """
+    missing = _missing(pushed, snapshot)
+    name = project_file(pushed.slug, TASKS)
+    if not any(missing) or not store.exists(name):
+        return pushed
+    kept = json.loads(lzma.decompress(store.folder.read(name)))
+    projects = list(pushed.projects)
+    for number, (one, keys) in enumerate(zip(pushed.projects, missing, strict=True)):
+        back = {key: kept["tasks"][key] for key in keys if key in kept["tasks"]}
+        if back:
+            project = _own(Project.model_validate(kept["project"]), number, len(projects))
+            at = find_project(client, one.title, one.project_id, one.made)
+            projects[number] = _at(project, push_tasks(client, project, back, at))
+    return pushed.model_copy(update={"projects": tuple(projects)})
+
+
+def _missing(pushed: PushedProject, snapshot: Snapshot) -> list[list[str]]:
+    """Return for each project the keys that it lacks and without which a task cannot be answered often enough."""
+    unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
+    there = {(task["project"], key_of(task)): bool(task["annotations"]) for task in snapshot.history.tasks}
+    missing: list[list[str]] = [[] for _ in pushed.projects]
+    for key in unfinished:
+        lacking = [number for number, one in enumerate(pushed.projects) if (one.project_id, key) not in there]
+        wanted = len(lacking)
+        if len(pushed.projects) > 1:
+            offered = sum(there.get((one.project_id, key)) is False for one in pushed.projects)
+            wanted = pushed.overlap - len(snapshot.accounts_of(key)) - offered
+        for number in lacking[: max(wanted, 0)]:
+            missing[number].append(key)
+    return missing
+
+
+def _own(project: Project, number: int, of: int) -> Project:
+    """Return the project of one annotator; the same project where there is only one."""
+    if of == 1:
+        return project
+    return project.model_copy(update={"title": own_title(project.title, number), "overlap": 1})
+
+
+def _at(project: Project, result: PushResult) -> ProjectAt:
+    return ProjectAt(title=project.title, project_id=result.project_id, url=result.url, made=result.made)

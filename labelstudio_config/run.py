@@ -1,8 +1,7 @@
-"""Projects of a run: pushed once, then looked at, for every kind of work. Nothing that was ever read is lost.
+"""What a run knows of its Label Studio projects, and looks at them; nothing that was ever read is lost.
 
-What a run knows of a project is under its slug (``batch-1``, ``adjudication``) in the run's folder: the project
-(``pushed.json``), the tasks as they were pushed, what every look read of them and of the answers, and what was
-already said to look wrong.
+It is under the project's slug (``batch-1``, ``adjudication``) in the run's folder: the project (``pushed.json``), the
+tasks as they were pushed, what every look read of them and of the answers, and what was already said to look wrong.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from datetime import UTC, datetime
 from string import ascii_uppercase
 from typing import Any
 
-from filelock import FileLock
 from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Record
+from abcdlink.errors import ServiceError
 from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
 from abcdlink.qualify.screening import note_participants
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
-from labelstudio_config.client import CLOSED, TO_DO, Client, collection_paused, connect, public
-from labelstudio_config.history import History, digest_of, key_of, remember
-from labelstudio_config.projects import Asked, Project, PushResult, find_project, own_title, push_tasks, set_state
-from labelstudio_config.snapshot import PushedCopy, Snapshot, open_keys, snapshot_of
+from labelstudio_config.client import Client, collection_paused, connect, public
+from labelstudio_config.history import History, digest_of, remember
+from labelstudio_config.pages import Project, own_title
+from labelstudio_config.snapshot import PushedCopy, Snapshot, snapshot_of
 
 PUSHED = "pushed.json"
 
@@ -146,6 +145,40 @@ def pushed_copy(store: Store, slug: str) -> PushedCopy:
     return PushedCopy(store.read_json(name), lambda: tasks_kept(store, slug))
 
 
+def label_studio() -> Client:
+    """Connect to the Label Studio of the settings."""
+    settings = get_settings()
+    return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
+
+
+def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:
+    """Return the id of a project, or ``None``. Of several with this title the oldest counts.
+
+    Args:
+        client: the server.
+        title: that the project was made with.
+        known: its id, by which it is found although somebody gave it another title.
+        made: when Label Studio made it: another server gives the same ids again.
+    """
+    there = None if known is None else client.project(known)
+    if known is not None and there is not None and (there[0] == title or (made and there[1] == made)):
+        return known
+    return next(iter(client.projects_titled(title)), None)
+
+
+def require_project(client: Client, title: str) -> int:
+    """Return the id of a project.
+
+    Raises:
+        ServiceError: when there is none.
+    """
+    project = find_project(client, title)
+    if project is None:
+        msg = f"Label Studio at {client.url} has no project {title!r}"
+        raise ServiceError(msg, "push it again, or restore the project")
+    return project
+
+
 @collection_paused()
 def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Collection[int] = ()) -> Snapshot:
     """Read what is in Label Studio for a project and keep it; returns what counts.
@@ -175,51 +208,14 @@ def known_so_far(store: Store, pushed: PushedProject) -> Snapshot | None:
     return None if kept is None else snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
 
 
-def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Snapshot) -> PushedProject:
-    """Push the tasks again that are gone before enough annotators had answered them; return where all are now.
-
-    A deleted project is made again, with these tasks only.
-    """
-    missing = _missing(pushed, snapshot)
-    name = project_file(pushed.slug, TASKS)
-    if not any(missing) or not store.exists(name):
-        return pushed
-    kept = json.loads(lzma.decompress(store.folder.read(name)))
-    projects = list(pushed.projects)
-    for number, (one, keys) in enumerate(zip(pushed.projects, missing, strict=True)):
-        back = {key: kept["tasks"][key] for key in keys if key in kept["tasks"]}
-        if back:
-            project = _own(Project.model_validate(kept["project"]), number, len(projects))
-            at = find_project(client, one.title, one.project_id, one.made)
-            projects[number] = _at(project, push_tasks(client, project, back, at))
-    return pushed.model_copy(update={"projects": tuple(projects)})
+def _read_history(store: Store, slug: str) -> History | None:
+    return store.find_record(project_file(slug, SNAPSHOT), History)
 
 
-def _missing(pushed: PushedProject, snapshot: Snapshot) -> list[list[str]]:
-    """Return for each project the keys that it lacks and without which a task cannot be answered often enough."""
-    unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
-    there = {(task["project"], key_of(task)): bool(task["annotations"]) for task in snapshot.history.tasks}
-    missing: list[list[str]] = [[] for _ in pushed.projects]
-    for key in unfinished:
-        lacking = [number for number, one in enumerate(pushed.projects) if (one.project_id, key) not in there]
-        wanted = len(lacking)
-        if len(pushed.projects) > 1:
-            offered = sum(there.get((one.project_id, key)) is False for one in pushed.projects)
-            wanted = pushed.overlap - len(snapshot.accounts_of(key)) - offered
-        for number in lacking[: max(wanted, 0)]:
-            missing[number].append(key)
-    return missing
-
-
-def _own(project: Project, number: int, of: int) -> Project:
-    """Return the project of one annotator; the same project where there is only one."""
-    if of == 1:
-        return project
-    return project.model_copy(update={"title": own_title(project.title, number), "overlap": 1})
-
-
-def _at(project: Project, result: PushResult) -> ProjectAt:
-    return ProjectAt(title=project.title, project_id=result.project_id, url=result.url, made=result.made)
+def last_look(store: Store, slug: str) -> Snapshot:
+    """Return what counted of a project at the last look, by which it was complete; look where nobody has."""
+    pushed = read_pushed(store, slug)
+    return known_so_far(store, pushed) or look_at(store, label_studio(), pushed)
 
 
 def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]:
@@ -230,87 +226,3 @@ def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]
     if new:
         store.write_json(name, [*before, *new])
     return new
-
-
-def _read_history(store: Store, slug: str) -> History | None:
-    return store.find_record(project_file(slug, SNAPSHOT), History)
-
-
-def label_studio() -> Client:
-    """Connect to the Label Studio of the settings."""
-    settings = get_settings()
-    return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
-
-
-def push_project(store: Store, slug: str, asked: Asked) -> PushedProject:
-    """Bring tasks into their projects, or return what is known of the projects that were pushed before."""
-    with _pushing(store, slug):
-        return _push_once(store, slug, asked)
-
-
-def _pushing(store: Store, slug: str) -> FileLock:
-    """Return the lock by which two processes do not push one project twice."""
-    return lock_of(f"{store.key}+{slug}.push")
-
-
-def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:
-    if not is_pushed(store, slug):
-        keep_tasks(store, slug, asked.project, asked.tasks)
-        client = label_studio()
-        projects = [_own(asked.project, number, asked.projects) for number in range(asked.projects)]
-        pushed = PushedProject(
-            slug=slug,
-            overlap=asked.needed or asked.project.overlap,
-            task_keys=tuple(asked.tasks),
-            projects=tuple(_at(project, push_tasks(client, project, asked.tasks)) for project in projects),
-            home=client.home() if len(projects) > 1 else "",
-        )
-        keep_pushed(store, pushed)
-    return read_pushed(store, slug)
-
-
-def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
-    """Bring those tasks into their project that were not pushed before; all are waited for then."""
-    with _pushing(store, slug):
-        pushed = _push_once(store, slug, asked)
-        new = {key: data for key, data in asked.tasks.items() if key not in pushed.task_keys}
-        if not new:
-            return pushed
-        # Existing tasks stay as they were pushed, whatever they would look like now.
-        keep_tasks(store, slug, asked.project, asked.tasks | tasks_kept(store, slug))
-        client, (one,) = label_studio(), pushed.projects
-        known = find_project(client, one.title, one.project_id, one.made)
-        at = _at(asked.project, push_tasks(client, asked.project, new, known))
-        keep_pushed(store, pushed.model_copy(update={"projects": (at,), "task_keys": (*pushed.task_keys, *new)}))
-        return let_titles_say(store, slug, closed=False)
-
-
-def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:
-    """Let the titles of pushed projects say whether they are closed or to do; no call when they already do."""
-    pushed = read_pushed(store, slug)
-    if pushed.closed is closed:
-        return pushed
-    client = label_studio()
-    for one in pushed.projects:
-        set_state(client, one.project_id, one.title, CLOSED if closed else TO_DO)
-    pushed = pushed.model_copy(update={"closed": closed})
-    keep_pushed(store, pushed)
-    return pushed
-
-
-def look_now(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
-    """Read and keep what is in Label Studio for a project, and push back the unfinished tasks that are gone."""
-    with _pushing(store, slug):
-        client, pushed = label_studio(), read_pushed(store, slug)
-        snapshot = look_at(store, client, pushed)
-        back = push_back(store, client, pushed, snapshot)
-        if back is pushed:
-            return pushed, snapshot
-        keep_pushed(store, back)
-        return back, look_at(store, client, back)
-
-
-def last_look(store: Store, slug: str) -> Snapshot:
-    """Return what counted of a project at the last look, by which it was complete; look where nobody has."""
-    pushed = read_pushed(store, slug)
-    return known_so_far(store, pushed) or look_at(store, label_studio(), pushed)

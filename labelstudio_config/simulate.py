@@ -32,10 +32,11 @@ from abcdlink.store import Store
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.client import NOT_FOUND, Client, connect
+from labelstudio_config.pages import MOST_ANNOTATORS, own_title
 from labelstudio_config.pages.adjudicate import adjudication_title
 from labelstudio_config.pages.annotate import batch_title, candidate_id, controls_of, documents_of, of_batch, offered
 from labelstudio_config.pages.feedback import READ, UNDERSTOOD, feedback_title
-from labelstudio_config.projects import MOST_ANNOTATORS, find_project, own_title, require_project
+from labelstudio_config.run import find_project, require_project
 
 
 class Mistakes(NamedTuple):

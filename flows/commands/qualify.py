@@ -151,7 +151,7 @@ def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
     if has_judgments(store):
         return applicants_of(store), people_of(store)
     from labelstudio_config.pages.qualify import applications_in
-    from labelstudio_config.run import look_now
+    from labelstudio_config.projects import look_now
 
     pools = gold_set_of(store).pools
     _, snapshot = look_now(store, QUALIFY_SLUG)

@@ -88,7 +88,8 @@ def show_now(store: Store, json: bool) -> None:
 def look_at_projects(store: Store) -> str:
     """Look at every project at which people are waited for; returns why that was not possible, if it was not."""
     from labelstudio_config.attendance import note_standing
-    from labelstudio_config.run import is_pushed, look_now
+    from labelstudio_config.projects import look_now
+    from labelstudio_config.run import is_pushed
 
     try:
         for _, waiting in all_waiting(store):

@@ -5,6 +5,7 @@ Each kind is one module beside the XML of its page (the label config). All pages
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
@@ -12,9 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from string import ascii_uppercase
+from typing import Any, ClassVar, NamedTuple
+from xml.sax.saxutils import escape
 
 import regex
+from pydantic import Field
 
 from abcdlink.corpus.records import Document, Record
 from abcdlink.domain import Domain
@@ -22,8 +26,49 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Skip
 from abcdlink.layout import ANNOTATIONS, ANOMALIES
 from abcdlink.store import Store
-from labelstudio_config.projects import Asked
+from labelstudio_config.client import CLOSED, TO_DO
 from labelstudio_config.snapshot import Snapshot
+
+TITLE_LIMIT = 50 - max(len(TO_DO), len(CLOSED)) - len(" · A")
+"""Longest title, in characters: Label Studio takes 50, with what it begins with, and what tells annotators' own
+projects apart."""
+
+MOST_ANNOTATORS = len(ascii_uppercase)
+"""Annotators who can have projects of their own with the same tasks."""
+
+STYLE = Path(__file__).parents[1] / "style.css"
+
+STYLE_TAG = "<Style>"
+"""Every label config has this element, for what only its own page needs."""
+
+
+class Project(Record):
+    """What a project of Label Studio is made with.
+
+    ``label_config``: XML; the look that all pages share is added to it. ``instruction``: HTML that
+    annotators see first. ``overlap``: annotators who judge each task. ``hidden``: fields of the task
+    data that the list of tasks does not show.
+    """
+
+    title: str = Field(max_length=TITLE_LIMIT + len(" · A"))
+    description: str
+    label_config: str
+    instruction: str
+    overlap: int = Field(ge=1)
+    hidden: tuple[str, ...] = ()
+
+
+class Asked(NamedTuple):
+    """What people are asked: a project and its tasks, key -> data, in the order in which people get them.
+
+    ``needed``: people whom a task waits for, where more may do it; ``None``: all who may. ``projects``: in how
+    many projects the same tasks are; each annotator has their own where there is more than one.
+    """
+
+    project: Project
+    tasks: dict[str, dict[str, Any]]
+    needed: int | None = None
+    projects: int = 1
 
 
 class Page(Record, ABC):
@@ -93,6 +138,27 @@ def keep_pull(store: Store, folder: str, pull: Pull) -> None:
 def label_config(kind: str) -> str:
     """Return the label config (XML) of a kind of work: what people see and decide."""
     return Path(__file__).with_name(f"{kind}.xml").read_text(encoding="utf-8")
+
+
+@cache
+def with_style(page: str) -> str:
+    """Return a label config (XML) with the rules of ``style.css`` before those of its own ``<Style>``."""
+    rules = escape(STYLE.read_text(encoding="utf-8"))
+    return page.replace(STYLE_TAG, f"{STYLE_TAG}\n{rules}", 1)
+
+
+def title_of(run_key: str, what: str) -> str:
+    """Return a project's title, e.g. of ``batch 1``; a long run key is cut and made unique by its hash."""
+    title = f"{run_key} · {what}"
+    if len(title) <= TITLE_LIMIT:
+        return title
+    ending = f"~{hashlib.sha256(run_key.encode()).hexdigest()[:8]} · {what}"
+    return run_key[: TITLE_LIMIT - len(ending)] + ending
+
+
+def own_title(title: str, number: int) -> str:
+    """Return the title of one annotator's own project; they are numbered from 0."""
+    return f"{title} · {ascii_uppercase[number]}"
 
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

@@ -29,7 +29,18 @@ from abcdlink.stages.annotate import (
 from abcdlink.stages.feedback import second_answers
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
-from labelstudio_config.pages import JudgmentsPull, Page, Pull, guidelines_html, keep_pull, label_config, text_html
+from labelstudio_config.pages import (
+    Asked,
+    JudgmentsPull,
+    Page,
+    Project,
+    Pull,
+    guidelines_html,
+    keep_pull,
+    label_config,
+    text_html,
+    title_of,
+)
 from labelstudio_config.pages.annotate import (
     HIDDEN,
     candidate_id,
@@ -39,7 +50,6 @@ from labelstudio_config.pages.annotate import (
     reading_order,
     task_data,
 )
-from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Snapshot
 
 

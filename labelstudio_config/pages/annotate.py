@@ -35,16 +35,18 @@ from abcdlink.store import Store
 from labelstudio_config.answers import fingerprints_of, namer, read_answers, unqualified_in
 from labelstudio_config.client import collection_paused
 from labelstudio_config.pages import (
+    Asked,
     JudgmentsPull,
     Page,
+    Project,
     document_html,
     guidelines_html,
     jumps_html,
     keep_pull,
     label_config,
     shown,
+    title_of,
 )
-from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")

@@ -25,10 +25,19 @@ from abcdlink.judgments import Annotator
 from abcdlink.layout import ANOMALIES, BOUNDARIES_SLUG, NATURAL
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
-from labelstudio_config.pages import Page, Pull, guidelines_html, keep_pull, label_config, text_html
+from labelstudio_config.pages import (
+    Asked,
+    Page,
+    Project,
+    Pull,
+    guidelines_html,
+    keep_pull,
+    label_config,
+    text_html,
+    title_of,
+)
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import NO_KEY
-from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 JOINED, DROPPED, BEGINS, DONE = "joined", "dropped", "begins", "done"

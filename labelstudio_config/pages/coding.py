@@ -21,7 +21,9 @@ from abcdlink.stages.coding import coders_in, coding_of, keep_codes, overlap_of
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.pages import (
+    Asked,
     Page,
+    Project,
     Pull,
     document_html,
     guidelines_html,
@@ -29,8 +31,8 @@ from labelstudio_config.pages import (
     label_config,
     shown,
     text_html,
+    title_of,
 )
-from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Snapshot
 
 HIDDEN = ("doc_a_name", "doc_a_html", "doc_b_name", "doc_b_html", "patterns", "progress")

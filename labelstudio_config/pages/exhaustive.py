@@ -22,17 +22,19 @@ from abcdlink.store import Store
 from abcdlink.waiting import close_project, keep_standing, standing_of
 from labelstudio_config.answers import read_answers
 from labelstudio_config.pages import (
+    Asked,
     JudgmentsPull,
     Page,
+    Project,
     document_html,
     guidelines_html,
     keep_pull,
     label_config,
     shown,
     text_html,
+    title_of,
 )
 from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("list_title", "doc_a_name", "doc_a_html", "targets_html")

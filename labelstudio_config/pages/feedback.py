@@ -23,7 +23,9 @@ from abcdlink.stages.feedback import end_feedback, end_unasked, judges_in, outco
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
 from labelstudio_config.pages import (
+    Asked,
     Page,
+    Project,
     Pull,
     document_html,
     guidelines_html,
@@ -31,8 +33,8 @@ from labelstudio_config.pages import (
     label_config,
     shown,
     text_html,
+    title_of,
 )
-from labelstudio_config.projects import Asked, Project, title_of
 from labelstudio_config.snapshot import Snapshot
 
 HIDDEN = ("progress", "question", "doc_a_name", "doc_b_name", "cases", "notices")

@@ -24,9 +24,8 @@ from abcdlink.qualify.gold import (
 )
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
-from labelstudio_config.pages import JudgmentsPull, Page, exhaustive
+from labelstudio_config.pages import Asked, JudgmentsPull, Page, Project, exhaustive, own_title, title_of
 from labelstudio_config.pages.annotate import batch_project, batch_tasks, judgments_in
-from labelstudio_config.projects import Asked, Project, own_title, title_of
 from labelstudio_config.snapshot import Snapshot
 
 MOST_APPLICANTS = 50

@@ -29,8 +29,7 @@ from abcdlink.rate import (
 )
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
-from labelstudio_config.pages import Page, Pull, document_html, guidelines_html, label_config
-from labelstudio_config.projects import Asked, Project, title_of
+from labelstudio_config.pages import Asked, Page, Project, Pull, document_html, guidelines_html, label_config, title_of
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")

@@ -10,8 +10,9 @@ from playwright.sync_api import Page, expect
 from abcdlink.boundaries import AskedDocument
 from abcdlink.corpus.records import Document, Sentence
 from labelstudio_config.client import Client
+from labelstudio_config.pages import title_of
 from labelstudio_config.pages.boundaries import boundary_project, boundary_tasks, segmentations_in
-from labelstudio_config.projects import push_tasks, title_of
+from labelstudio_config.projects import push_tasks
 from tests.browser.window import picture
 from tests.helpers.pulls import read_project
 

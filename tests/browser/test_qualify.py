@@ -16,8 +16,9 @@ from abcdlink.qualify import score_applicants
 from abcdlink.qualify.gold import GOLD, expert_corpus, gold_pairs, gold_set, prepare, prepare_expert
 from abcdlink.store import Store
 from labelstudio_config.client import Client
+from labelstudio_config.pages import title_of
 from labelstudio_config.pages.qualify import GoldPage, qualification_project, qualification_tasks
-from labelstudio_config.projects import push_tasks, title_of
+from labelstudio_config.projects import push_tasks
 from tests.browser.window import PASSWORD, picture
 from tests.helpers.pulls import pull_qualification, read_project
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import labelstudio_config.batches
+import labelstudio_config.projects
 import labelstudio_config.run
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
@@ -154,7 +155,7 @@ class FakeLabelStudio(Client):
 def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
     """Let all steps talk to a fake server."""
     fake = FakeLabelStudio()
-    for module in (labelstudio_config.run, labelstudio_config.batches):
+    for module in (labelstudio_config.run, labelstudio_config.projects, labelstudio_config.batches):
         monkeypatch.setattr(module, "label_studio", lambda: fake)
     return fake
 

@@ -14,14 +14,15 @@ from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.rate import Criterion, RatedDocument
 from labelstudio_config.client import Client
 from labelstudio_config.history import remember
-from labelstudio_config.pages import JudgmentsPull
+from labelstudio_config.pages import JudgmentsPull, title_of
 from labelstudio_config.pages.adjudicate import AdjudicationPull, adjudication_title, adjudications_in
 from labelstudio_config.pages.annotate import batch_project, batch_tasks, batch_title, judgments_in, of_batch
 from labelstudio_config.pages.exhaustive import judgments_in as exhaustive_judgments_in
 from labelstudio_config.pages.feedback import FeedbackPull, feedback_in, feedback_title, notice_key
 from labelstudio_config.pages.qualify import applications_in
 from labelstudio_config.pages.rate import RatingPull, ratings_in
-from labelstudio_config.projects import PushResult, push_tasks, require_project, title_of
+from labelstudio_config.projects import PushResult, push_tasks
+from labelstudio_config.run import require_project
 from labelstudio_config.snapshot import Progress, Snapshot, progress_in, snapshot_of
 
 

@@ -22,7 +22,7 @@ from labelstudio_config.batches import pull_again
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.adjudicate import adjudication_title
 from labelstudio_config.pages.annotate import batch_title
-from labelstudio_config.projects import require_project
+from labelstudio_config.run import require_project
 from tests.helpers.annotation import SECRETS, Run, annotator, make_run, submit
 from tests.helpers.stack import Stack
 

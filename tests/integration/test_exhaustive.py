@@ -21,11 +21,13 @@ from abcdlink.stages.rank import rank
 from abcdlink.store import Store
 from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
+from labelstudio_config.pages import title_of
 from labelstudio_config.pages.exhaustive import (
     exhaustive_project,
     exhaustive_tasks,
 )
-from labelstudio_config.projects import push_tasks, require_project, title_of
+from labelstudio_config.projects import push_tasks
+from labelstudio_config.run import require_project
 from tests.helpers.annotation import SECRETS, annotator, make_run, tick
 from tests.helpers.pulls import progress_of, pull_exhaustive
 from tests.helpers.stack import Stack

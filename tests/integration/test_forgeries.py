@@ -21,7 +21,8 @@ from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
 from labelstudio_config.pages.annotate import LinkingPage
-from labelstudio_config.run import look_now, read_pushed
+from labelstudio_config.projects import look_now
+from labelstudio_config.run import read_pushed
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull, push
 from tests.helpers.annotation import annotator, make_run, submit

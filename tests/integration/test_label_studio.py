@@ -20,7 +20,8 @@ from labelstudio_config import projects
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.annotate import batch_title
-from labelstudio_config.projects import PushResult, find_project, require_project
+from labelstudio_config.projects import PushResult
+from labelstudio_config.run import find_project, require_project
 from tests.helpers.annotation import METHODS, SECRETS, Run, annotator, make_run, pushed, skip, submit
 from tests.helpers.label_studio_server import LabelStudioServer, free_port
 from tests.helpers.pulls import keys_of, progress_of, pull_batch, push_batch

@@ -24,13 +24,15 @@ from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
+from labelstudio_config.pages import title_of
 from labelstudio_config.pages.exhaustive import documents_of
 from labelstudio_config.pages.qualify import (
     gold_project,
     qualification_project,
     qualification_tasks,
 )
-from labelstudio_config.projects import push_tasks, require_project, title_of
+from labelstudio_config.projects import push_tasks
+from labelstudio_config.run import require_project
 from tests.helpers.annotation import annotator, submit, tick
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.prefect_server import BIN

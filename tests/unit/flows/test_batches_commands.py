@@ -21,7 +21,8 @@ from flows.commands import status
 from labelstudio_config.attendance import note_standing
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import write_preview
-from labelstudio_config.run import look_now, read_pushed
+from labelstudio_config.projects import look_now
+from labelstudio_config.run import read_pushed
 from tasks.projects import pull
 from tests.helpers.example_run import make_pools, take_in
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve

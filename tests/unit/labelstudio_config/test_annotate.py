@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.judgments import Candidate, Judgment, Pool
+from labelstudio_config.pages import STYLE, with_style
 from labelstudio_config.pages.annotate import (
     batch_project,
     batch_tasks,
@@ -19,7 +20,6 @@ from labelstudio_config.pages.annotate import (
     controls_of,
     offered,
 )
-from labelstudio_config.projects import STYLE, with_style
 from tests.helpers import builders
 from tests.helpers.annotation import as_read
 from tests.helpers.pulls import OneProject, pull_batch

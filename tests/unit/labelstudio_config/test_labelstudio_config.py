@@ -24,9 +24,8 @@ from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Candidate, Label, Pool
 from abcdlink.store import Store
 from labelstudio_config.accounts import with_own_token
-from labelstudio_config.pages import document_html, guidelines_html
+from labelstudio_config.pages import TITLE_LIMIT, document_html, guidelines_html
 from labelstudio_config.pages.annotate import batch_title, candidate_id, documents_of, task_data
-from labelstudio_config.projects import TITLE_LIMIT
 from labelstudio_config.simulate import LENIENT, STRICT, Mistakes, gold_of, judge, mark_simulated, mistakes_of
 from tests.helpers import builders
 from tests.helpers.annotation import as_read

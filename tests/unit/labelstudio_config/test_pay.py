@@ -15,7 +15,7 @@ from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.qualify.screening import screening_of
 from labelstudio_config.attendance import pay_of
-from labelstudio_config.run import look_now
+from labelstudio_config.projects import look_now
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
 
 

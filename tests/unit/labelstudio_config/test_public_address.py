@@ -13,7 +13,8 @@ from abcdlink.settings import Settings, get_settings
 from abcdlink.store import open_run
 from labelstudio_config.attendance import note_standing
 from labelstudio_config.client import public
-from labelstudio_config.run import look_now, read_pushed
+from labelstudio_config.projects import look_now
+from labelstudio_config.run import read_pushed
 from services import Result
 from services.credentials import Credentials
 from services.programs import label_studio_environment

@@ -21,7 +21,7 @@ from abcdlink.stages.feedback import ANSWERS, outcome_in, prepare_feedback
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.adjudicate import AdjudicationPage
 from labelstudio_config.pages.feedback import FeedbackPage
-from labelstudio_config.run import look_now
+from labelstudio_config.projects import look_now
 from labelstudio_config.simulate import simulate_adjudicator, simulate_feedback, simulated_account
 from tasks.projects import pull, push
 from tests.helpers.example_run import example_run

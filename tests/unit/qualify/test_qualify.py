@@ -47,7 +47,7 @@ from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK
 from labelstudio_config.pages.qualify import MOST_APPLICANTS, GoldPage, qualification_project, qualification_tasks
-from labelstudio_config.run import look_now
+from labelstudio_config.projects import look_now
 from tasks.projects import pull, push
 from tests.helpers.applicants import ACCOUNTS, LINKS, applied, corpus_of, document, made, person, said
 from tests.helpers.builders import judgment

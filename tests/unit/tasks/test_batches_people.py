@@ -24,7 +24,8 @@ from labelstudio_config.attendance import (
     set_schedule,
 )
 from labelstudio_config.batches import reassign, status
-from labelstudio_config.run import look_now, read_pushed
+from labelstudio_config.projects import look_now
+from labelstudio_config.run import read_pushed
 from tasks.blocks import notify_by
 from tests.helpers.batch_steps import SLUG
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio
