@@ -12,6 +12,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from abcdlink.corpus.records import Record
+from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import (
     AGREEMENT,
     BENCHMARK,
@@ -29,6 +30,7 @@ from abcdlink.layout import (
     batch_of,
     is_feedback,
 )
+from abcdlink.linking.records import ApproachKind
 from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.stages.decide import PART_SIZE as PAIRS_PER_DECISION
 from abcdlink.stages.generate import PART_SIZE as DOCUMENTS_PER_PART
@@ -306,12 +308,18 @@ def progress_of(store: Store, stage: str) -> Iterator[str]:
         if done < sum(pairs):
             yield f"{plan_file.split('/')[2]} has ranked {done} of {sum(pairs)} pairs"
     total = int(store.manifest.get("corpus", {}).get("pairs", 0)) if corpus == NATURAL else _generated(store)
-    decided: dict[str, int] = {}
+    decided = _proposers(store) if corpus == NATURAL else {}
     for name in store.folder.names(f"decisions/{corpus}/"):
         decided[name.split("/")[2]] = decided.get(name.split("/")[2], 0) + PAIRS_PER_DECISION
     for approach, done in decided.items():
         if done < total:
             yield f"{approach} has decided {done} of {total} pairs"
+
+
+def _proposers(store: Store) -> dict[str, int]:
+    """Return the shortlisted approaches with an LLM, none of whose decisions is written yet."""
+    approaches = store.read_record(SHORTLIST, Shortlist).approaches if store.exists(SHORTLIST) else ()
+    return {approach.name: 0 for approach in approaches if approach.kind is ApproachKind.LLM}
 
 
 def _generated(store: Store) -> int:

@@ -178,7 +178,7 @@ def annotation_of_one(annotation: AnnotationParameters) -> AnnotationParameters:
         InputError: when the candidates are to come from two approaches.
     """
     if annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
-        msg = f"a quick start has one approach, and the mode {annotation.mode.value!r} needs two"
+        msg = f"a quick try has one approach, and the mode {annotation.mode.value!r} needs two"
         raise InputError(msg, "leave out the mode")
     return annotation.model_copy(update={"mode": PoolMode.SINGLE})
 
@@ -196,7 +196,7 @@ def whole_job(
     """Return the library's record of all that is asked for up to the candidates; ``None``: the defaults.
 
     Raises:
-        InputError: when a quick start, which has one approach, is to take candidates from two.
+        InputError: when a quick try, which has one approach, is to take candidates from two.
     """
     writing, annotation = generation or GenerationParameters(), annotation or AnnotationParameters()
     if quick:

@@ -19,6 +19,7 @@ from abcdlink.cli.output import (
     print_json,
     print_table,
     say,
+    shown,
 )
 from abcdlink.errors import InputError
 
@@ -227,12 +228,3 @@ def stats(
     rows = [one.rows for one in counts.values()]
     table = [(name, *(shown(name, row[name]) for row in rows)) for name in rows[0]]
     print_table("Counts", ("", *counts), table)
-
-
-def shown(name: str, value: float | None) -> str:
-    """Return a number as a table shows it."""
-    if value is None:
-        return "-"
-    if name.startswith("share"):
-        return f"{value:.1%}"
-    return str(value) if isinstance(value, int) else f"{value:.2f}"

@@ -151,6 +151,15 @@ def print_rows(title: str, rows: Sequence[Mapping[str, object]], texts: int = 1)
     print_table(title, list(rows[0]) if rows else [], cells, texts)
 
 
+def shown(name: str, value: float | None) -> str:
+    """Return a number as a table shows it."""
+    if value is None:
+        return "-"
+    if name.startswith("share"):
+        return f"{value:.1%}"
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
 def say(text: str) -> None:
     """Say something on stderr, in plain text."""
     err.print(escape(text), soft_wrap=True)

@@ -25,6 +25,7 @@ from abcdlink.cli.output import (
     print_json,
     print_table,
     say,
+    shown,
 )
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
@@ -132,22 +133,24 @@ def validate(
     if json:
         print_json(result.model_dump(mode="json"))
         return
-    print_table(f"{run}: synthetic against natural documents", ("measure", "value"), result.measures.items())
+    measures = [(name, shown(name, value)) for name, value in result.measures.items()]
+    print_table(f"{run}: synthetic against natural documents", ("measure", "value"), measures)
     columns = ("measure", "against", "synthetic", "other", "Cliff's delta", "95 % interval")
     rows = [
         (
             MEASURES[one.measure],
             one.corpus,
-            one.synthetic_mean,
-            one.mean,
-            one.delta,
+            f"{one.synthetic_mean:.2f}",
+            f"{one.mean:.2f}",
+            f"{one.delta:.2f}",
             "{:.2f} to {:.2f}".format(*one.interval),
         )
         for one in result.differences
     ]
     print_table("Style, document by document; delta 0: no difference", columns, rows)
     counts = {name: one.rows for name, one in result.counts.items()}
-    numbers = [(what, *(found[what] for found in counts.values())) for what in next(iter(counts.values()), {})]
+    whats = next(iter(counts.values()), {})
+    numbers = [(what, *(shown(what, found[what]) for found in counts.values())) for what in whats]
     print_table("Documents and links", ("", *counts), numbers)
     for note in (*result.notes, *(f"out of bounds: {flag}" for flag in result.flags)):
         say(note[0].upper() + note[1:])

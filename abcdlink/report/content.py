@@ -199,7 +199,7 @@ class Content:
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """The stages that a quick start does without."""
+        """The stages that a quick try does without."""
         return ("generate", "validate", "benchmark") if is_quick(self.manifest) else ()
 
     @property

@@ -287,4 +287,4 @@ def _classifier(domain: Domain) -> tuple[Classifier | None, tuple[str, ...]]:
     try:
         return load_classifier(limits.subjectivity_model, limits.subjectivity_label), ()
     except InputError as error:
-        return None, (f"subjectivity was not measured by a classifier: {error}",)
+        return None, (f"subjectivity was not measured by a classifier: {error.problem}; {error.hint}",)

@@ -73,7 +73,7 @@ def quick_shortlist(store: Store, domain: Domain) -> Shortlist:
     if not is_done(store, STAGE, SHORTLIST, QUICK):
         pool = domain.settings.pool
         first = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=max(1, pool.first + pool.second))
-        skipped = "A quick start: no pairs were generated and no approach was benchmarked."
+        skipped = "A quick try: no pairs were generated and no approach was benchmarked."
         why = f"{first.name} alone proposes candidates, because it needs no LLM, no training and no model."
         store.write_record(SHORTLIST, Shortlist(first=first, reasons=(skipped, why)))
     return store.read_record(SHORTLIST, Shortlist)
@@ -93,7 +93,7 @@ def is_quick(manifest: Mapping[str, Any]) -> bool:
 def refuse_quick(store: Store) -> None:
     """Raise ``InputError`` for a run that skipped generation and benchmark, before anything is paid for."""
     if is_quick(store.manifest):
-        msg = f"run {store.key!r} is a quick start, which skipped generation and benchmark"
+        msg = f"run {store.key!r} is a quick try, which skipped generation and benchmark"
         raise InputError(msg, "use another run key for the whole job, or start this one with --quick again")
 
 

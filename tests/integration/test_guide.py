@@ -113,7 +113,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 @pytest.mark.timeout(2400)
 def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: Shell) -> None:
-    """With the commands of the guide, and in a quick start, which asks no LLM; programs judge the batches."""
+    """With the commands of the guide, and in a quick try, which asks no LLM; programs judge the batches."""
     commands = [command for command in guide() if command[0] == "abcdlink"]
     documents = shell.folder / "my-documents"
     documents.mkdir()
@@ -138,7 +138,7 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     assert "/user/signup" in now
     assert "annotators for each task" in shell(*by_name["annotate", "status"])
     report = Path(shell("abcdlink", "report", "trial").strip()).read_text(encoding="utf-8")
-    assert "This run is a quick start" in report
+    assert "This run is a quick try" in report
     manifest = json.loads((shell.folder / ".abcdlink/runs/spring/manifest.json").read_text())
     assert manifest["domain"]["folder"] == str(shell.folder / ".abcdlink" / "domains" / "my-domain")
 

@@ -12,12 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.domain import SourceFilter
-from abcdlink.layout import AGREEMENT, JUDGMENTS, POOL_COUNTS, batch_file, batch_slug, feedback_slug, generation_part
+from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.layout import (
+    AGREEMENT,
+    JUDGMENTS,
+    POOL_COUNTS,
+    SHORTLIST,
+    batch_file,
+    batch_slug,
+    feedback_slug,
+    generation_part,
+)
+from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.report import write_report
 from abcdlink.stages.batch_preview import PREVIEW, REVIEW, BatchPreview, Review
 from abcdlink.store import Store, all_runs, open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
-from abcdlink.whatnow import Surroundings, what_now
+from abcdlink.whatnow import Surroundings, progress_of, what_now
 from tests.helpers.example_run import example_run, take_in
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -149,6 +160,13 @@ def test_a_stage_at_work_counts_documents(run: Store) -> None:
     for part, done in enumerate((4, 6)):
         run.write_text(generation_part(part), "{}")
         assert f"{done} of 6 documents generated" in text(run)
+
+
+def test_candidates_of_an_llm_are_counted_from_its_first_pair(run: Store) -> None:
+    run.note("corpus", {"pairs": 3})
+    llm = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=5, prompt_mode=4)
+    run.write_record(SHORTLIST, Shortlist(first=llm, reasons=()))
+    assert list(progress_of(run, "candidates")) == [f"{llm.name} has decided 0 of 3 pairs"]
 
 
 def test_what_comes_next_at_rest(run: Store, tmp_path: Path) -> None:

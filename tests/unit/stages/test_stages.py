@@ -305,7 +305,7 @@ def test_a_stage_whose_input_is_missing_names_the_stage_that_makes_it(store: Sto
     assert "generate" in refused.value.hint
 
 
-def test_a_quick_start_has_candidates_without_an_llm_and_its_report_says_what_was_skipped(
+def test_a_quick_try_has_candidates_without_an_llm_and_its_report_says_what_was_skipped(
     store: Store, domain: Domain, llm: FakeLLM
 ) -> None:
     chosen = quick_shortlist(store, domain)
@@ -316,19 +316,19 @@ def test_a_quick_start_has_candidates_without_an_llm_and_its_report_says_what_wa
     assert quick_shortlist(store, domain) == chosen
     assert llm.questions == []
     page = render(gather(store))
-    assert "This run is a quick start" in page
+    assert "This run is a quick try" in page
     for stage in ("generate", "benchmark"):
         assert f"without the stage <b>{stage}</b>" in page
-    with pytest.raises(InputError, match="is a quick start"):
+    with pytest.raises(InputError, match="is a quick try"):
         refuse_quick(store)
 
 
-def test_a_run_with_a_benchmark_is_no_quick_start_afterwards(store: Store, domain: Domain) -> None:
+def test_a_run_with_a_benchmark_is_no_quick_try_afterwards(store: Store, domain: Domain) -> None:
     run_all(store, domain)
     refuse_quick(store)
     with pytest.raises(InputError, match="other settings"):
         quick_shortlist(store, domain)
-    assert "quick start" not in render(gather(store))
+    assert "quick try" not in render(gather(store))
 
 
 def test_the_command_does_every_stage_in_its_own_process(llm: FakeLLM, tmp_path: Path) -> None:
