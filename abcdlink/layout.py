@@ -46,6 +46,14 @@ CODERS = "coding/coders.jsonl"
 CODES = "coding/codes.jsonl"
 
 
+RESULTS = (GENERATION, VALIDATION, BENCHMARK, CUTOFFS, SHORTLIST, POOL_COUNTS, AGREEMENT, RECALL, SAMPLE)
+
+
+def is_result(name: str) -> bool:
+    """Tell whether a file holds numbers of a stage; files of other JSON are notes that several processes may write."""
+    return name.startswith(("decisions/", "rankings/")) or name.endswith(RESULTS)
+
+
 def safe(name: str) -> str:
     """Return a name (of a retriever, an approach) as one file name."""
     return quote(name, safe="@+")

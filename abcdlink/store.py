@@ -6,15 +6,17 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in
+from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in, first_line
 from abcdlink.folders import Folder, open_folder
 from abcdlink.languages import ENGLISH
+from abcdlink.layout import is_result
 from abcdlink.locks import lock_of
 from abcdlink.settings import get_settings
 
@@ -36,7 +38,7 @@ class Store:
     Args:
         folder: where the bytes are.
         key: the run key, the name of one whole bootstrap.
-        sealed: whether the SHA-256 of each file of records is kept, and a file that was changed by hand refused.
+        sealed: whether the SHA-256 of each result is kept, and a file that was changed by hand refused.
     """
 
     def __init__(self, folder: Folder, key: str, *, sealed: bool = False) -> None:
@@ -57,10 +59,9 @@ class Store:
             raise InputError(msg, f"run the stage {made_by!r} first, or wait until it has ended")
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a UTF-8 text; what is known of records that had this name is forgotten."""
-        if self._sealed and name.endswith(".jsonl"):
-            self.folder.remove(_seal_of(name))
-        self.folder.write(name, text.encode())
+        """Write a UTF-8 text."""
+        data = text.encode()
+        self._write(name, (data,), hashlib.sha256(data))
 
     def read_text(self, name: str) -> str:
         """Read a UTF-8 text; ``InputError`` when it is none."""
@@ -70,17 +71,27 @@ class Store:
         """Write a JSON value."""
         self.write_text(name, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
-    def read_json(self, name: str, *needed: str) -> Any:  # noqa: ANN401 - any JSON value
-        """Read a JSON value; ``InputError`` names the place that is not JSON, or a ``needed`` field that is missing."""
+    def read_json(self, name: str, kind: Any = Any) -> Any:  # noqa: ANN401 - any JSON value
+        """Read a JSON value.
+
+        Args:
+            name: of the file.
+            kind: the type that the value must have.
+
+        Raises:
+            InputError: when it does not fit, or the file is not as the run wrote it.
+        """
+        data = self.folder.read(name)
+        text = decode(data, self.where(name))
         try:
-            value = json.loads(self.read_text(name))
-        except json.JSONDecodeError as error:
-            msg = f"{self.where(name)} is not JSON: {error}"
-            raise InputError(msg, "fix the file at that place, or remove it and run the stage that makes it") from None
-        missing = [field for field in needed if not isinstance(value, dict) or field not in value]
-        if missing:
-            msg = f"{self.where(name)}: {missing[0]} is missing"
-            raise InputError(msg, "restore the file, or remove it and run the stage that makes it")
+            value = _adapter(kind).validate_json(text)
+        except ValidationError as error:
+            msg = f"{self.where(name)}: {fault_in(error)}"
+            raise InputError(msg, "fix the file, or remove it and run the stage that makes it") from None
+        except InputError as error:
+            msg = f"{self.where(name)}: {error.problem}"
+            raise InputError(msg, error.hint) from None
+        self._check(name, hashlib.sha256(data))
         return value
 
     def write_record(self, name: str, record: BaseModel, indent: int | None = 2) -> None:
@@ -88,12 +99,9 @@ class Store:
         self.write_text(name, record.model_dump_json(indent=indent))
 
     def read_record(self, name: str, kind: type[R]) -> R:
-        """Read one record; ``InputError`` names the file and what does not fit."""
-        try:
-            return kind.model_validate_json(self.read_text(name))
-        except ValidationError as error:
-            msg = f"{self.where(name)}: {fault_in(error)}"
-            raise InputError(msg, "fix the file, or remove it and run the stage that makes it") from None
+        """Read one record; errors as ``read_json``."""
+        record: R = self.read_json(name, kind)
+        return record
 
     def find_record(self, name: str, kind: type[R]) -> R | None:
         """Read one record; ``None`` when the run does not have the file."""
@@ -102,14 +110,19 @@ class Store:
     def write_records(self, name: str, records: Iterable[BaseModel]) -> None:
         """Write records as JSON Lines, one after the other: they need not fit into memory."""
         digest = hashlib.sha256()
-        lines = _through(digest, (f"{record.model_dump_json()}\n".encode() for record in records))
-        if not self._sealed:
-            self.folder.write(name, lines)
+        self._write(name, _through(digest, (f"{record.model_dump_json()}\n".encode() for record in records)), digest)
+
+    def _write(self, name: str, data: Iterable[bytes], digest: hashlib._Hash) -> None:
+        if not self._is_sealed(name):
+            self.folder.write(name, data)
             return
         # While the file is written there is no seal: a kill leaves none that does not fit.
         self.folder.remove(_seal_of(name))
-        self.folder.write(name, lines)
+        self.folder.write(name, data)
         self.folder.write(_seal_of(name), digest.hexdigest().encode())
+
+    def _is_sealed(self, name: str) -> bool:
+        return self._sealed and (name.endswith((".jsonl", ".parquet")) or is_result(name))
 
     def read_records(self, name: str, kind: type[R]) -> list[R]:
         """Read records from JSON Lines.
@@ -124,13 +137,17 @@ class Store:
         digest = hashlib.sha256()
         with self.folder.open(name) as file:
             yield from _records(_through(digest, file), kind, self.where(name))
+        self._check(name, digest)
+
+    def _check(self, name: str, digest: hashlib._Hash) -> None:
+        """Raise ``InputError`` when a file with this SHA-256 is not as the run wrote it."""
         if self._seal(name) not in {None, digest.hexdigest()}:
             msg = f"{self.where(name)} was changed after the run wrote it"
             raise InputError(msg, f"restore the file, or keep the change with `abcdlink accept {self.key} {name}`")
 
     def _seal(self, name: str) -> str | None:
         """Return the SHA-256 with which a file was written; ``None``: not known."""
-        if not self._sealed:
+        if not self._is_sealed(name):
             return None
         try:
             return self.folder.read(_seal_of(name)).decode()
@@ -138,12 +155,12 @@ class Store:
             return None
 
     def changed(self) -> list[str]:
-        """Return the names of the files of records that are not as the run wrote them."""
+        """Return the names of the results that are not as the run wrote them."""
         sealed = [name.removeprefix(SEALS).removesuffix(SEAL) for name in self.folder.names(SEALS)]
         return [name for name in sealed if self.exists(name) and self._seal(name) != self._digest(name)]
 
     def accept(self, name: str) -> None:
-        """Take a file of records as it is now, changed on purpose, and note that in the manifest."""
+        """Take a result as it is now, changed on purpose, and note that in the manifest."""
         self.folder.write(_seal_of(name), self._digest(name).encode())
         accepted = self.manifest.get(ACCEPTED, [])
         self.note(ACCEPTED, [*accepted, {"file": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}])
@@ -172,27 +189,49 @@ class Store:
         """Write a table as Parquet and return how many bytes that took."""
         buffer = io.BytesIO()
         table.to_parquet(buffer, index=False)
-        self.folder.write(name, buffer.getvalue())
-        return buffer.getbuffer().nbytes
+        data = buffer.getvalue()
+        self._write(name, (data,), hashlib.sha256(data))
+        return len(data)
 
-    def read_table(self, name: str) -> pd.DataFrame:
-        """Read a Parquet table."""
+    def read_table(self, name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a Parquet table.
+
+        Args:
+            name: of the file.
+            texts: columns of text that it must have.
+            numbers: columns of numbers that it must have.
+
+        Raises:
+            InputError: when it does not fit, or the file is not as the run wrote it.
+        """
         import pandas as pd
+        from pandas.api.types import is_numeric_dtype
 
         data = self.folder.read(name)
+        fault = ""
         try:
-            return pd.read_parquet(io.BytesIO(data))
-        except (OSError, ValueError) as error:  # what pyarrow raises are subclasses
-            msg = f"{self.where(name)} is not a whole Parquet file: {str(error).splitlines()[0]}"
-            raise InputError(msg, "remove it and run the stage that makes it") from None
+            table = pd.read_parquet(io.BytesIO(data))
+        except (OSError, ValueError, TypeError, KeyError) as error:  # what pyarrow raises are subclasses
+            fault = f"is not a whole Parquet file: {first_line(error)}"
+        else:
+            for column in (*texts, *numbers):
+                if column not in table:
+                    fault = f"has no column {column!r}"
+                elif is_numeric_dtype(table[column].dtype) != (column in numbers) or table[column].hasnans:
+                    fault = f"has other values than {'numbers' if column in numbers else 'text'} in {column!r}"
+        if fault:
+            msg = f"{self.where(name)} {fault}"
+            raise InputError(msg, "remove it and run the stage that makes it")
+        self._check(name, hashlib.sha256(data))
+        return table
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What the run is made of: settings, versions, prompt hashes, counts, costs, by section."""
-        manifest = self.read_json(MANIFEST) if self.exists(MANIFEST) else {}
-        if not isinstance(manifest, dict):
-            msg = f"{self.where(MANIFEST)} is no manifest: it holds a {type(manifest).__name__}"
-            raise InputError(msg, "restore the file from a copy, or use another run key")
+        try:
+            manifest: dict[str, Any] = self.read_json(MANIFEST, dict[str, Any]) if self.exists(MANIFEST) else {}
+        except InputError as error:
+            raise InputError(error.problem, "restore the file from a copy, or use another run key") from None
         return manifest
 
     @property
@@ -221,6 +260,9 @@ class Store:
 SEALS, SEAL = "seals/", ".sha256"
 ACCEPTED = "accepted"
 """Section of the manifest: files that were changed by hand on purpose, and when."""
+
+
+_adapter = cache(TypeAdapter[Any])
 
 
 def _seal_of(name: str) -> str:

@@ -323,7 +323,7 @@ def _proposers(store: Store) -> dict[str, int]:
 
 
 def _generated(store: Store) -> int:
-    return int(store.read_json(GENERATION, "pairs")["pairs"]) if store.exists(GENERATION) else 0
+    return store.read_json(GENERATION, dict[str, Any]).get("pairs", 0) if store.exists(GENERATION) else 0
 
 
 def _all_judged(store: Store) -> bool:

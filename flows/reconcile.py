@@ -255,7 +255,7 @@ def check_earlier(store: Store, logger: Loggers) -> None:
         name = batch_file(batch, CHECKED)
         if pulled_of(store, batch) is None:
             continue
-        if store.exists(name) and now - datetime.fromisoformat(store.read_json(name)) < BETWEEN_CHECKS:
+        if store.exists(name) and now - store.read_json(name, datetime) < BETWEEN_CHECKS:
             continue
         store.write_json(name, now.isoformat())
         if changed := check(store, batch):

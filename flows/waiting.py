@@ -66,7 +66,7 @@ def show_live(store: Store, slug: str, artifact: Artifact, content: object) -> N
     A look every half minute would otherwise fill the page of a run that waits for weeks.
     """
     name = project_file(slug, LIVE_ARTIFACTS)
-    shown_now: dict[str, Any] = store.read_json(name) if store.exists(name) else {}
+    shown_now: dict[str, Any] = store.read_json(name, dict[str, dict[str, str]]) if store.exists(name) else {}
     # Each flow run has a page of its own, and several of them may show the same at one time.
     shown_as = f"{artifact.key} {artifact.flow_run_id}"
     before = shown_now.get(shown_as, {})

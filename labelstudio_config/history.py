@@ -12,11 +12,27 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import model_validator
+from pydantic import AfterValidator, BaseModel, model_validator
 
 from abcdlink.corpus.records import Record
+
+
+class _Identified(BaseModel):
+    id: int
+
+
+class _TaskParts(_Identified):
+    project: int
+    data: dict[str, Any]
+    annotations: tuple[_Identified, ...]
+
+
+def _is_task(task: dict[str, Any]) -> dict[str, Any]:
+    _TaskParts.model_validate(task)
+    return task
+
 
 Task = dict[str, Any]
 """A task as Label Studio exports it, without the documents: these are in the run folder already."""
@@ -50,7 +66,7 @@ class GoneTask(Record):
     """A task that has been deleted in Label Studio, as it last was."""
 
     project: int
-    task: Task
+    task: Annotated[Task, AfterValidator(_is_task)]
     noted: datetime
 
 
@@ -64,7 +80,7 @@ class History(Record):
     there: tuple[int, ...] = ()
     accounts: dict[int, str]
     removed: tuple[int, ...] = ()
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[Annotated[Task, AfterValidator(_is_task)], ...] = ()
     gone: tuple[GoneTask, ...] = ()
     earlier: tuple[Earlier, ...] = ()
 

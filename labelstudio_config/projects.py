@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import lzma
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,14 +10,12 @@ from filelock import FileLock
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
-from abcdlink.layout import project_file
 from abcdlink.locks import lock_of
 from abcdlink.store import Store
 from labelstudio_config.client import CLOSED, TO_DO, Client
 from labelstudio_config.history import key_of
 from labelstudio_config.pages import Asked, Project, own_title, with_style
 from labelstudio_config.run import (
-    TASKS,
     ProjectAt,
     PushedProject,
     find_project,
@@ -28,6 +24,7 @@ from labelstudio_config.run import (
     keep_tasks,
     label_studio,
     look_at,
+    push_kept,
     read_pushed,
     tasks_kept,
 )
@@ -252,15 +249,13 @@ def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Sna
     A deleted project is made again, with these tasks only.
     """
     missing = _missing(pushed, snapshot)
-    name = project_file(pushed.slug, TASKS)
-    if not any(missing) or not store.exists(name):
+    if not any(missing) or not (kept := push_kept(store, pushed.slug)):
         return pushed
-    kept = json.loads(lzma.decompress(store.folder.read(name)))
     projects = list(pushed.projects)
     for number, (one, keys) in enumerate(zip(pushed.projects, missing, strict=True)):
-        back = {key: kept["tasks"][key] for key in keys if key in kept["tasks"]}
+        back = {key: kept.tasks[key] for key in keys if key in kept.tasks}
         if back:
-            project = _own(Project.model_validate(kept["project"]), number, len(projects))
+            project = _own(kept.project, number, len(projects))
             at = find_project(client, one.title, one.project_id, one.made)
             projects[number] = _at(project, push_tasks(client, project, back, at))
     return pushed.model_copy(update={"projects": tuple(projects)})

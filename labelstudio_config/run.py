@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from string import ascii_uppercase
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import ServiceError
+from abcdlink.errors import InputError, ServiceError, fault_in
 from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
 from abcdlink.qualify.screening import note_participants
@@ -127,13 +127,26 @@ def keep_tasks(store: Store, slug: str, project: Project, tasks: Mapping[str, Ma
     store.folder.write(project_file(slug, TASKS), lzma.compress(text.encode(), preset=0))
 
 
-def tasks_kept(store: Store, slug: str) -> dict[str, dict[str, Any]]:
-    """Return the data of the tasks as they were pushed, by key; empty where they were not kept."""
+class KeptTasks(BaseModel):
+    """A project and the data of its tasks by key, as they were pushed."""
+
+    project: Project
+    tasks: dict[str, dict[str, Any]]
+
+
+def push_kept(store: Store, slug: str) -> KeptTasks | None:
+    """Return what was pushed; ``None`` where it was not kept."""
     name = project_file(slug, TASKS)
     if not store.exists(name):
-        return {}
-    tasks: dict[str, dict[str, Any]] = json.loads(lzma.decompress(store.folder.read(name)))["tasks"]
-    return tasks
+        return None
+    try:
+        return KeptTasks.model_validate_json(lzma.decompress(store.folder.read(name)))
+    except (lzma.LZMAError, EOFError) as error:
+        fault = str(error)
+    except ValidationError as error:
+        fault = fault_in(error)
+    msg = f"{store.where(name)} does not hold the tasks as they were pushed: {fault}"
+    raise InputError(msg, "restore the file from a copy, or remove it: tasks deleted there cannot be pushed back then")
 
 
 def pushed_copy(store: Store, slug: str) -> PushedCopy:
@@ -142,7 +155,7 @@ def pushed_copy(store: Store, slug: str) -> PushedCopy:
     if not store.exists(name):
         digests = {key: digest_of({"task_key": key, **data}) for key, data in tasks_kept(store, slug).items()}
         store.write_json(name, digests)
-    return PushedCopy(store.read_json(name), lambda: tasks_kept(store, slug))
+    return PushedCopy(store.read_json(name, dict[str, str]), lambda: tasks_kept(store, slug))
 
 
 def label_studio() -> Client:
@@ -177,6 +190,12 @@ def require_project(client: Client, title: str) -> int:
         msg = f"Label Studio at {client.url} has no project {title!r}"
         raise ServiceError(msg, "push it again, or restore the project")
     return project
+
+
+def tasks_kept(store: Store, slug: str) -> dict[str, dict[str, Any]]:
+    """Return the data of the tasks as they were pushed, by key; empty where they were not kept."""
+    kept = push_kept(store, slug)
+    return kept.tasks if kept else {}
 
 
 @collection_paused()
@@ -221,7 +240,7 @@ def last_look(store: Store, slug: str) -> Snapshot:
 def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]:
     """Return what was not reported before, and note that it is now."""
     name = project_file(slug, ANOMALIES)
-    before = store.read_json(name) if store.exists(name) else []
+    before = store.read_json(name, list[str]) if store.exists(name) else []
     new = [line for line in anomalies if line not in before]
     if new:
         store.write_json(name, [*before, *new])

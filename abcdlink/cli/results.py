@@ -185,7 +185,7 @@ def accept(
     changed = store.changed()
     for name in files or ():
         if name not in changed:
-            msg = f"{name} of run {run!r} is as the run wrote it, or not a file of records"
+            msg = f"{name} of run {run!r} is as the run wrote it, or its SHA-256 is not kept"
             raise InputError(msg, f"changed files: {', '.join(changed) or 'none'}")
     for name in files or ():
         store.accept(name)
@@ -193,7 +193,7 @@ def accept(
     if not files:
         typer.echo("\n".join(changed), nl=bool(changed))
     if not changed:
-        say("All files of records are as the run wrote them.")
+        say("All results are as the run wrote them.")
 
 
 def show_recall(

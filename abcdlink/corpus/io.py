@@ -51,7 +51,8 @@ def write_corpus(corpus: Corpus, folder: str | Path, origin: dict[str, Any] | No
 def read_origin(folder: str | Path) -> dict[str, Any]:
     """Return what the corpus in a folder was made from; empty where that is not known."""
     store = _store_of(folder)
-    return dict(store.read_json(ORIGIN)) if store.exists(ORIGIN) else {}
+    origin: dict[str, Any] = store.read_json(ORIGIN, dict[str, Any]) if store.exists(ORIGIN) else {}
+    return origin
 
 
 def refuse_to_replace(folder: str | Path, origin: dict[str, Any], hint: str) -> bool:

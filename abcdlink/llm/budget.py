@@ -1,6 +1,6 @@
 """What LLM calls cost, and what a run may spend.
 
-The most that a call can cost is held back before it is sent, so that the limit is never exceeded.
+The most that a call can cost is reserved before it is sent, so that the limit is never exceeded.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class Hold:
 class Budget:
     """The account of one run, shared by its stages, threads and processes on this machine.
 
-    Before a call its highest possible cost is held back; after it, what it did cost is booked. What
-    a killed process had under way stays held back for good: the server may have billed it.
+    Before a call its highest possible cost is reserved; after it, what it did cost is booked. What
+    a killed process had under way stays reserved for good: the server may have billed it.
 
     Args:
         settings: the limits and where the file is. A profile's calls count towards the limits of the run and
@@ -179,7 +179,7 @@ class Budget:
     def call(self, most: Sum) -> Iterator[Hold]:
         """Hold back what a call may cost at most while the ``with`` block is open.
 
-        Where what is held back by other calls of this process stands in the way, those are waited for. Raises
+        Where what other calls of this process have reserved stands in the way, those are waited for. Raises
         ``BudgetError`` when the call could exceed the limit.
         """
         name, hold = uuid.uuid4().hex, Hold(most)
@@ -196,7 +196,7 @@ class Budget:
                 try:
                     self.settle(name, hold.used or Sum(0, 0.0))
                 except InputError as error:
-                    # The answer was paid for and must be kept; the amount stays held back, as after a kill.
+                    # The answer was paid for and must be kept; the amount stays reserved, as after a kill.
                     LOG.warning("%s", error)
                 self._under_way -= 1
                 self._changed.notify_all()
@@ -212,12 +212,12 @@ class Budget:
             return True
 
     def _limited(self, connection: sqlite3.Connection) -> Iterator[tuple[Sum, tuple[Sum, Sum]]]:
-        """Yield the limits of the run, then those of the profile, each with what is spent and held back."""
+        """Yield the limits of the run, then those of the profile, each with what is spent and reserved."""
         yield Sum(self._settings.llm_budget_tokens, self._settings.llm_budget), self._sums(connection)
         yield Sum(*self._settings.llm_limits), self._sums(connection, own=True)
 
     def settle(self, name: str, used: Sum) -> None:
-        """Book what was used in place of what was held back; a name that holds nothing books nothing."""
+        """Book what was used in place of what was reserved; a name that reserved nothing books nothing."""
         with self._transaction() as connection:
             if connection.execute("DELETE FROM held WHERE id = ?", (name,)).rowcount and any(used):
                 connection.execute(
@@ -227,7 +227,7 @@ class Budget:
                 )
 
     def sums(self) -> tuple[Sum, Sum]:
-        """Return what the run has spent and what is held back for calls under way."""
+        """Return what the run has spent and what is reserved for calls under way."""
         with self._transaction() as connection:
             return self._sums(connection)
 

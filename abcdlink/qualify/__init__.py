@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
@@ -175,9 +175,13 @@ def applicants_of(store: Store) -> list[Applicant]:
     return score_applicants(_pools_there(store), judgments, people_of(store))
 
 
+class _There(BaseModel):
+    data: dict[str, Any]
+
+
 def _pools_there(store: Store) -> list[Pool]:
     """Return the tasks that were in Label Studio when it was last read: nobody can finish those that are gone."""
-    there = {task["data"]["task_key"] for task in store.read_json(ANNOTATIONS)}
+    there = {task.data.get("task_key") for task in store.read_json(ANNOTATIONS, list[_There])}
     return [pool for pool in store.read_records(POOLS, Pool) if pool.key in there]
 
 

@@ -66,9 +66,9 @@ def _of_judgments(content: Content) -> Iterator[Step]:
     result = content.agreement
     if result is None:
         return
-    missing = [batch for batch in (content.pools or {}).get("batches", {}) if int(batch) not in result.batches]
+    missing = [batch for batch in (content.pools.batches if content.pools else ()) if batch not in result.batches]
     if missing:
-        yield Step(f"No judgments of batch {', '.join(missing)} were pulled yet", "candidates")
+        yield Step(f"No judgments of batch {', '.join(map(str, missing))} were pulled yet", "candidates")
     if result.incomplete:
         yield Step(f"{counted(result.incomplete, 'candidate')} lack a judgment and are in no figure", "agreement")
     open_ones = (

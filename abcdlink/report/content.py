@@ -12,6 +12,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from pydantic import BaseModel
+
 from abcdlink.adjudicate import Adjudication, AdjudicationSummary, by_place
 from abcdlink.adjudicate import summarise as summarise_decisions
 from abcdlink.coding import CodingSummary
@@ -56,9 +58,11 @@ from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, of_batches, seen_pa
 from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.budget import Choice, choices_of
+from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.coding import coders_in, coding_summary
 from abcdlink.stages.feedback import accepted_in, outcome_in
 from abcdlink.stages.gains import GAINS, Gains
+from abcdlink.stages.generate import Generation
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.validation import Validation
@@ -118,7 +122,7 @@ def decisions_in(store: Store, judgments: Sequence[Judgment]) -> Decisions | Non
         return None
     decided = store.read_records(ADJUDICATIONS, Adjudication)
     summary = summarise_decisions(judgments, decided, judgments_needed(store, judgments))
-    anomalies = _json(store, ADJUDICATION_ANOMALIES) or []
+    anomalies = _lines(store, ADJUDICATION_ANOMALIES)
     return Decisions(by_place(decided), summary, anomalies, store.find_records(ADJUDICATORS, Annotator))
 
 
@@ -151,11 +155,11 @@ class Content:
     manifest: dict[str, Any]
     natural: Corpus | None
     synthetic: Corpus | None
-    generation: dict[str, Any] | None
+    generation: Generation | None
     validation: Validation | None
     benchmark: Benchmark | None
     shortlist: Shortlist | None
-    pools: dict[str, Any] | None
+    pools: PoolCounts | None
     findings: Findings | None
     decided: dict[str, Usage]
     judgments: list[Judgment]
@@ -195,7 +199,7 @@ class Content:
     @property
     def embedded_llm(self) -> bool:
         """Whether the model that comes with abcdlink generated the synthetic pairs."""
-        return self.generation is not None and self.generation["model"] == EMBEDDED_MODEL
+        return self.generation is not None and self.generation.model == EMBEDDED_MODEL
 
     @property
     def skipped(self) -> tuple[str, ...]:
@@ -265,12 +269,12 @@ class Content:
     @property
     def costs(self) -> dict[str, Usage]:
         """Stage or approach -> what its LLM calls cost."""
-        costs = {"generate": self.generation["usage"]} if self.generation else {}
-        if look := (self.generation or {}).get("second_look"):
-            costs["second look"] = look["usage"]
+        costs = {"generate": self.generation.usage} if self.generation else {}
+        if self.generation and self.generation.second_look:
+            costs["second look"] = self.generation.second_look.usage
         costs |= {f"{name}, synthetic pairs": usage for name, usage in self.usage_of_benchmark.items()}
         costs |= {f"{name}, natural pairs": usage for name, usage in self.decided.items()}
-        return {name: Usage.model_validate(usage) for name, usage in costs.items()}
+        return costs
 
 
 def gather(store: Store) -> Content:
@@ -282,8 +286,8 @@ def gather(store: Store) -> Content:
     benchmark = read_benchmark(store) if store.exists(BENCHMARK) else None
     shortlist = store.find_record(SHORTLIST, Shortlist)
     chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
-    anomalies = {batch: _json(store, batch_file(batch, "anomalies.json")) or [] for batch in batches}
-    changes = {batch: (_json(store, batch_file(batch, CHANGED)) or {}).get("changes", []) for batch in batches}
+    anomalies = {batch: _lines(store, batch_file(batch, "anomalies.json")) for batch in batches}
+    changed = {batch: store.find_record(batch_file(batch, CHANGED), _Changed) for batch in batches}
     judgments = of_batches(store, JUDGMENTS, Judgment)
     return Content(
         key=store.key,
@@ -291,18 +295,18 @@ def gather(store: Store) -> Content:
         manifest=store.manifest,
         natural=_corpus(store, NATURAL),
         synthetic=_corpus(store, SYNTHETIC),
-        generation=_json(store, GENERATION, "model", "strategy", "pairs", "links", "refused", "usage"),
+        generation=store.find_record(GENERATION, Generation),
         validation=store.find_record(VALIDATION, Validation),
         benchmark=benchmark,
         shortlist=shortlist,
-        pools=_json(store, POOL_COUNTS),
+        pools=store.find_record(POOL_COUNTS, PoolCounts),
         findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
         decided=_usage_of_decisions(store),
         judgments=judgments,
         annotators=store.find_records(ANNOTATORS, Annotator),
         skips=of_batches(store, "skips.jsonl", Skip),
         anomalies=[f"Batch {batch}: {line}" for batch, lines in anomalies.items() for line in lines],
-        changes=[f"Batch {batch}: {line}" for batch, lines in changes.items() for line in lines],
+        changes=[f"Batch {batch}: {line}" for batch, one in changed.items() if one for line in one.changes],
         applicants=ranked(applicants_of(store)),
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
         ratings=summarise_ratings(ratings_of(store)) if has_ratings(store) else [],
@@ -331,7 +335,7 @@ def _usage_of_decisions(store: Store) -> dict[str, Usage]:
     usage: dict[str, Usage] = {}
     for name in store.folder.names(f"decisions/{NATURAL}/"):
         approach = unquote(name.split("/")[2])
-        usage[approach] = usage.get(approach, Usage()) + Usage.model_validate(store.read_json(name, "usage")["usage"])
+        usage[approach] = usage.get(approach, Usage()) + store.read_record(name, _Spent).usage
     return usage
 
 
@@ -345,5 +349,14 @@ def _seen(store: Store) -> list[SeenPair] | str:
         return error.problem
 
 
-def _json(store: Store, name: str, *needed: str) -> Any:  # noqa: ANN401 - any JSON value
-    return store.read_json(name, *needed) if store.exists(name) else None
+def _lines(store: Store, name: str) -> list[str]:
+    lines: list[str] = store.read_json(name, list[str]) if store.exists(name) else []
+    return lines
+
+
+class _Changed(BaseModel):
+    changes: list[str]
+
+
+class _Spent(BaseModel):
+    usage: Usage

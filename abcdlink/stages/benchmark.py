@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -97,7 +96,7 @@ def read_scores(store: Store, corpus_name: str = SYNTHETIC) -> pd.DataFrame:
     """Return the kept scores of each approach on each source; ``InputError`` when there are none yet."""
     name = benchmark_file(corpus_name, SCORES)
     store.require(name, STAGE)
-    table = store.read_table(name)
+    table = store.read_table(name, ("approach", "pair", "source"), ("precision", "recall", "f1"))
     former = {name: current_name(name) for name in table["approach"].unique() if name != current_name(name)}
     return table.assign(approach=table["approach"].replace(former)) if former else table
 
@@ -184,7 +183,7 @@ def finish_benchmark(
         else (),
     )
     fitted = {one.result.approach.name: one.fitted.model_dump(mode="json") for one in scored if one.fitted}
-    store.write_text(benchmark_file(corpus_name, CUTOFFS), json.dumps(fitted, indent=2))
+    store.write_json(benchmark_file(corpus_name, CUTOFFS), fitted)
     store.write_table(benchmark_file(corpus_name, SCORES), table)
     store.write_record(benchmark_file(corpus_name, BENCHMARK), benchmark)
     return benchmark
@@ -193,7 +192,7 @@ def finish_benchmark(
 def _on_own_pairs(store: Store, models: Mapping[str, str]) -> Iterator[str]:
     """Yield the approaches whose model wrote the synthetic pairs."""
     if store.exists(GENERATION):
-        writer = str(json.loads(store.read_text(GENERATION)).get("model", ""))
+        writer = str(store.read_json(GENERATION, dict[str, Any]).get("model", ""))
         for name, model in models.items():
             if any(is_same_model(one, writer) for one in model.split(CASCADE)):
                 yield name

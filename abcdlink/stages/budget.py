@@ -196,10 +196,15 @@ def measured_seconds(store: Store, batches: Iterable[int]) -> float | None:
     return measured[0] if measured else None
 
 
+def read_chosen(store: Store, batch: int) -> pd.DataFrame:
+    """Return the candidates that were chosen for a batch."""
+    return store.read_table(batch_file(batch, CHOSEN), ("pair", "source", "target"), ("chance", "audit"))
+
+
 def said_of(store: Store, batch: int) -> list[Said]:
     """Return what people said of the candidates of a batch: a link is what all who judged it call one."""
     labels = labels_of(store, batch)
-    chosen = store.read_table(batch_file(batch, CHOSEN))
+    chosen = read_chosen(store, batch)
     places = zip(*(chosen[name].astype(str) for name in ("pair", "source", "target")), chosen["chance"], strict=True)
     return [Said(place, labels[place], chance) for *at, chance in places if (place := (at[0], at[1], at[2])) in labels]
 

@@ -61,7 +61,7 @@ def prepare_feedback(store: Store, batch: int) -> Feedback:
         store.write_text(batch_file(batch, DRAFT), draft(batch, judgments, views_of(judgments, corpus)))
         store.write_json(batch_file(batch, MEMOS), texts)
     return Feedback(
-        memos=store.read_json(batch_file(batch, MEMOS)),
+        memos=store.read_json(batch_file(batch, MEMOS), dict[str, str]),
         cases=tuple(store.read_records(batch_file(batch, CASES), Case)),
         draft=store.read_text(batch_file(batch, DRAFT)),
     )

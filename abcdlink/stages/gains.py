@@ -14,7 +14,7 @@ from abcdlink.judgments import Judgment
 from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
 from abcdlink.linking.learners import base_retrievers
 from abcdlink.linking.records import Approach, ApproachKind
-from abcdlink.stages.budget import CHOSEN, Choice, choices_of, labels_of, measured_seconds
+from abcdlink.stages.budget import Choice, choices_of, labels_of, measured_seconds, read_chosen
 from abcdlink.stages.rank import holds_rankings
 from abcdlink.stages.shortlist import decided_links, read_shortlist
 from abcdlink.statistics import Estimate
@@ -120,7 +120,7 @@ def measure_gains(store: Store) -> Gains | None:
     tables, gains = [], []
     for choice in judged:
         labels = labels_of(store, choice.batch)
-        table = store.read_table(batch_file(choice.batch, CHOSEN)).astype({"pair": str, "source": str, "target": str})
+        table = read_chosen(store, choice.batch).astype({"pair": str, "source": str, "target": str})
         table["link"] = [labels.get(at) for at in zip(table["pair"], table["source"], table["target"], strict=True)]
         shown = int((~table["audit"]).sum()), int(table["audit"].sum())
         table = table[table["link"].notna()].astype({"link": bool})

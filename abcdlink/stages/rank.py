@@ -12,6 +12,7 @@ import numpy as np
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import targets_of
+from abcdlink.errors import InputError
 from abcdlink.layout import rank_plan_file, rankings_part
 from abcdlink.linking.decisions import over_kept_targets
 from abcdlink.progress import Progress, silent
@@ -264,7 +265,11 @@ def read_rankings(
 
 def _read_part(store: Store, name: str) -> pd.DataFrame:
     store.require(name, STAGE)
-    return store.read_table(name)
+    table = store.read_table(name, ("pair", "source", "target"), ("score", "rank"))
+    if EFFORT not in table.attrs:
+        msg = f"{store.where(name)} does not say what it took"
+        raise InputError(msg, "remove it and run the stage that makes it")
+    return table
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

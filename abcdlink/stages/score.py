@@ -65,7 +65,7 @@ def divide(corpus: Corpus, most: int, group: Callable[[Pair], str] | None = None
 def folds_of(store: Store, corpus_name: str, corpus: Corpus, most: int) -> Folds:
     """Return the folds of a corpus of the run: those that somebody chose, else as ``divide`` makes them."""
     chosen = folds_file(corpus_name)
-    return store.read_json(chosen) if store.exists(chosen) else divide(corpus, most)
+    return store.read_json(chosen, dict[str, int]) if store.exists(chosen) else divide(corpus, most)
 
 
 def score_cutoffs(

@@ -57,8 +57,9 @@ def _choose(store: Store, rule: ShortlistRule) -> Shortlist:
     results = read_benchmark(store).approaches
     benchmark, annotated = (mean_target_sentences(read_corpus_from(store, name)) for name in (SYNTHETIC, NATURAL))
     choice = shortlist(results, read_scores(store), rule, Lengths(benchmark=benchmark, annotated=annotated))
-    cutoffs = {current_name(name): fitted for name, fitted in store.read_json(CUTOFFS).items()}
-    fitted = {a.name: FittedCutoff.model_validate(cutoffs[a.name]) for a in choice.approaches if a.name in cutoffs}
+    kept = store.read_json(CUTOFFS, dict[str, FittedCutoff])
+    cutoffs = {current_name(name): fitted for name, fitted in kept.items()}
+    fitted = {a.name: cutoffs[a.name] for a in choice.approaches if a.name in cutoffs}
     return choice.model_copy(update={"fitted": fitted})
 
 

@@ -331,5 +331,5 @@ class LinkingPage(Page):
     def counts(self, store: Store) -> dict[str, Any]:
         return {
             "judgments": len(store.read_records(batch_file(self.batch, JUDGMENTS), Judgment)),
-            "anomalies": len(store.read_json(batch_file(self.batch, ANOMALIES))),
+            "anomalies": len(store.read_json(batch_file(self.batch, ANOMALIES), list[str])),
         }

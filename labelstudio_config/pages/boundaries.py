@@ -175,5 +175,5 @@ class BoundaryPage(Page):
     def counts(self, store: Store) -> dict[str, Any]:
         return {
             "documents": len(read_segmentations(store)),
-            "anomalies": len(store.read_json(f"{FOLDER}/{ANOMALIES}")),
+            "anomalies": len(store.read_json(f"{FOLDER}/{ANOMALIES}", list[str])),
         }

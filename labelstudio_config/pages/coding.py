@@ -179,5 +179,5 @@ class CodingPage(Page):
     def counts(self, store: Store) -> dict[str, Any]:
         return {
             "codes": len(store.read_records(CODES, Code)),
-            "anomalies": len(store.read_json(f"{CODING_SLUG}/{ANOMALIES}")),
+            "anomalies": len(store.read_json(f"{CODING_SLUG}/{ANOMALIES}", list[str])),
         }

@@ -225,5 +225,5 @@ class ExhaustivePage(Page):
     def counts(self, store: Store) -> dict[str, Any]:
         return {
             "judgments": len(store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)),
-            "anomalies": len(store.read_json(f"{EXHAUSTIVE_SLUG}/{ANOMALIES}")),
+            "anomalies": len(store.read_json(f"{EXHAUSTIVE_SLUG}/{ANOMALIES}", list[str])),
         }

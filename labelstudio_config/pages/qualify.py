@@ -74,7 +74,7 @@ class QualificationPage(Page):
         keep_judgments(store, result.annotators, result.judgments, result.anomalies, result.raw)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {"applicants": len(people_of(store)), "anomalies": len(store.read_json(ANOMALIES))}
+        return {"applicants": len(people_of(store)), "anomalies": len(store.read_json(ANOMALIES, list[str]))}
 
 
 EXPERT = "expert"
@@ -118,5 +118,5 @@ class GoldPage(Page):
         judgments = store.read_records(EXPERT_JUDGMENTS, Judgment)
         return {
             "links": sum(one.label is Label.LINK for one in judgments),
-            "anomalies": len(store.read_json(EXPERT_ANOMALIES)),
+            "anomalies": len(store.read_json(EXPERT_ANOMALIES, list[str])),
         }

@@ -174,4 +174,4 @@ class RatingPage(Page):
         keep_ratings(store, result.annotators, result.ratings, result.anomalies, result.raw)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {"raters": len(raters_of(store)), "anomalies": len(store.read_json(ANOMALIES))}
+        return {"raters": len(raters_of(store)), "anomalies": len(store.read_json(ANOMALIES, list[str]))}

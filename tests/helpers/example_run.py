@@ -68,7 +68,8 @@ def generate(store: Store, model: str = "smollm2-135m-instruct") -> None:
     """Stages generate and validate."""
     usage = {"calls": 61, "prompt_tokens": 24310, "cached_tokens": 20001, "completion_tokens": 2112, "seconds": 48.2}
     write_corpus_to(store, "synthetic", _corpus(PairKind.SYNTHETIC, random.Random(2)))
-    result = {"strategy": "sentence", "model": model, "pairs": 6, "links": 36, "refused": 1, "usage": usage}
+    result = {"strategy": "sentence", "model": model, "documents": 7, "pairs": 6, "links": 36, "refused": 1}
+    result |= {"dropped": 0, "reasons": {}, "usage": usage}
     store.write_json("generation.json", result)
     found = validate(read_corpus_from(store, "synthetic"), read_corpus_from(store, "natural"), find_domain("news"))
     store.write_record("validation.json", found.model_copy(update={"flags": (f"too long {HOSTILE}",)}))

@@ -88,7 +88,7 @@ def test_a_broken_line_is_named(data, problem):
 
 def test_broken_json_is_named(store):
     store.write_text("a.json", "{")
-    with pytest.raises(InputError, match=r"a\.json is not JSON"):
+    with pytest.raises(InputError, match=r"a\.json: it is not JSON"):
         store.read_json("a.json")
 
 
@@ -186,7 +186,7 @@ def test_a_table_that_was_cut_off_is_named(isolated_home, share):
 def test_a_manifest_that_is_none_is_named(isolated_home, text):
     store = open_run("r")
     store.write_text("manifest.json", text)
-    with pytest.raises(InputError, match=r"manifest\.json is no manifest"):
+    with pytest.raises(InputError, match=r"manifest\.json: it must be an object"):
         store.note("a", 1)
 
 
@@ -233,6 +233,35 @@ def test_what_the_run_writes_again_and_what_earlier_versions_wrote_is_taken(judg
     assert rows_of(judged) == [8]
     with pytest.raises(InputError, match="as the run wrote it"):
         CliRunner().invoke(make_app(), ["accept", "r", "judgments.jsonl"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "cutoffs.json", "batches/1/agreement.json", "decisions/a/b.json"])
+def test_a_result_that_was_changed_by_hand_is_refused_until_the_change_is_accepted(judged, name):
+    def write(store, number):
+        if name.endswith(".parquet"):
+            store.write_table(name, pd.DataFrame({"n": [number]}))
+        else:
+            store.write_json(name, {"n": number})
+
+    def read():
+        return int(pd.Series((judged.read_table if name.endswith(".parquet") else judged.read_json)(name)["n"]).iloc[0])
+
+    write(judged, 1)
+    assert read() == 1
+    write(Store(judged.folder, "r"), 2)
+    assert judged.changed() == [name]
+    with pytest.raises(InputError, match="was changed after the run wrote it"):
+        read()
+    judged.accept(name)
+    assert read() == 2
+    write(judged, 3)
+    assert read() == 3
+
+
+def test_notes_that_several_processes_write_are_never_refused(judged):
+    judged.write_json("label-studio/batch-1/digests.json", {"a": "b"})
+    judged.folder.write("label-studio/batch-1/digests.json", b"{}")
+    assert judged.read_json("label-studio/batch-1/digests.json", dict[str, str]) == {}
 
 
 def test_a_kill_while_records_are_written_leaves_nothing_that_is_refused(judged):
