@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,7 +18,11 @@ from abcdlink.folders import write_atomically
 from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
 
+FLOW = "_flow-"
+"""Begins the lock that the process of a flow run holds as long as it lives; the id of the run follows."""
 DROPS, ENGINE, LLM_BATCH, SERVICES = "_drops", "_vllm", "_llm-batch", "_services"
+SECONDS_TO_TRY = 5.0
+"""Whoever asks whether a lock is abandoned holds it for a moment."""
 """Locks that belong to no run: no run key begins with `_`. A run has a lock of its own name, and `RUN+STAGE`."""
 
 
@@ -58,6 +64,41 @@ def one_at_a_time(name: str, work: str, progress: Progress) -> Iterator[None]:
     finally:
         _holder_file(name).unlink(missing_ok=True)
         lock.release()
+
+
+def hold_for_life(name: str) -> None:
+    """Hold a lock until this process ends, so that others see when it is gone; a process that sleeps still holds it.
+
+    Where another process holds it, nobody will be able to tell from the lock which of them is gone.
+    """
+    lock, holder = lock_of(name), _holder_file(name)
+    try:
+        lock.acquire(timeout=SECONDS_TO_TRY)
+    except Timeout:
+        holder.unlink(missing_ok=True)
+        return
+    write_atomically(holder, json.dumps({"host": socket.gethostname()}).encode())
+
+    def end() -> None:
+        for path in (holder, Path(lock.lock_file)):
+            path.unlink(missing_ok=True)
+        lock.release()
+
+    atexit.register(end)
+
+
+def is_abandoned(name: str) -> bool:
+    """Tell whether a process of this machine that held a lock for life ended in the middle of its work.
+
+    ``False`` where that cannot be told: the process was on another machine, say.
+    """
+    try:
+        if json.loads(_holder_file(name).read_bytes()) != {"host": socket.gethostname()}:
+            return False
+        with lock_of(name).acquire(timeout=0):
+            return True
+    except (FileNotFoundError, ValueError, Timeout):
+        return False
 
 
 def _holder(name: str) -> str:

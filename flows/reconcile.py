@@ -22,6 +22,7 @@ from prefect.states import Completed
 from pydantic import Field
 
 from abcdlink.layout import batch_file, project_file
+from abcdlink.locks import FLOW, is_abandoned
 from abcdlink.settings import get_settings
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.stages.execution import look_at_batch
@@ -113,12 +114,12 @@ def awake_since() -> datetime | None:
     Where the watcher has not looked for long, it is gone or the machine has just woken up: living runs get the time
     to give a sign of life.
     """
-    heartbeat = read_heartbeat(get_settings().home.resolve())
-    if heartbeat is None:
-        return None
-    if heartbeat.age > SILENT_SECONDS:
+    home = get_settings().home.resolve()
+    heartbeat = read_heartbeat(home)
+    if heartbeat is not None and heartbeat.age > SILENT_SECONDS:
         time.sleep(SIGN_SECONDS)
-    return heartbeat.awake
+        heartbeat = read_heartbeat(home)  # the watcher may have looked since, and noticed that it slept
+    return None if heartbeat is None else heartbeat.awake
 
 
 def look_at_all(
@@ -161,6 +162,9 @@ def look_at_all(
 
 def restart_if_dead(flow_run: FlowRun, stale: timedelta, awake: datetime | None) -> str:
     """Start a run again whose process died; returns what was done."""
+    # A process begins to hold its lock before its run is Running.
+    if flow_run.state_name == "Running" and is_abandoned(f"{FLOW}{flow_run.id}"):
+        stale = min(stale, timedelta(seconds=SIGN_SECONDS))
     # A subflow has no deployment: the run that it belongs to starts it again.
     if flow_run.deployment_id is None or (flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale, awake)):
         return ""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from logging import getLogger
 from types import SimpleNamespace
@@ -17,6 +22,8 @@ from prefect.states import AwaitingRetry, Completed, Crashed, Pending, Running, 
 import flows.reconcile
 import flows.watcher
 from abcdlink.errors import ServiceError
+from abcdlink.locks import FLOW as FLOW_LOCK
+from abcdlink.locks import is_abandoned
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, wait_for
@@ -231,6 +238,75 @@ def test_after_a_sleep_no_run_is_dead_before_it_could_give_a_sign_of_life(tmp_pa
     watcher.awake = datetime.now(UTC) - STALE - timedelta(seconds=1)
     watcher.look(server)
     assert restarted == ["annotate working"]
+
+
+def test_a_heartbeat_that_is_old_is_read_again_after_the_wait(isolated_home, monkeypatch):
+    awake = datetime.now(UTC)
+    Heartbeat(looked=awake - timedelta(hours=8)).write(isolated_home)
+    monkeypatch.setattr(
+        flows.reconcile.time, "sleep", lambda _: Heartbeat(looked=awake, awake=awake).write(isolated_home)
+    )
+    assert awake_since() == awake
+
+
+HOLDS = "import flows, sys; print('holds', flush=True); sys.stdin.read()"
+
+
+@contextmanager
+def process_of(run: FlowRun) -> Iterator[subprocess.Popen[str]]:
+    """The process of a flow run, as far as its lock goes."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDS],
+        env={**os.environ, "PREFECT__FLOW_RUN_ID": str(run.id)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "holds\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_process_that_was_killed_is_missed_sooner_than_one_that_gives_no_sign(isolated_home, restarted, monkeypatch):
+    run = run_of("killed", Running())
+    stale = []
+    monkeypatch.setattr(flows.reconcile, "is_dead", lambda _, after, __: stale.append(after.total_seconds()) or False)
+
+    def seconds() -> float:
+        look_at_all(Prefect(run), STALE)
+        return stale.pop()
+
+    assert seconds() == 150  # its process is on another machine, say
+    with process_of(run) as process:
+        assert seconds() == 150
+        process.send_signal(signal.SIGSTOP)
+        assert seconds() == 150
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert seconds() == 45
+        with process_of(run) as again:
+            assert seconds() == 150
+            with process_of(run) as other:  # the first slept, was taken for dead, and woke up
+                again.kill()
+                again.wait()
+                assert seconds() == 150
+                other.kill()
+    with process_of(run) as ended:
+        ended.communicate("")
+        assert ended.returncode == 0
+        assert seconds() == 150
+    assert not list((isolated_home / "locks").glob("_flow-*"))
+
+
+def test_the_lock_of_another_machine_says_nothing(isolated_home):
+    with process_of(run := run_of("killed", Running())):
+        pass
+    assert is_abandoned(f"{FLOW_LOCK}{run.id}")
+    (isolated_home / "locks" / f"{FLOW_LOCK}{run.id}.holder").write_text('{"host": "elsewhere"}')
+    assert not is_abandoned(f"{FLOW_LOCK}{run.id}")
 
 
 class Served(Prefect):
