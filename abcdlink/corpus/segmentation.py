@@ -55,6 +55,25 @@ BEFORE_NUMBERS = re.compile(
 LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
 """The mark of a list item, in brackets: ``sentencex`` cuts no line that begins with one."""
 LIST_MARK = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
+LABELS = (
+    "Act|Agenda item|Annex|Appendix|Art|Article|Attachment|Box|Case|Chapter|Clause|Day|Definition|Example|Exercise"
+    "|Exhibit|Fig|Figure|Item|Lemma|Lesson|Level|Lot|Lot No|Map|Motion|No|Note|Nr|Panel|Paragraph|Part|Phase|Plate|Point"
+    "|Problem|Proposition|Question|Recommendation|Resolution|Rule|Scene|Schedule|Sec|Section|Stage|Step|Tab|Table|Task"
+    "|Theorem|Title|Week|Abb|Abbildung|Abs|Absatz|Abschnitt|Anhang|Anlage|Artikel|Beispiel|Frage|Kapitel|Punkt|Satz"
+    "|Schritt|Tabelle|Teil|Ziffer|Annexe|Chapitre|Étape|Exemple|Partie|Tableau|Titre|Allegato|Articolo|Capo|Capitolo"
+    "|Comma|Esempio|Figura|Parte|Passo|Punto|Sezione|Tabella|Titolo|Anexo|Artículo|Capítulo|Cuadro|Ejemplo|Etapa|Pregunta"
+    "|Sección|Tabla|Título|Artigo|Exemplo|Quadro|Seção|Tabela|Bijlage|Deel|Figuur|Hoofdstuk|Stap|Tabel|Vraag"
+)
+"""What is numbered, in several languages."""
+LABELLED = re.compile(
+    rf"^[{OPENING}]*(?:(?:{LABELS}|{LABELS.upper()})\b\.?|§+) ?"
+    r"(?:\d{1,4}(?:[.-]\d{1,3})*[a-z]?|[IVXLC]{1,6}|[A-Z])(?:\(\w{1,4}\))*\.$"
+)
+"""What a numbered item begins with: ``Item 1.``, ``Art. 3.``, ``Annex II.``."""
+ANSWERED = re.compile(
+    rf"(?:\bno|(?:^|[:?!.\u2026\u2014\u2013]\s*|[{OPENING}])No)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])(?!\S*\d)(?![IVXLC]{{2,}}\b)"
+)
+"""``no.`` as a word, which ``sentencex`` takes for "number": a capital letter follows and no number."""
 MARKED = re.compile(r"\(\d{1,2}\)")
 GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
@@ -119,7 +138,12 @@ class Segmenter:
         if mark:
             yield mark[0]
             line = line[mark.end() :]
-        yield from self._split(line)
+        for piece in self._split(line):
+            start = 0
+            for answer in ANSWERED.finditer(piece):
+                yield piece[start : answer.end()]
+                start = answer.end()
+            yield piece[start:]
 
     def document(self, document_id: str, text: str) -> Document:
         """Cut a text into a document whose sentence ids are 0, 1, 2 ...; ``InputError`` when it is blank."""
@@ -174,7 +198,7 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> 
     titled = (TITLE.search(before) or (goes_on and goes_on.search(before))) and re.match(r"[A-ZÀ-Þ]", after)
     abbreviated = titled or NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
-    listed = LIST_MARK.match(before) or (MARKED.match(after) and MARKED.search(before))
+    listed = LIST_MARK.match(before) or LABELLED.match(before) or (MARKED.match(after) and MARKED.search(before))
     spoken = SPEAKER.match(after) and QUOTED.search(before)
     return not (touching or GOES_ON.match(after) or dashed or abbreviated or listed or spoken)
 

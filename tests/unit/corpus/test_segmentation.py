@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.corpus.segmentation import Segmenter, get_segmenter
+from abcdlink.corpus.segmentation import LABELS, Segmenter, get_segmenter
 from abcdlink.errors import InputError
 
 
@@ -72,6 +72,52 @@ def test_no_character_but_white_space_is_lost(text):
     sentences = get_segmenter().split(text)
     assert "".join("".join(sentences).split()) == "".join(text.split())
     assert all(sentence == sentence.strip() != "" for sentence in sentences)
+
+
+SENTENCES = st.sampled_from(["The tenant pays the rent.", "Is it safe?", "He left at 5.", "Dr. Okafor met her."])
+NUMBERS = st.one_of(
+    st.integers(1, 400).map(str), st.sampled_from(["2.1", "14(b)", "3a", "II", "IV", "XII", "B", "1.2.3", "4-1"])
+)
+NAMES = st.sampled_from(["Q", "A", "Interviewer", "Witness", "Ms. Fox", "THE COURT", "Mr. Hale", "Speaker 2"])
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*LABELS.split("|"), "ARTICLE", "§", "Art.", "No.", "Fig."]), NUMBERS, SENTENCES),
+        max_size=4,
+    )
+)
+def test_the_number_of_an_item_stays_with_its_sentence(items):
+    sentences = [f"{label} {number}. {text}" for label, number, text in items]
+    assert get_segmenter().split(" ".join(sentences)) == sentences
+
+
+@given(st.lists(st.tuples(NAMES, st.sampled_from(["No.", "No. I did not.", "Yes.", "Why?", "No. Never."])), max_size=5))
+def test_an_answer_ends_where_somebody_else_speaks(turns):
+    said = [
+        part
+        for name, text in turns
+        for part in f"{name}: {text}".replace(". I", ".¦I").replace(". N", ".¦N").split("¦")
+    ]
+    assert get_segmenter().split(" ".join(said)) == said
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Q. Did you see it?", "A. No.", "Q. Why?", "A. I was ill."],
+        ["Do you agree?", "No.", "Nobody does."],
+        ["He lives at No. 5.", "It is red."],
+        ["Vitamin C.", "That is what you need."],
+        ["In 2010.", "That is when it vanished."],
+        ["The vote was on Item 4.", "It passed."],
+        ["See Annex II.", "It lists them."],
+        ["No. 12 Garden Row was searched.", "No. XII was not.", "Pier No. B4 is shut."],
+        ["He said no.", "Nobody asked."],
+    ],
+)
+def test_what_looks_like_an_item_or_an_answer_is_cut_as_before(rules, sentences):
+    assert rules.split(" ".join(sentences)) == sentences
 
 
 HARD = Path(__file__).with_name("hard_boundaries.tsv")
