@@ -58,10 +58,10 @@ LIST_MARK = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
 LABELS = (
     "Act|Agenda item|Annex|Appendix|Art|Article|Attachment|Box|Case|Chapter|Clause|Day|Definition|Example|Exercise"
     "|Exhibit|Fig|Figure|Item|Lemma|Lesson|Level|Lot|Lot No|Map|Motion|No|Note|Nr|Panel|Paragraph|Part|Phase|Plate|Point"
-    "|Problem|Proposition|Question|Recommendation|Resolution|Rule|Scene|Schedule|Sec|Section|Stage|Step|Tab|Table|Task"
+    "|Problem|Proposition|Question|Resolution|Rule|Scene|Schedule|Sec|Section|Stage|Step|Tab|Table|Task"
     "|Theorem|Title|Week|Abb|Abbildung|Abs|Absatz|Abschnitt|Anhang|Anlage|Artikel|Beispiel|Frage|Kapitel|Punkt|Satz"
     "|Schritt|Tabelle|Teil|Ziffer|Annexe|Chapitre|Étape|Exemple|Partie|Tableau|Titre|Allegato|Articolo|Capo|Capitolo"
-    "|Comma|Esempio|Figura|Parte|Passo|Punto|Sezione|Tabella|Titolo|Anexo|Artículo|Capítulo|Cuadro|Ejemplo|Etapa|Pregunta"
+    "|Comma|Esempio|Figura|Parte|Passo|Punto|Sezione|Tabella|Titolo|Anexo|Artículo|Capítulo|Cuadro|Ejemplo|Etapa"
     "|Sección|Tabla|Título|Artigo|Exemplo|Quadro|Seção|Tabela|Bijlage|Deel|Figuur|Hoofdstuk|Stap|Tabel|Vraag"
 )
 """What is numbered, in several languages."""

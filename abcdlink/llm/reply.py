@@ -49,7 +49,7 @@ def reply_of(body: Any, usage: Usage, scrub: Callable[[str], str]) -> Reply:  # 
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
     text = "".join(_texts(parts))
-    refusal = "".join(_texts([message.get("refusal")])) or "".join(_refusals(parts))
+    refusal = "".join(_texts([message.get("refusal") or None])) or "".join(_refusals(parts))
     finish = choice.get("finish_reason")
     return Reply(
         text=scrub(text),

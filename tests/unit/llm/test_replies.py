@@ -69,6 +69,7 @@ ROWS = [
     (choosing(message=7), Outcome.INVALID, ""),
     (choosing(message=None), Outcome.FAILED, "no choices"),
     (saying(YES_NO, refusal={"reason": "policy"}), Outcome.REFUSED, "policy"),
+    *((saying(YES_NO, refusal=none), Outcome.OK, "") for none in (None, "", False, 0, [], {})),
     (saying("", reasoning_content=YES_NO), Outcome.INVALID, "reasoning_content"),
     (saying(None, reasoning="so"), Outcome.INVALID, "reasoning parser"),
     (saying(f"[as you asked] {YES_NO}"), Outcome.REPAIRED, ""),
