@@ -57,7 +57,7 @@ LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
 LIST_MARK = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
 LABELS = (
     "Act|Agenda item|Annex|Appendix|Art|Article|Attachment|Box|Case|Chapter|Clause|Day|Definition|Example|Exercise"
-    "|Exhibit|Fig|Figure|Item|Lemma|Lesson|Level|Lot|Lot No|Map|Motion|No|Note|Nr|Panel|Paragraph|Part|Phase|Plate|Point"
+    "|Exhibit|Fig|Figure|Item|Lemma|Lesson|Level|Lot|Lot No|Motion|No|Note|Nr|Paragraph|Part|Phase|Plate|Point"
     "|Problem|Proposition|Question|Resolution|Rule|Scene|Schedule|Sec|Section|Stage|Step|Tab|Table|Task"
     "|Theorem|Title|Week|Abb|Abbildung|Abs|Absatz|Abschnitt|Anhang|Anlage|Artikel|Beispiel|Frage|Kapitel|Punkt|Satz"
     "|Schritt|Tabelle|Teil|Ziffer|Annexe|Chapitre|Étape|Exemple|Partie|Tableau|Titre|Allegato|Articolo|Capo|Capitolo"
