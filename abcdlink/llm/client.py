@@ -135,7 +135,10 @@ class LLM:
         bodies, mine = Bodies(question, self.settings), False
         answer = self._kept(bodies)
         if answer is None:
-            answer, mine = self._state.single_flight.once(self._key(bodies), lambda: self._find_answer(bodies))
+            with self._state.single_flight.of(self._key(bodies)) as (flight, mine):
+                if mine:
+                    flight.set_result(self._find_answer(bodies))
+            answer = flight.result()
         if mine and not answer.from_cache:
             self._spent.add(question.stage, answer.usage)
         elif not mine:

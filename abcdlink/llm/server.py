@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from abcdlink.llm.capabilities import Capabilities
@@ -32,27 +33,26 @@ class SingleFlight:
         self._lock = threading.Lock()
         self._under_way: dict[str, Future[Answer]] = {}
 
-    def once(self, key: str, pay: Callable[[], Answer]) -> tuple[Answer, bool]:
-        """Return the answer and whether it was this caller who paid; the others wait for it.
+    @contextmanager
+    def of(self, key: str) -> Iterator[tuple[Future[Answer], bool]]:
+        """Give what holds the answer, and whether it is this caller who has to find it; the others wait for it.
 
-        What ``pay`` raises is raised for all of them.
+        What is raised inside is raised for all of them.
         """
         with self._lock:
-            flight = self._under_way.get(key)
-            mine = flight is None
-            if flight is None:
-                flight = self._under_way[key] = Future()
+            mine = key not in self._under_way
+            flight = self._under_way.setdefault(key, Future())
         if not mine:
-            return flight.result(), False
+            yield flight, False
+            return
         try:
-            flight.set_result(pay())
+            yield flight, True
         except BaseException as error:
             flight.set_exception(error)
             raise
         finally:
             with self._lock:
                 del self._under_way[key]
-        return flight.result(), True
 
 
 class RateLimiter:
