@@ -162,11 +162,6 @@ class PoolResult(Record):
     targets_left_out: dict[str, int]
     refused: tuple[Refusal, ...]
 
-    @property
-    def methods(self) -> dict[str, int]:
-        """Method -> number of candidates over all pools."""
-        return dict(Counter(candidate.method for pool in self.pools for candidate in pool.candidates))
-
 
 def build_pools(
     corpus: Corpus,
@@ -216,23 +211,34 @@ def build_pools(
             if not methods:
                 filtered[rules.mode.nothing] += 1
                 continue
-            pools.append(
-                Pool(
-                    key=task_key(run_key, pair.id, source.id),
-                    batch=batch_of[pair.id],
-                    pair=pair.id,
-                    source=source.id,
-                    candidates=tuple(
-                        Candidate(target=s.id, method=methods[s.id]) for s in target.sentences if s.id in methods
-                    ),
-                )
-            )
+            pools.append(_pool(run_key, batch_of[pair.id], pair.id, source.id, target, methods))
     return PoolResult(
         pools=tuple(pools),
         filtered=dict(filtered),
         targets_left_out=count_left_out(corpus, corpus.pairs, rules.targets),
         refused=tuple(refused),
     )
+
+
+def pools_of(
+    corpus: Corpus, run_key: str, batch: int, methods: Mapping[tuple[str, str], Mapping[str, str]]
+) -> list[Pool]:
+    """Return the pools of candidates that are chosen already, in the order of the corpus.
+
+    ``methods``: (pair, source) -> target -> what proposed it.
+    """
+    return [
+        _pool(run_key, batch, pair.id, source.id, corpus.target_of(pair), methods[pair.id, source.id])
+        for pair in corpus.pairs
+        for source in corpus.source_of(pair).sentences
+        if (pair.id, source.id) in methods
+    ]
+
+
+def _pool(run_key: str, batch: int, pair: str, source: str, target: Document, methods: Mapping[str, str]) -> Pool:
+    """Return the pool of one source sentence, its candidates in the order of the target document."""
+    candidates = tuple(Candidate(target=s.id, method=methods[s.id]) for s in target.sentences if s.id in methods)
+    return Pool(key=task_key(run_key, pair, source), batch=batch, pair=pair, source=source, candidates=candidates)
 
 
 def count_left_out(corpus: Corpus, pairs: Iterable[Pair], rules: SentenceFilter) -> dict[str, int]:

@@ -197,32 +197,6 @@ def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures
     )
 
 
-def fleiss_kappa(counts: Counts) -> float:
-    """Return Fleiss' kappa; NaN where only one label occurs.
-
-    Source: Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
-    kappa = (P - P_e) / (1 - P_e); P is the mean over candidates of the share of pairs of judgments that
-    agree, P_e the sum of squares of the labels' shares.
-
-    Args:
-        counts: shape (candidates, labels); the same number (two or more) of judgments on each candidate.
-    """
-    return float(_fleiss_of_sums(_fleiss_terms(counts).sum(axis=0)))
-
-
-def krippendorff_alpha(counts: Counts) -> float:
-    """Return Krippendorff's alpha for nominal labels; judgments may be missing. NaN where only one label occurs.
-
-    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
-    alpha = 1 - D_o / D_e over candidates with two or more judgments; a candidate with m judgments adds
-    its pairs of unlike labels, weighted by 1 / (m - 1), to the observed disagreement.
-
-    Args:
-        counts: shape (candidates, labels); candidates with fewer than two judgments are left out.
-    """
-    return float(_alpha_of_sums(_alpha_terms(counts).sum(axis=0)))
-
-
 def multiple(groups: Sequence[Group]) -> MultipleMeasures:
     """Measure the agreement of any number of annotators, with 95 % bootstrap intervals over sources.
 
@@ -234,19 +208,39 @@ def multiple(groups: Sequence[Group]) -> MultipleMeasures:
     size = max(sizes, key=lambda one: (sizes[one], one), default=0)
     same = [group for group in shared if len(group) == size]
     return MultipleMeasures(
-        fleiss=_estimate(_link_counts(same), [*map(source_of, same)], _fleiss_terms, _fleiss_of_sums),
+        fleiss=fleiss_estimate(_link_counts(same), [*map(source_of, same)]),
         fleiss_judged=len(same),
         fleiss_judgments=size,
-        krippendorff=_estimate(_link_counts(shared), [*map(source_of, shared)], _alpha_terms, _alpha_of_sums),
+        krippendorff=alpha_estimate(_link_counts(shared), [*map(source_of, shared)]),
         krippendorff_judged=len(shared),
     )
+
+
+def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
+    """Return Fleiss' kappa with its 95 % bootstrap interval over sources.
+
+    Source: Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
+    kappa = (P - P_e) / (1 - P_e); P is the mean over units of the share of pairs of judgments that agree, P_e the sum
+    of squares of the labels' shares.
+
+    Args:
+        counts: for each unit, how often each label was given to it: the same number (two or more) in all.
+        sources: for each unit, pair and source sentence.
+    """
+    import numpy as np
+
+    return _estimate(np.array(counts, dtype=np.int64), sources, _fleiss_terms, _fleiss_of_sums)
 
 
 def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
     """Return Krippendorff's alpha for nominal labels of any number, with its 95 % bootstrap interval over sources.
 
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
+    alpha = 1 - D_o / D_e over units with two or more judgments; a unit with m judgments adds its pairs of unlike
+    labels, weighted by 1 / (m - 1), to the observed disagreement.
+
     Args:
-        counts: for each unit, how often each label was given to it.
+        counts: for each unit, how often each label was given to it; units with fewer than two are left out.
         sources: for each unit, pair and source sentence.
     """
     import numpy as np
@@ -256,12 +250,10 @@ def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str,
     return _estimate(taken, [sources[number] for number in shared], _alpha_terms, _alpha_of_sums)
 
 
-def _link_counts(groups: Sequence[Group]) -> Counts:
+def _link_counts(groups: Sequence[Group]) -> list[tuple[int, int]]:
     """Return for each candidate how often Link and No Link were said of it."""
-    import numpy as np
-
     links = [sum(judgment.label is Label.LINK for judgment in group.values()) for group in groups]
-    return np.array([(said, len(group) - said) for said, group in zip(links, groups, strict=True)], dtype=np.int64)
+    return [(said, len(group) - said) for said, group in zip(links, groups, strict=True)]
 
 
 def _estimate(
@@ -307,13 +299,12 @@ def _fleiss_of_sums(sums: Floats) -> Floats:
 
 
 def _alpha_terms(counts: Counts) -> Floats:
-    """Return for each candidate with two or more judgments: weighted unlike pairs, judgments by label."""
+    """Return for each candidate: weighted unlike pairs, judgments by label."""
     import numpy as np
 
-    shared = counts[counts.sum(axis=1) > 1]
-    given = shared.sum(axis=1)
-    unlike = (given**2 - (shared**2).sum(axis=1)) / (given - 1)
-    return np.column_stack([unlike, shared]).astype(np.float64)
+    given = counts.sum(axis=1)
+    unlike = (given**2 - (counts**2).sum(axis=1)) / (given - 1)
+    return np.column_stack([unlike, counts]).astype(np.float64)
 
 
 def _alpha_of_sums(sums: Floats) -> Floats:

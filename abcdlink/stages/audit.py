@@ -7,13 +7,13 @@ from importlib.metadata import version
 from pydantic import Field
 
 from abcdlink.audits import Audit, AuditedCandidate, draw, estimate
-from abcdlink.candidates.pools import PoolMode, task_key
+from abcdlink.candidates.pools import PoolMode, pools_of
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Record
 from abcdlink.domain import domain_of
 from abcdlink.errors import InputError
 from abcdlink.export.dataset import gather
-from abcdlink.judgments import MEANINGS, Candidate, LabelRule, Pool
+from abcdlink.judgments import MEANINGS, LabelRule
 from abcdlink.labels.records import Labels
 from abcdlink.layout import JUDGMENTS, NATURAL, POOL_COUNTS, POOLS, labels_file
 from abcdlink.stages.candidates import PoolCounts
@@ -102,36 +102,12 @@ def _fill(judged: Store, store: Store, labels: LabelRun, drawn: list[AuditedCand
     describe_run(judged, domain_of(store))
     judged.note("corpus", {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "language": store.language})
     write_corpus_to(judged, NATURAL, corpus)
-    targets: dict[tuple[str, str], set[str]] = {}
+    methods: dict[tuple[str, str], dict[str, str]] = {}
     for one in drawn:
-        targets.setdefault((one.pair, one.source), set()).add(one.target)
-    pools = [
-        Pool(
-            key=task_key(judged.key, pair.id, source.id),
-            batch=1,
-            pair=pair.id,
-            source=source.id,
-            candidates=tuple(
-                Candidate(target=target.id, method=METHOD)
-                for target in corpus.target_of(pair).sentences
-                if target.id in targets[pair.id, source.id]
-            ),
-        )
-        for pair in corpus.pairs
-        for source in corpus.source_of(pair).sentences
-        if (pair.id, source.id) in targets
-    ]
-    counts = PoolCounts(
-        mode=PoolMode.SINGLE,
-        pools=len(pools),
-        candidates=len(drawn),
-        batches={1: len(pools)},
-        methods={METHOD: len(drawn)},
-        filtered={},
-        refused=0,
-    )
+        methods.setdefault((one.pair, one.source), {})[one.target] = METHOD
+    pools = pools_of(corpus, judged.key, 1, methods)
     judged.write_records(POOLS, pools)
-    judged.write_record(POOL_COUNTS, counts)
+    judged.write_record(POOL_COUNTS, PoolCounts.of(pools, PoolMode.SINGLE))
 
 
 def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tuple[AuditPlan, Audit] | None:

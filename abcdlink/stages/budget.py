@@ -14,22 +14,23 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from abcdlink.candidates.budget import BudgetRules, Order, Yield
-from abcdlink.candidates.pools import Next, task_key
+from abcdlink.candidates.pools import Next, pools_of
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain, targets_of
 from abcdlink.errors import InputError
 from abcdlink.interannotator.times import seconds_a_candidate
-from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Place, Pool, by_candidate, verdict
+from abcdlink.judgments import RANDOM, Judgment, LabelRule, Place, Pool, by_candidate, verdict
 from abcdlink.labels.parts import Histogram
 from abcdlink.labels.records import Drift
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, SYNTHETIC, batch_file, model_file
 from abcdlink.linking.decisions import over_kept_targets
 from abcdlink.linking.learned import Known, LearnedLinker, Said, refit
 from abcdlink.linking.learners import FittedLinker, base_retrievers
-from abcdlink.linking.saving import from_bytes, to_bytes
+from abcdlink.linking.saving import to_bytes
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.label import AFTER, drift_of
+from abcdlink.stages.learn import read_linker
 from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
 
@@ -151,8 +152,7 @@ def choose_batch(
     if not here.any():
         return None
     chosen = table[here].assign(chance=selection.chance[here], audit=selection.audited[here])
-    first = from_bytes(store.folder.read(model_file(linker)), store.where(model_file(linker)))
-    chosen["first"] = _scores_at(first.rank(run.rankings, run.corpus, _named(left, pairs)), chosen)
+    chosen["first"] = _scores_at(read_linker(store, linker).rank(run.rankings, run.corpus, _named(left, pairs)), chosen)
     choice = Choice(
         batch=batch,
         linker=_file_name(linker, batch) if not unchanged and batch > 1 else linker,
@@ -230,20 +230,17 @@ def _file_name(linker: str, batch: int) -> str:
 
 def _learn(run: _Run, said: Sequence[Said], batch: int, progress: Progress) -> tuple[Linker, str]:
     """Return the linker that chooses a batch, and why it is the one of before, if it is."""
-    store, file = run.store, model_file(_file_name(run.linker, batch))
+    store, name = run.store, _file_name(run.linker, batch)
     reason = ""
-    if batch > 1 and not store.exists(file):
+    if batch > 1 and not store.exists(model_file(name)):
         before = Known(read_corpus_from(store, SYNTHETIC), _tables(store, SYNTHETIC, run.linker))
         try:
             learned = refit(run.linker, before, Known(run.corpus, run.rankings), said, progress=progress)
         except InputError as error:
             reason = error.problem
         else:
-            store.folder.write(file, to_bytes(learned))
-    if batch == 1 or reason:
-        file = model_file(run.linker)
-    store.require(file, "benchmark")
-    return from_bytes(store.folder.read(file), store.where(file)), reason
+            store.folder.write(model_file(name), to_bytes(learned))
+    return read_linker(store, run.linker if batch == 1 or reason else name), reason
 
 
 def _may_be_shown(table: pd.DataFrame, corpus: Corpus, pairs: Sequence[Pair], domain: Domain) -> NDArray[np.bool_]:
@@ -288,20 +285,10 @@ def _scores_at(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:
 
 def _write_pools(run: _Run, chosen: pd.DataFrame, choice: Choice) -> None:
     """Add the pools of a batch to those of the batches before."""
-    shown: dict[tuple[str, str], dict[str, str]] = {}
+    methods: dict[tuple[str, str], dict[str, str]] = {}
     for pair, source, target, audit in zip(
         *(chosen[name].astype(str) for name in ("pair", "source", "target")), chosen["audit"], strict=True
     ):
-        shown.setdefault((pair, source), {})[target] = RANDOM if audit else METHOD
+        methods.setdefault((pair, source), {})[target] = RANDOM if audit else METHOD
     pools = [pool for pool in run.store.find_records(POOLS, Pool) if pool.batch < choice.batch]
-    for pair in run.corpus.pairs:
-        for sentence in run.corpus.source_of(pair).sentences:
-            if methods := shown.get((pair.id, sentence.id)):
-                candidates = tuple(
-                    Candidate(target=target.id, method=methods[target.id])
-                    for target in run.corpus.target_of(pair).sentences
-                    if target.id in methods
-                )
-                key = task_key(run.store.key, pair.id, sentence.id)
-                pools.append(Pool(key=key, batch=choice.batch, pair=pair.id, source=sentence.id, candidates=candidates))
-    run.store.write_records(POOLS, pools)
+    run.store.write_records(POOLS, [*pools, *pools_of(run.corpus, run.store.key, choice.batch, methods)])

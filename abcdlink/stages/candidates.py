@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from pydantic import Field, model_validator
 
@@ -89,6 +90,29 @@ class PoolCounts(Record):
     filtered: dict[str, int]
     targets_left_out: dict[str, int] = Field(default_factory=dict)
     refused: int
+
+    @classmethod
+    def of(
+        cls,
+        pools: Sequence[Pool],
+        mode: PoolMode,
+        *,
+        filtered: Mapping[str, int] = MappingProxyType({}),
+        targets_left_out: Mapping[str, int] = MappingProxyType({}),
+        refused: int = 0,
+    ) -> PoolCounts:
+        """Count pools; what was left out of them is told."""
+        methods = Counter(candidate.method for pool in pools for candidate in pool.candidates)
+        return cls(
+            mode=mode,
+            pools=len(pools),
+            candidates=methods.total(),
+            batches=dict(sorted(Counter(pool.batch for pool in pools).items())),
+            methods=dict(methods),
+            filtered=dict(filtered),
+            targets_left_out=dict(targets_left_out),
+            refused=refused,
+        )
 
 
 def proposing(shortlist: Shortlist, mode: PoolMode) -> tuple[Approach, ...]:
@@ -186,17 +210,14 @@ def _count(store: Store, result: PoolResult, plan: PoolPlan, pairs: int) -> Pool
         reasons = ", ".join(f"{count} x {reason}" for reason, count in result.filtered.items())
         msg = f"run {store.key!r} has no candidate to annotate ({reasons})"
         raise NothingToAnnotateError(msg, "loosen the filters in domain.toml or import more pairs")
-    by_batch = [pool.batch for pool in result.pools]
+    by_batch = {pool.batch for pool in result.pools}
     empty = [batch for batch in range(1, plan.batches + 1) if batch not in by_batch]
     if empty:
         msg = f"batch {empty[0]} of run {store.key!r} would be empty: {pairs} pairs for {plan.batches} batches"
         raise NothingToAnnotateError(msg, "annotate in fewer batches, or import more pairs")
-    return PoolCounts(
-        mode=plan.mode,
-        pools=len(result.pools),
-        candidates=sum(len(pool.candidates) for pool in result.pools),
-        batches={batch: by_batch.count(batch) for batch in range(1, plan.batches + 1)},
-        methods=result.methods,
+    return PoolCounts.of(
+        result.pools,
+        plan.mode,
         filtered=result.filtered,
         targets_left_out=result.targets_left_out,
         refused=len(result.refused),
@@ -232,19 +253,9 @@ def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) 
     if choose_batch(store, domain, linker, plan.budget, batch, plan.batches) is None:
         msg = f"nothing is left to annotate in batch {batch} of run {store.key!r}: the budget is used up"
         raise NothingToAnnotateError(msg, "raise the budget in a new run")
-    pools, corpus = store.read_records(POOLS, Pool), read_corpus_from(store, NATURAL)
-    by_batch = Counter(pool.batch for pool in pools)
-    candidates = [candidate.method for pool in pools for candidate in pool.candidates]
-    counts = PoolCounts(
-        mode=plan.mode,
-        pools=len(pools),
-        candidates=len(candidates),
-        batches=dict(sorted(by_batch.items())),
-        methods=dict(Counter(candidates)),
-        filtered={},
-        targets_left_out=count_left_out(corpus, corpus.pairs, targets_of(store)),
-        refused=0,
-    )
+    corpus = read_corpus_from(store, NATURAL)
+    left_out = count_left_out(corpus, corpus.pairs, targets_of(store))
+    counts = PoolCounts.of(store.read_records(POOLS, Pool), plan.mode, targets_left_out=left_out)
     _claim(store, plan)
     store.write_record(POOL_COUNTS, counts)
     return counts

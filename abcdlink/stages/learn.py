@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.layout import SYNTHETIC, model_file
-from abcdlink.linking.learned import learn, out_of_fold
-from abcdlink.linking.learners import base_retrievers
+from abcdlink.linking.learned import LearnedLinker, learn, out_of_fold
+from abcdlink.linking.learners import FittedLinker, base_retrievers
 from abcdlink.linking.saving import from_bytes, to_bytes
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.rank import RankingEffort, Rankings, holds_rankings, keep_rankings, read_rankings
@@ -48,6 +48,12 @@ def learn_linker(
         store.folder.write(model_file(name), to_bytes(learn(name, tables, corpus, progress=progress)))
 
 
+def read_linker(store: Store, name: str) -> LearnedLinker | FittedLinker:
+    """Return a learned linker of the run; ``InputError`` when there is none, or its file cannot be used."""
+    store.require(model_file(name), "benchmark")
+    return from_bytes(store.folder.read(model_file(name)), store.where(model_file(name)))
+
+
 def rank_learned(store: Store, corpus_name: str, name: str) -> None:
     """Let a learned linker of the run rank another corpus of it, unless the run holds the rankings.
 
@@ -58,8 +64,7 @@ def rank_learned(store: Store, corpus_name: str, name: str) -> None:
     """
     if holds_rankings(store, corpus_name, name):
         return
-    store.require(model_file(name), "benchmark")
-    linker = from_bytes(store.folder.read(model_file(name)), store.where(model_file(name)))
+    linker = read_linker(store, name)
     base = _base(store, corpus_name, name)
     started = time.perf_counter()
     table = linker.rank({retriever: one.table for retriever, one in base.items()}, read_corpus_from(store, corpus_name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
@@ -80,12 +80,12 @@ def score_cutoffs(
     for cutoff in plan.cutoffs:
         approach = Approach(kind=kind_of(name), retriever=name, cutoff=cutoff)
         table = frame[frame["cutoff"] == cutoff]
-        result = ApproachResult(
-            approach=approach,
-            **macro(table).model_dump(),
-            interval=f1_interval(table),
+        result = _of_rankings(
+            corpus,
+            approach,
+            table,
+            rankings,
             all_sources=over_all_sources[cutoff],
-            **_effort(corpus, rankings),
             fitted=_fitted(corpus, folds) if approach.kind is ApproachKind.LEARNED else "",
             calibration=calibrated,
         )
@@ -100,12 +100,12 @@ def score_rules(corpus: Corpus, name: str, rankings: Rankings, plan: BenchmarkPl
         approach = Approach(kind=kind_of(name), retriever=name, cutoff=rule)
         chosen, _, p = cross_fitted(rule, rankings.table, corpus, folds, aim=plan.aim, probabilities=known)
         table = score_chosen(corpus, rankings.table, chosen)
-        result = ApproachResult(
-            approach=approach,
-            **macro(table).model_dump(),
-            interval=f1_interval(table),
+        result = _of_rankings(
+            corpus,
+            approach,
+            table,
+            rankings,
             all_sources=all_sources_chosen(corpus, rankings.table, chosen),
-            **_effort(corpus, rankings),
             fitted=_fitted(corpus, folds, plan.aim),
             calibration=calibrated if known or p is None else _calibration(corpus, rankings.table.assign(score=p)),
         )
@@ -167,8 +167,23 @@ def kind_of(name: str) -> ApproachKind:
     return ApproachKind.LEARNED if is_learned(name) else ApproachKind.RETRIEVER
 
 
-def _effort(corpus: Corpus, rankings: Rankings) -> dict[str, float | int]:
-    return {"seconds": rankings.effort.cost, "pairs": len(corpus.pairs), "cut": rankings.effort.cut}
+def _of_rankings(
+    corpus: Corpus,
+    approach: Approach,
+    table: pd.DataFrame,
+    rankings: Rankings,
+    **rest: Any,  # noqa: ANN401
+) -> ApproachResult:
+    """Return the result of an approach without an LLM; ``rest``: what differs between fixed cutoffs and rules."""
+    return ApproachResult(
+        approach=approach,
+        **macro(table).model_dump(),
+        interval=f1_interval(table),
+        seconds=rankings.effort.cost,
+        pairs=len(corpus.pairs),
+        cut=rankings.effort.cut,
+        **rest,
+    )
 
 
 def _fitted(corpus: Corpus, folds: Folds | None, aim: Aim | None = None) -> str:

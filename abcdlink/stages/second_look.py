@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus, Document, Record, Refusal
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.layout import model_file, second_look_part
+from abcdlink.layout import second_look_part
 from abcdlink.linking.decisions import decide_chosen
 from abcdlink.linking.learned import LearnedLinker
 from abcdlink.linking.learners import FittedLinker, base_retrievers
 from abcdlink.linking.linker import linker_for
 from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
-from abcdlink.linking.saving import from_bytes
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import DEFAULT, is_same_model, profile
 from abcdlink.llm.records import Usage
@@ -27,6 +26,7 @@ from abcdlink.retrieval import get_retriever
 from abcdlink.retrieval.base import rank_pairs
 from abcdlink.stages.decide import require_an_answer
 from abcdlink.stages.label import the_linker
+from abcdlink.stages.learn import read_linker
 from abcdlink.stages.once import note_llm
 from abcdlink.store import Store, existing_run
 
@@ -129,8 +129,7 @@ def look_at_part(
 def _linker_of(name: str) -> LearnedLinker | FittedLinker:
     """Return the learned linker of the run in ``run:KEY``; ``InputError`` when it has none, or several."""
     store = existing_run(name.removeprefix(OF_RUN))
-    file = model_file(the_linker(store))
-    return from_bytes(store.folder.read(file), store.where(file))
+    return read_linker(store, the_linker(store))
 
 
 def _by_linker(name: str, drafts: Corpus, language: str, progress: Progress) -> Look:

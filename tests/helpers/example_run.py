@@ -16,7 +16,7 @@ from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Skip
 from abcdlink.layout import decision_part
 from abcdlink.linking.records import Decision
-from abcdlink.stages.candidates import PoolPlan, run_candidates
+from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.shortlist import quick_shortlist
 from abcdlink.store import Store, open_run
@@ -91,17 +91,8 @@ def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:
     proposals = [Proposals("retriever", decisions[0]), Proposals("llm", decisions[1])]
     result = build_pools(corpus, proposals, PoolRules(), sampled(2, 13), store.key, split_batches(corpus.pairs))
     store.write_records("candidates.jsonl", result.pools)
-    in_batch = [pool.batch for pool in result.pools]
-    counts = {
-        "mode": "comparison",
-        "pools": len(result.pools),
-        "candidates": sum(len(pool.candidates) for pool in result.pools),
-        "batches": {batch: in_batch.count(batch) for batch in (1, 2)},
-        "methods": result.methods,
-        "filtered": result.filtered,
-        "refused": 0,
-    }
-    store.write_json("candidates.json", counts)
+    counts = PoolCounts.of(result.pools, PoolMode.COMPARISON, filtered=result.filtered)
+    store.write_record("candidates.json", counts)
     chance = {"both": 0.8, "retriever": 0.45, "llm": 0.55, "random": 0.06}
     judgments = []
     for pool in result.pools:

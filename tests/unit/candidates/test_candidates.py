@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_pool_is_the_union_of_both_top_lists_in_document_order_with_distractors(
     distractors = {t for t, m in methods.items() if m == "random"}
     assert len(distractors) == 1
     assert not distractors & {"t7", "t3", "t1", "t5", "t9"}  # also not what was decided below the cut
-    assert result.methods == {"retriever": 1, "both": 1, "llm": 1, "random": 1}
+    assert Counter(methods.values()) == {"retriever": 1, "both": 1, "llm": 1, "random": 1}
 
 
 def test_source_that_no_approach_links_has_no_pool_and_is_counted():

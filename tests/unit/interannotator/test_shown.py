@@ -13,6 +13,7 @@ from abcdlink.judgments import Judgment
 from abcdlink.layout import JUDGMENTS, batch_file
 from abcdlink.store import Store
 from flows import artifacts
+from tasks import running
 from tests.helpers.agreement_examples import many, task
 
 GOOD, BAD = ("LLNN", "LLNN"), ("LLNN", "LNLN")
@@ -23,7 +24,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     """Artifacts by key, rather than in a Prefect server."""
     kept: dict[str, dict[str, Any]] = {}
     for kind in ("create_table_artifact", "create_markdown_artifact"):
-        monkeypatch.setattr(artifacts, kind, lambda key, **what: kept.update({key: what}))
+        monkeypatch.setattr(running, kind, lambda key, **what: kept.update({key: what}))
     return kept
 
 
