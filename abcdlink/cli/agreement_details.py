@@ -31,7 +31,7 @@ def measures_row(name: str, one: Measures) -> tuple[object, ...]:
 
 
 def multiple_lines(all_of_them: MultipleMeasures) -> list[str]:
-    """Say the measures of more than two annotators."""
+    """Return the measures of more than two annotators, one line each."""
     fleiss, alpha = _estimate(all_of_them.fleiss), _estimate(all_of_them.krippendorff)
     size = all_of_them.fleiss_judgments
     return [
@@ -53,7 +53,7 @@ def print_details(found: Details, *, tables: bool) -> None:
 
 
 def details_lines(found: Details) -> list[str]:
-    """Say how batches and the ends of a batch differ, what time was needed, and how many more pairs are."""
+    """Return sentences on how batches and their parts differ, the time taken, and how many more pairs are needed."""
     changes = [("", one) for one in found.differences]
     changes += [(_batch_of(one), one.change) for one in found.positions if one.change]
     lines = [difference_line(name, one) for name, one in changes]
@@ -63,13 +63,13 @@ def details_lines(found: Details) -> list[str]:
         for one in found.times.annotators
         if one.outliers
     ]
-    # Where all estimates fail for one reason, the reason is said once.
+    # Where all estimates fail for the same reason, give it once.
     needed = {one.note or one.measure: one for one in reversed(found.needed)}
     return [*lines, *(one.words for one in reversed(needed.values()))]
 
 
 def difference_line(name: str, one: Difference) -> str:
-    """Say one difference of kappa, and whether chance alone explains it."""
+    """Return a sentence on one difference in kappa, and on whether chance alone could explain it."""
     change = f"{name}{one.after} minus {one.before}: kappa {_estimate(one.kappa, signed=True)}"
     judged = f"{one.after_judged} and {one.before_judged} candidates"
     if one.kappa.interval is None:
@@ -80,7 +80,7 @@ def difference_line(name: str, one: Difference) -> str:
 
 
 def _batch_of(one: BatchParts) -> str:
-    order = "" if one.by_time else " (in the order of appearance, since times of submission are missing)"
+    order = "" if one.by_time else " (in order of appearance, as submission times are missing)"
     return f"batch {one.batch}{order}, "
 
 

@@ -34,7 +34,7 @@ PANELS = {
     ),
     "Results": ("report", "links", "export", "agreement", "scores", "compare", "errors", "label", "labels", "stats"),
 }
-"""Panel of ``--help`` -> its commands, in the order of the work; all others are for experts."""
+"""Panel of ``--help`` -> its commands, in the order of the work; the rest are for experts."""
 COMMANDS_GROUP = "abcdlink.commands"
 """Entry points that add commands which need Label Studio or Prefect; the library itself needs neither."""
 
@@ -130,11 +130,11 @@ def write_overview() -> None:
 
 
 def help_only() -> typer.Typer:
-    """Return the command line with names and help alone: all modules take a second to load, this does not."""
+    """Return a command line with names and help only: loading every module takes a second, this does not."""
     app = _bare_app()
 
     def nothing() -> None:
-        """Do nothing: this command line is asked for its help only."""
+        """Do nothing: only the help of this command line is used."""
 
     for name, text, panel in json.loads(OVERVIEW.read_text(encoding="utf-8")):
         app.command(name, help=text, rich_help_panel=panel)(nothing)

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from abcdlink.store import Store
 
 
-FoldsOption = Annotated[int, typer.Option(min=3, help="Parts of the pairs, where something is fitted.")]
+FoldsOption = Annotated[int, typer.Option(min=3, help="Number of folds of the pairs, where something is fitted.")]
 AimOption = Annotated[
     Aim,
     typer.Option(
-        help="What rules are fitted for: mean F1 over source sentences with links (paper), or F1 over the links of all "
-        "source sentences, of which one may have none (all-sources)."
+        help="What cutoff rules are fitted for: mean F1 over source sentences with links (paper), or F1 over the links "
+        "of all source sentences, including those without links (all-sources)."
     ),
 ]
 
@@ -63,31 +63,31 @@ def benchmark(
         str, typer.Option(help="Comma-separated names of retrievers and learned linkers.")
     ] = "bm25,all-minilm-l6-v2,hybrid",
     cutoffs: Annotated[
-        str, typer.Option(help="Comma-separated values of k, and rules: threshold, share, gap, softmax, expected-f1.")
+        str, typer.Option(help="Comma-separated values of k and rules: threshold, share, gap, softmax, expected-f1.")
     ] = "1,3,5,7,10,20",
     definition: Annotated[
         Definition,
-        typer.Option(help="Of precision at k: hits / min(k, target sentences), or hits / k (common)."),
+        typer.Option(help="Definition of precision at k: hits / min(k, target sentences), or hits / k (common)."),
     ] = "paper",
     aim: AimOption = Aim.PAPER,
     folds: FoldsOption = 5,
     group: Annotated[
         str,
         typer.Option(
-            help="Regular expression; pairs whose ids begin with the same match are in one fold. Default: pairs that "
-            "share a document are."
+            help="Regular expression; pairs whose ids begin with the same match go into one fold. Default: pairs that "
+            "share a document do."
         ),
     ] = "",
     first_pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N pairs in file order.")] = None,
     llm: Annotated[
         str, typer.Option(help="LLM profiles that decide on candidates, comma-separated; `default`: ABCDLINK_LLM_...")
     ] = "",
-    domain: Annotated[str, typer.Option(help="Domain of the corpora, or one for each of them, by commas.")] = "news",
+    domain: Annotated[str, typer.Option(help="Domain of the corpora, or one for each, comma-separated.")] = "news",
     setting: SettingOption = None,
     base: Annotated[
-        str, typer.Option(help="Whose candidates LLMs decide on; default: the retriever with the best average F1.")
+        str, typer.Option(help="Retriever whose candidates LLMs decide on; default: the one with the best average F1.")
     ] = "",
-    candidates: Annotated[str, typer.Option(help="How many candidates; default: as the domain says.")] = "",
+    candidates: Annotated[str, typer.Option(help="Number of candidates; default: the domain's.")] = "",
     setups: SetupsOption = "listwise",
     modes: ModesOption = "4",
     scorings: ScoringsOption = "answer",
@@ -97,17 +97,19 @@ def benchmark(
     linked_only: Annotated[
         bool, typer.Option("--linked-only", help="Ask LLMs only about source sentences that have gold links.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of that sample.")] = 13,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw for --sources.")] = 13,
     run: Annotated[
-        str, typer.Option(help="Keep everything in this run, and continue it; required when an LLM is asked.")
+        str, typer.Option(help="Run in which to keep everything, and to continue; required when an LLM is asked.")
     ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what the LLMs would cost, and ask nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what the LLMs would cost without asking them.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Score retrievers, learned linkers and LLMs on corpora with gold links.
 
-    Learned linkers and cutoffs by rule are fitted on other folds of a corpus than they are scored on. What LLMs will
-    cost is printed before they are asked. Start the same command again after an interruption: nothing is asked twice.
+    Learned linkers and cutoff rules are scored on folds of a corpus that they were not fitted on. What LLMs will
+    cost is printed before they are asked. After an interruption run the same command again: nothing is asked twice.
 
     Example: `abcdlink benchmark ecb f1000 --domain news,reviews --setting paper --llm phi-4,gpt-4o --run llms`
     """
@@ -120,7 +122,7 @@ def benchmark(
     from abcdlink.stages.plan import LLMPlan
 
     if bool(llm) and not run:
-        msg = "an LLM is to be asked, and no run is named to keep its decisions in"
+        msg = "asking an LLM needs a run to keep its decisions in"
         raise InputError(msg, "name one with --run; the same name continues an earlier run")
     asked = None
     if llm:
@@ -193,7 +195,7 @@ def run_benchmark(
 
 @contextmanager
 def _place(run: str) -> Iterator[Store]:
-    """Give the run, or one in a temporary folder."""
+    """Open the run, or one in a temporary folder."""
     from abcdlink.folders import open_folder
     from abcdlink.locks import remove_locks
     from abcdlink.store import Store, open_run

@@ -26,14 +26,14 @@ COST_COLUMNS = ("model", "calls", "answered before", "prompt tokens", "answer to
 
 
 def say_cost(found: CostEstimate, run: str) -> None:
-    """Say what the LLMs have still to be asked, by model."""
+    """Print what is still to be asked of the LLMs, by model."""
     rows = []
     for model, one in found.models.items():
         cost = "unknown: no prices" if model in found.priceless else f"{one.cost:.4g}"
         time = "" if not one.calls else "unknown" if one.seconds is None else _duration(one.seconds)
         tokens = (f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}")
         rows.append((model, f"{one.calls:,}", f"{one.kept:,}", *tokens, cost, time))
-    print_table(f"{run}: what the LLMs have still to be asked", COST_COLUMNS, rows, to=err)
+    print_table(f"{run}: what is still to be asked of the LLMs", COST_COLUMNS, rows, to=err)
 
 
 def _duration(seconds: float) -> str:
@@ -57,7 +57,7 @@ def print_corpus(corpus: str, one: Benchmark, plan: BenchmarkPlan, definition: s
         print_table(f"{corpus}: mean of F1 over k = {at}", ("", "average F1"), rows)
     with_llm = [result for result in one.approaches if result.outcomes]
     if with_llm:
-        told = f"{corpus}: LLMs; what was not answered counts as wrong"
+        told = f"{corpus}: LLMs; unanswered questions count as wrong"
         if drawn := next((result for result in with_llm if result.sampled_from), None):
             told += f"; on {drawn.sources} of {drawn.sampled_from} sources with links, drawn with seed {_seed(plan)}"
         print_table(told, LLM_COLUMNS, llm_rows(one))
@@ -78,7 +78,7 @@ def llm_rows(one: Benchmark) -> Iterator[tuple[str, ...]]:
         name, low_high = result.approach.name, ("", "", "")
         if name in against:
             found = against[name].difference
-            # The comparison is of the retriever with the LLM: turned round here.
+            # The comparison is retriever minus LLM: reversed here.
             low_high = (f"{-100 * found.mean:+.2f}", _interval((-found.high, -found.low), "+"), f"{found.p:.4f}")
         scores = (result.precision, result.recall, result.f1_of_all)
         answered = f"{result.answered} of {result.sources}"
@@ -110,7 +110,7 @@ def write_pictures(store: Store, overview: Overview) -> None:
 
 
 def print_overview(overview: Overview) -> None:
-    """Print what stands side by side where there are several corpora."""
+    """Print the tables that compare corpora, where there are several."""
     if len(overview.corpora) < 2:  # noqa: PLR2004 - two are several
         return
     cutoffs = sorted({k for row in overview.retrievers for k in row.recall})
@@ -126,7 +126,7 @@ def print_overview(overview: Overview) -> None:
     ]
     print_table("Retrievers and learned linkers; overall: mean of the corpora", columns, rows, texts=2)
     print_table(
-        f"Overall: means of {len(overview.corpora)} corpora; what was not answered counts as wrong",
+        f"Overall: means of {len(overview.corpora)} corpora; unanswered questions count as wrong",
         ACROSS_COLUMNS,
         [
             (

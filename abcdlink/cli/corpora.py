@@ -24,7 +24,7 @@ MEGABYTE = 1_000_000
 LARGE = 50
 """Megabytes from which the summary says how long an import took and how much memory."""
 SHOWN = 5
-"""Items of each kind that the summary names."""
+"""Items of each kind that the summary lists."""
 
 
 def register(app: typer.Typer) -> None:
@@ -55,9 +55,9 @@ def check_domain(
     show: Annotated[bool, typer.Option("--show", help="Print every prompt in full.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Render every prompt of a domain on a sample, count tokens, and say what is wrong with its settings and texts.
+    """Render every prompt of a domain on a sample, count tokens, and report problems in its settings and texts.
 
-    Ends with 1 when the domain cannot be used. Example: `abcdlink domain check patents --show`
+    Exits with status 1 when the domain cannot be used. Example: `abcdlink domain check patents --show`
     """
     from abcdlink import domain_check
     from abcdlink.domain import find_domain
@@ -72,7 +72,7 @@ def check_domain(
         rows = [(prompt.name, prompt.tokens) for prompt in found.prompts]
         print_table(f"{found.domain}: prompts on a sample ({found.method})", ("prompt", "tokens"), rows)
         for remark in found.remarks:
-            say(f"Look at this: {remark}.")
+            say(f"Worth a look: {remark}.")
         for fault in found.faults:
             say(f"Cannot be used: {fault}.")
         say("The domain cannot be used." if found.faults else "The domain can be used.")
@@ -88,9 +88,9 @@ def import_documents(
             help="text, jsonl, csv, parquet, hf, abcd-link, f1000rd, ecb-plus, nlpeer, wikinewssum or spiced.",
         ),
     ],
-    source: Annotated[Path, typer.Argument(help="Folder (or file) in that format; hf: or a name.")],
+    source: Annotated[Path, typer.Argument(help="Folder or file in that format; for hf also a data set's name.")],
     out: Annotated[str, typer.Option(help="Corpus folder to write, or an s3:// prefix.")] = "",
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; only report what would be imported.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; only show what would be imported.")] = False,
     domain: DomainOption = "news",
     language: Annotated[
         str, typer.Option(help="ISO code of the documents' language, e.g. en, zh, hi; guessed if omitted.")
@@ -126,12 +126,12 @@ def import_documents(
         bool, typer.Option("--targets", help="Import only target documents to generate for, without pairs.")
     ] = False,
     segmentation: Annotated[
-        str, typer.Option(help="File of sentence boundaries that people set (`abcdlink boundaries`), applied again.")
+        str, typer.Option(help="File of sentence boundaries corrected by people (`abcdlink boundaries`) to apply.")
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a corpus in --out that came from elsewhere.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read documents and pairs in an outside format and write a corpus folder, with a preview to look at.
+    """Read documents and pairs in another format and write a corpus folder, with a preview to look at.
 
     Example: `abcdlink import text my-documents --out corpus`
     """
@@ -201,7 +201,7 @@ def import_documents(
         )
     else:
         if replaced:
-            say(f"{out} held an earlier import of {source.name}, which is replaced.")
+            say(f"Replaced an earlier import of {source.name} in {out}.")
         _say_what_is_imported(view, out, guessed=guessed)
         if megabytes >= LARGE:
             rate = megabytes / max(seconds, 0.001)
@@ -244,7 +244,9 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
     corpus, counts = view.corpus, _counts(view)
     sizes = ", ".join(f"{name}: {counts[name]}" for name in ("documents", "sentences", "pairs", "links"))
     say(f"{f'Wrote {out}' if out else 'Would import'}: {sizes}. Segmentation: {view.segmentation}.")
-    say(f"Language: {view.language_name} ({view.language})" + (", guessed; --language sets it." if guessed else "."))
+    say(
+        f"Language: {view.language_name} ({view.language})" + (", guessed; set it with --language." if guessed else ".")
+    )
     needed = f", about {view.time} for each of {view.domain.settings.overlap} annotators" if view.tasks else ""
     say(
         f"Tasks: at most {view.tasks}{needed}. Source sentences left out in the domain {view.domain.name!r}: "

@@ -1,4 +1,4 @@
-"""Commands on corpora that are there: ``sample``, ``pair``, ``clean``, ``restore`` and ``stats``."""
+"""Commands on existing corpora: ``sample``, ``pair``, ``clean``, ``restore`` and ``stats``."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def sample(
     by: ByOption = "",
     only: OnlyOption = None,
     one_source: Annotated[
-        bool, typer.Option("--one-source", help="Of each target document, only the pair with the shortest source.")
+        bool, typer.Option("--one-source", help="For each target document, only the pair with the shortest source.")
     ] = False,
     targets: Annotated[bool, typer.Option("--targets", help="Draw target documents instead of pairs.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 13,
     domain: DomainOption = "news",
     json: JsonOption = False,
 ) -> None:
-    """Draw pairs (or target documents) from a corpus into a new corpus, which notes how they were drawn.
+    """Draw pairs (or target documents) from a corpus into a new corpus, which records how they were drawn.
 
     Example: `abcdlink sample arr22 --out twenty --one-source --shortest 100 --sample 20 --seed 1`
     """
@@ -82,16 +82,18 @@ def pair(
     out: Annotated[str, typer.Option("--out", help="Corpus folder to write, or an s3:// prefix.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; only show what would be paired.")] = False,
     by: Annotated[
-        str, typer.Option(help="Fields of the metadata with the same value in both, with commas between.")
+        str, typer.Option(help="Comma-separated metadata fields that must have the same value in both.")
     ] = "",
     date: Annotated[str, typer.Option(help="Field with a date, such as 2020-05-31.")] = "",
-    days: Annotated[int | None, typer.Option(min=0, help="Most days between the two dates.")] = None,
-    floor: Annotated[float, typer.Option(min=0, max=1, help="Least similarity (TF-IDF cosine).")] = 0.0,
-    ceiling: Annotated[float, typer.Option(min=0, max=1, help="Most similarity.")] = 1.0,
+    days: Annotated[int | None, typer.Option(min=0, help="At most this many days between the two dates.")] = None,
+    floor: Annotated[float, typer.Option(min=0, max=1, help="Lowest similarity (TF-IDF cosine).")] = 0.0,
+    ceiling: Annotated[float, typer.Option(min=0, max=1, help="Highest similarity.")] = 1.0,
     reprint: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Share of common runs of eight words from which it is a reprint.")
+        float, typer.Option(min=0.01, max=1, help="Share of eight-word sequences in common that makes one a reprint.")
     ] = 1.0,
-    most: Annotated[int, typer.Option(min=1, max=10, help="Most sources of one target, the most similar ones.")] = 1,
+    most: Annotated[
+        int, typer.Option(min=1, max=10, help="At most this many sources for a target, the most similar.")
+    ] = 1,
     sources: Annotated[
         list[str] | None, typer.Option(help="FIELD=VALUE: which documents can be sources; repeatable.")
     ] = None,
@@ -101,7 +103,7 @@ def pair(
     domain: DomainOption = "news",
     json: JsonOption = False,
 ) -> None:
-    """Make pairs of documents that have none, by metadata, date or similarity; look at the examples first (--check).
+    """Pair unpaired documents by metadata, date or similarity; look at the examples first (--check).
 
     Example: `abcdlink pair articles --check --by topic --date published --days 3 --floor 0.2 --reprint 0.3`
     """
@@ -158,21 +160,21 @@ def clean(
     corpus: Annotated[
         str, typer.Argument(help="Corpus folder or s3:// prefix, or a folder of .txt files that are not imported yet.")
     ],
-    out: Annotated[str, typer.Option("--out", help="Folder to write: a corpus, or text files.")],
+    out: Annotated[str, typer.Option("--out", help="Folder to write: a corpus or text files, like the input.")],
     ask: Annotated[
         AskAbout, typer.Option(help="Which documents to ask the LLM about after the rules.")
     ] = AskAbout.SUSPICIOUS,
     form: Annotated[
-        Form, typer.Option(help="numbers: it names the sentences that go; article: it gives back the article.")
+        Form, typer.Option(help="numbers: it lists the sentences to remove; article: it returns the article.")
     ] = Form.NUMBERS,
     domain: DomainOption = "news",
     json: JsonOption = False,
 ) -> None:
-    """Remove captions, share lines and other web-page leftovers from documents; nothing is ever changed.
+    """Remove captions, share lines and other web-page leftovers from documents; what stays is never changed.
 
-    Rules of the domain come first; the LLM with the role cleaner is asked where something suspicious is left. Look at
-    removed.html in the new folder; `abcdlink restore` puts back what was removed. Of a corpus, sentences go; of a
-    folder of .txt files, lines go, before sentences are cut: then import the new folder.
+    The domain's rules come first; the LLM with the role cleaner is asked where something suspicious is left. Look at
+    removed.html in the new folder; `abcdlink restore` puts back what was removed. A corpus loses sentences. A folder
+    of .txt files loses lines, before it is split into sentences: import the new folder afterwards.
 
     Example: `abcdlink clean articles --out clean-articles --domain news`
     """
@@ -189,18 +191,18 @@ def clean(
         return
     say(f"Wrote {out}: {counts}.")
     for reason, number in counts.refused.items():
-        say(f"  answer about {number} documents not taken: {reason}")
+        say(f"  answers on {number} documents rejected: {reason}")
     say(f"What was removed: {open_folder(out).where(PAGE)}")
 
 
 def restore(
     corpus: CorpusArgument,
     document: Annotated[
-        list[str] | None, typer.Option(help="Id of a document to restore; repeatable; none: all.")
+        list[str] | None, typer.Option(help="Id of a document to restore; repeatable; default: all.")
     ] = None,
     domain: DomainOption = "news",
 ) -> None:
-    """Put sentences or lines that `abcdlink clean` removed back where they were, and say how many.
+    """Put back the sentences or lines that `abcdlink clean` removed.
 
     Example: `abcdlink restore clean-articles --document "Bridge closes"`
     """

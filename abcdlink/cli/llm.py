@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from abcdlink.stages.plan import BenchmarkPlan
     from abcdlink.store import Store
 
-SetupsOption = Annotated[str, typer.Option(help="Any of listwise, two-step, pairwise, llm-only.")]
-ModesOption = Annotated[str, typer.Option(help="Prompt modes, 1 to 4.")]
-ScoringsOption = Annotated[str, typer.Option(help="Any of answer, votes, probability.")]
+SetupsOption = Annotated[str, typer.Option(help="Comma-separated: listwise, two-step, pairwise, llm-only.")]
+ModesOption = Annotated[str, typer.Option(help="Comma-separated prompt modes, 1 to 4.")]
+ScoringsOption = Annotated[str, typer.Option(help="Comma-separated: answer, votes, probability.")]
 
 MOST_CANDIDATES = 1000
 COLUMNS = ("approach", "questions", "answered", "calls", "prompt tokens", "completion, at most", "cost, at most")
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def models(json: JsonOption = False) -> None:
-    """List the LLM profiles: their servers, models, prices and roles, and whether their keys are there.
+    """List the LLM profiles: their servers, models, prices and roles, and whether their keys are set.
 
     The profile `default` is what the variables `ABCDLINK_LLM_...` say; the others are tables `[llm.NAME]` of the
     settings file `abcdlink.toml`, in the current folder or the home folder.
@@ -64,7 +64,7 @@ def models(json: JsonOption = False) -> None:
     writer = profile("generator").llm_model
     same = [name for name in roles.linkers if is_same_model(profile(name).llm_model, writer)]
     if same:
-        say(f"{', '.join(same)} links pairs that the same model has generated: its scores on these may be too good.")
+        say(f"{', '.join(same)} links pairs that the same model generated: its scores on these may be too high.")
     for name in names():
         if keyless := profile(name).llm_keyless:
             say(f"{name}: {keyless}.")
@@ -74,26 +74,26 @@ def estimate(
     run: RunArgument,
     domain: RunDomainOption = "",
     retrievers: Annotated[
-        str, typer.Option(help="Whose top candidates the LLM decides on; comma-separated, as all of these.")
+        str, typer.Option(help="Comma-separated retrievers whose top candidates the LLM decides on.")
     ] = "",
     models: Annotated[
-        str, typer.Option(help="LLM profiles of the settings file; default: those of the role linkers.")
+        str, typer.Option(help="Comma-separated LLM profiles; default: those with the role linkers.")
     ] = "",
-    cutoffs: Annotated[str, typer.Option(help="How many candidates.")] = "",
+    cutoffs: Annotated[str, typer.Option(help="Comma-separated numbers of candidates.")] = "",
     setups: SetupsOption = "",
     modes: ModesOption = "",
     scorings: ScoringsOption = "",
-    samples: Annotated[int | None, typer.Option(min=2, help="Sampled answers that vote.")] = None,
+    samples: Annotated[int | None, typer.Option(min=2, help="Number of sampled answers that vote.")] = None,
     natural: Annotated[
-        bool, typer.Option("--natural", help="The shortlisted approaches on the natural pairs, not the benchmark.")
+        bool, typer.Option("--natural", help="Estimate the shortlisted approaches on the natural pairs instead.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Estimate the calls, tokens and money it would take to let the LLM decide, without asking it anything.
 
-    What is not given is as in the run's benchmark where that was begun, else as by default. Rankings
-    that are missing are made first and kept. Ids that answers leave out, answers that are cut off
-    and questions that are too long cause more calls.
+    Options you leave out are those of the run's benchmark if it has begun, else the defaults. Missing
+    rankings are made first and kept. Ids that answers leave out, answers that are cut off and
+    questions that are too long cause more calls.
 
     Example: `abcdlink estimate spring-news --setups listwise,pairwise --modes 3,4`
     """
@@ -112,7 +112,7 @@ def estimate(
     with terminal() as progress:
         if natural:
             if given:
-                msg = f"--natural estimates what is on the shortlist: {', '.join(given)} cannot be chosen"
+                msg = f"--natural estimates what is on the shortlist, so {', '.join(given)} cannot be chosen"
                 raise InputError(msg, "leave the other options out")
             _say_missing(store, NATURAL, retrievers_to_rank(read_shortlist(store).approaches))
             found = stage.estimate_candidates(store, chosen, progress)
@@ -129,7 +129,7 @@ def estimate(
     rows = [_row(name, one) for name, one in found.approaches.items()]
     rows += [_row(f"all of {name}", one) for name, one in found.models.items()] if len(found.models) > 1 else []
     rows += [_row("all of them", found.total)] if len(rows) > 1 else []
-    print_table(f"{run}: what {asked} has still to be asked", COLUMNS, rows)
+    print_table(f"{run}: what is still to be asked of {asked}", COLUMNS, rows)
     say(f"Prompt tokens: {found.total.method}.")
     say(f"The prefix cache of a server can save {found.total.shared_tokens} of them.")
     for name in found.priceless:
@@ -137,7 +137,7 @@ def estimate(
         say(f"The cost of {settings[name].llm_model} counts as 0 because no prices are set: {' and '.join(prices)}.")
     for name, one in settings.items():
         if one.llm_batch and name not in found.priceless:
-            say(f"By the Batch API the cost of {one.llm_model} is half of that.")
+            say(f"With the Batch API, {one.llm_model} costs half of that.")
 
 
 def _plan(store: Store, given: dict[str, Any]) -> BenchmarkPlan:
@@ -151,7 +151,7 @@ def _plan(store: Store, given: dict[str, Any]) -> BenchmarkPlan:
 
 
 def llm_choices(models: str, retrievers: str, cutoffs: str, setups: str, modes: str, scorings: str) -> dict[str, Any]:
-    """Return the fields of an ``LLMPlan`` that options with commas give; ``InputError`` names what there is not."""
+    """Return the fields of an ``LLMPlan`` from comma-separated options; ``InputError`` names an unknown value."""
     found = {
         "models": tuple(listed(models)),
         "retrievers": tuple(listed(retrievers)),
@@ -186,7 +186,7 @@ def _say_missing(store: Store, corpus_name: str, retrievers: Sequence[str]) -> N
     from abcdlink.stages.estimate import rankings_missing
 
     if missing := rankings_missing(store, corpus_name, retrievers):
-        say(f"The {corpus_name} pairs have to be ranked first, by {', '.join(missing)}.")
+        say(f"The {corpus_name} pairs must be ranked first, by {', '.join(missing)}.")
 
 
 def _row(name: str, one: Estimate) -> tuple[object, ...]:

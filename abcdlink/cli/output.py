@@ -1,4 +1,4 @@
-"""How commands speak: one JSON object or a table on stdout, everything else on stderr."""
+"""What commands print: one JSON object or a table on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def _domain_folder(name: str) -> str:
-    """Return what a domain is found by from every process; ``InputError`` when there is none."""
+    """Return a reference to a domain that works in every process; ``InputError`` when there is none."""
     from abcdlink.domain import find_domain
 
     return find_domain(name).reference if name else ""
 
 
 def corpus_folder(corpus: str) -> str:
-    """Return a corpus folder as an absolute path, which every process finds; ``InputError`` when there is none."""
+    """Return a corpus folder as an absolute path, for other processes; ``InputError`` when there is none."""
     if corpus == "sample" or "://" in corpus:
         return corpus
     folder = Path(corpus).expanduser().resolve()
@@ -42,7 +42,7 @@ def corpus_folder(corpus: str) -> str:
 DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.", callback=_domain_folder)]
 SettingOption = Annotated[
     Setting | None,
-    typer.Option("--setting", help="paper: prompts and numbers as in the paper. Default: as the domain says."),
+    typer.Option("--setting", help="paper: prompts and numbers as in the paper. Default: the domain's."),
 ]
 RunDomainOption = Annotated[
     str,
@@ -64,7 +64,7 @@ TargetsOption = Annotated[
     str,
     typer.Option(
         "--targets",
-        help="Corpus folder of documents to generate for; --corpus is then for annotation alone.",
+        help="Corpus folder of documents to generate for; --corpus is then only annotated.",
         callback=lambda folder: corpus_folder(folder) if folder else "",
     ),
 ]
@@ -72,7 +72,7 @@ SizeOption = Annotated[int | None, typer.Option("--sample", min=1, help="Draw N 
 ShortestOption = Annotated[
     int | None, typer.Option("--shortest", min=1, help="Only the N shortest target documents, before the draw.")
 ]
-ByOption = Annotated[str, typer.Option("--by", help="Field of the metadata; the draw keeps the shares of its values.")]
+ByOption = Annotated[str, typer.Option("--by", help="Metadata field; the draw keeps the proportions of its values.")]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option("--only", help="FIELD=VALUE or FIELD=VALUE,VALUE: only documents with such metadata; repeatable."),
@@ -80,7 +80,7 @@ OnlyOption = Annotated[
 
 
 def _run_key(key: str) -> str:
-    """Refuse a key that cannot name a run at once, with how it may look."""
+    """Refuse an invalid run key before anything is done."""
     from abcdlink.store import require_run_key
 
     require_run_key(key)
@@ -88,14 +88,14 @@ def _run_key(key: str) -> str:
 
 
 def _begun(incomplete: str) -> list[str]:
-    """Complete a run key: those that were begun."""
+    """Return the existing runs that complete a key."""
     from abcdlink.store import all_runs
 
     return [store.key for store in all_runs() if store.key.startswith(incomplete)]
 
 
 RunArgument = Annotated[
-    str, typer.Argument(help="Run key: the name of one whole job.", callback=_run_key, autocompletion=_begun)
+    str, typer.Argument(help="Run key: the name of the whole job.", callback=_run_key, autocompletion=_begun)
 ]
 
 WIDEST = 10_000
@@ -119,14 +119,14 @@ def print_table(
         table = _table(columns, cells, texts, narrow=True)
     size = Measurement.get(to, to.options.update(max_width=WIDEST), table)
     to.print(f"[table.title]{escape(title)}[/]", soft_wrap=True)
-    # Where even the narrowest form does not fit, lines go on beyond the terminal's width rather than being cut.
+    # Where even the narrowest form does not fit, lines exceed the terminal's width rather than being cut.
     (to if size.minimum <= to.width else Console(width=size.maximum, file=to.file)).print(table)
 
 
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: int, *, narrow: bool) -> Table:
-    """Make a table; names and figures stay whole, as they are what the next command is given. Other words are folded.
+    """Make a table; names and figures stay whole, as people copy them into the next command. Other words are folded.
 
-    ``narrow``: heads of columns that stay whole are folded too.
+    ``narrow``: the heads of those columns are folded too.
     """
     table = Table()
     for index, column in enumerate(columns):
@@ -146,7 +146,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: int, *
 
 
 def print_rows(title: str, rows: Sequence[Mapping[str, object]], texts: int = 1) -> None:
-    """Print rows that all have the same columns; where there is no value, the cell is empty."""
+    """Print rows that all have the same columns; a missing value is an empty cell."""
     cells = [["" if value is None else value for value in row.values()] for row in rows]
     print_table(title, list(rows[0]) if rows else [], cells, texts)
 
@@ -161,12 +161,12 @@ def shown(name: str, value: float | None) -> str:
 
 
 def say(text: str) -> None:
-    """Say something on stderr, in plain text."""
+    """Print a plain text on stderr."""
     err.print(escape(text), soft_wrap=True)
 
 
 def complain(error: AbcdlinkError) -> None:
-    """Say an error on stderr: the problem, then the hint."""
+    """Print an error on stderr: the problem, then the hint."""
     err.print(f"[bold red]Error:[/] {escape(error.problem)}.", soft_wrap=True)
     if error.hint:
         err.print(f"[bold]Hint:[/] {escape(error.hint)}.", soft_wrap=True)

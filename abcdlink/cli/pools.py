@@ -33,10 +33,11 @@ ApproachesOption = Annotated[
     ),
 ]
 KindsOption = Annotated[
-    str, typer.Option("--kinds", help="Kinds of the two: retriever, learned, llm; one may be named twice.")
+    str,
+    typer.Option("--kinds", help="Kinds of the two approaches: retriever, learned, llm; a kind can be given twice."),
 ]
 ModeOption = Annotated[
-    PoolMode, typer.Option("--mode", help="Compare two approaches, or take all links of one, of both, of either.")
+    PoolMode, typer.Option("--mode", help="Compare two approaches, or take all links of one, of both, or of either.")
 ]
 DistractorsOption = Annotated[
     int | None,
@@ -47,20 +48,25 @@ DistractorsOption = Annotated[
 
 
 JudgmentsOption = Annotated[
-    int | None, typer.Option("--judgments", min=1, help="For --mode budget: candidates that are judged in all batches.")
+    int | None, typer.Option("--judgments", min=1, help="For --mode budget: candidates to judge over all batches.")
 ]
 HoursOption = Annotated[
     float | None,
     typer.Option(
-        "--hours", min=0.1, help="Instead: hours of one annotator, at 11 seconds a candidate until batch 1 is timed."
+        "--hours",
+        min=0.1,
+        help="Instead: hours of an annotator's time, at 11 seconds a candidate until batch 1 is timed.",
     ),
 ]
 WantedLinksOption = Annotated[int | None, typer.Option("--links", min=1, help="Instead: number of links to find.")]
 AuditOption = Annotated[
-    float, typer.Option("--audit", min=0, max=0.9, help="Share of the judgments on candidates at random, for recall.")
+    float,
+    typer.Option(
+        "--audit", min=0, max=0.9, help="Share of the judgments spent on random candidates, to estimate recall."
+    ),
 ]
 NextOption = Annotated[
-    Next, typer.Option("--next", help="Which pairs come first: random, most expected links, or least sure.")
+    Next, typer.Option("--next", help="Which pairs come first: random, the most expected links, or the least certain.")
 ]
 
 
@@ -75,7 +81,7 @@ def kinds_of(text: str) -> list[str]:
     known, kinds = [kind.value for kind in ApproachKind], listed(text)
     for kind in kinds:
         if kind not in known:
-            msg = f"{kind!r} is no kind of approach"
+            msg = f"{kind!r} is not a kind of approach"
             raise InputError(msg, f"name {', '.join(known)}")
     return kinds
 
@@ -87,7 +93,7 @@ def shortlist(
     by: Annotated[str, typer.Option("--by", help="Resample by source or by pair to tell approaches apart.")] = "source",
     recall_target: Annotated[
         float,
-        typer.Option("--recall-target", min=0, max=1, help="Recall that cutoffs are to reach; 0: as benchmarked."),
+        typer.Option("--recall-target", min=0, max=1, help="Recall that cutoffs must reach; 0: as benchmarked."),
     ] = 0.0,
     fitted_cutoffs: Annotated[bool, typer.Option("--fitted-cutoffs", help="Allow cutoffs by rule.")] = False,
     json: JsonOption = False,
@@ -163,7 +169,7 @@ def candidates(
     rows += [(f"targets left out: {reason}", count) for reason, count in counts.targets_left_out.items()]
     print_table(f"{run}: {counts.candidates} candidates in {counts.pools} pools ({counts.mode})", ("", "count"), rows)
     if counts.refused:
-        say(f"Refused {counts.refused} proposals on sentences that the corpus does not hold.")
+        say(f"Refused {counts.refused} proposals on sentences that are not in the corpus.")
     for choice in choices_of(store)[-1:]:
         print_forecast(choice)
 
@@ -183,8 +189,6 @@ def print_forecast(choice: Choice) -> None:
         for point in sorted(points, key=lambda point: point.judgments)
     ]
     columns = ("judgments", "tasks", "links expected", "acceptance", "recall")
-    print_table(f"What is expected before batch {choice.batch}, over all pairs that were left", columns, rows)
+    print_table(f"What to expect from batch {choice.batch} on, over all pairs left", columns, rows)
     if choice.zero_shot:
-        say(
-            "The linker has learned from no judgments on these documents: its probabilities may be too high or too low."
-        )
+        say("The linker has not learned from judgments on these documents: its probabilities may be off.")

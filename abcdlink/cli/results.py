@@ -1,4 +1,4 @@
-"""Commands on what annotators said, and on who they are."""
+"""Commands on what annotators judged, and on who they are."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MOST_LISTED = 3
-"""Of more files than this, which are then in one folder, only the folder is named."""
+"""With more files than this, which are then in one folder, only the folder is printed."""
 
 OpenOption = Annotated[bool, typer.Option("--open", help="Open it in the web browser.")]
 
@@ -48,12 +48,15 @@ def register(app: typer.Typer) -> None:
 
 
 def agreement(
-    judgments: Annotated[Path, typer.Argument(help="Our judgments.jsonl or the released annotations.csv.")],
+    judgments: Annotated[
+        Path, typer.Argument(help="A run's judgments.jsonl, or annotations.csv as the paper released it.")
+    ],
     width: Annotated[
-        float, typer.Option("--width", help="Width of a 95 % interval for which more pairs are estimated.")
+        float, typer.Option("--width", help="Wanted width of the 95 % interval: how many more pairs it would take.")
     ] = 0.1,
     every: Annotated[
-        bool, typer.Option("--all", help="Also tables by pair, of the learning curve, and of parts of each batch.")
+        bool,
+        typer.Option("--all", help="Also print tables by pair, of the learning curve, and of parts of each batch."),
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -103,7 +106,7 @@ def print_agreement(result: Agreement, title: str) -> None:
 
 
 def report(run: RunArgument, show: OpenOption = False, json: JsonOption = False) -> None:
-    """Regenerate the run's report: one self-contained HTML file; the page of links beside it, too.
+    """Regenerate the run's report, one self-contained HTML file, and the page of links beside it.
 
     Example: `abcdlink report demo --open`
     """
@@ -140,7 +143,9 @@ def export(
     layout: Annotated[ExportFormat, typer.Option("--format", help="Layout of the data set.")] = ExportFormat.JSONL,
     rule: Annotated[
         LabelRule,
-        typer.Option("--rule", help="Who must call a candidate a link: all who judged it, most, or an adjudicator."),
+        typer.Option(
+            "--rule", help="Who must call a candidate a link: all who judged it, most of them, or an adjudicator."
+        ),
     ] = LabelRule.BOTH,
     licence: Annotated[
         str, typer.Option("--licence", help="Licence of the data set, for the data card of huggingface: cc-by-4.0, ...")
@@ -171,7 +176,7 @@ def export(
 def accept(
     run: RunArgument,
     files: Annotated[
-        list[str] | None, typer.Argument(help="Names below the run's folder; none: only list what was changed.")
+        list[str] | None, typer.Argument(help="Names below the run's folder; default: only list what was changed.")
     ] = None,
 ) -> None:
     """Accept manual changes to files that a run wrote; otherwise it refuses such files.
@@ -185,15 +190,15 @@ def accept(
     changed = store.changed()
     for name in files or ():
         if name not in changed:
-            msg = f"{name} of run {run!r} is as the run wrote it, or its SHA-256 is not kept"
+            msg = f"{name} of run {run!r} is unchanged, or its SHA-256 is not kept"
             raise InputError(msg, f"changed files: {', '.join(changed) or 'none'}")
     for name in files or ():
         store.accept(name)
-        say(f"{name} is taken as it is now.")
+        say(f"Accepted {name} as it is now.")
     if not files:
         typer.echo("\n".join(changed), nl=bool(changed))
     if not changed:
-        say("All results are as the run wrote them.")
+        say("No result was changed.")
 
 
 def show_recall(
@@ -201,14 +206,15 @@ def show_recall(
     domain: RunDomainOption = "",
     rule: Annotated[
         Literal["both", "majority"],
-        typer.Option("--rule", help="Who must call a target a link: all who judged it, or most."),
+        typer.Option("--rule", help="Who must call a target a link: all who judged it, or most of them."),
     ] = "both",
     approaches: Annotated[
-        str, typer.Option("--approaches", help="Others of the benchmark, by name, whose rankings the run has.")
+        str,
+        typer.Option("--approaches", help="More approaches of the benchmark, by name, whose rankings are in the run."),
     ] = "",
     json: JsonOption = False,
 ) -> None:
-    """Measure true recall, precision and F1 on the sources whose every target sentence was judged.
+    """Measure true recall, precision and F1 on the sources for which every target sentence was judged.
 
     Example: `abcdlink exhaustive show spring-news --rule majority`
     """
@@ -247,7 +253,7 @@ def forget(
     run: RunArgument,
     account: Annotated[str, typer.Argument(help="E-mail address of the account.")],
 ) -> None:
-    """Remove an annotator's account from everything that a finished run holds; judgments and pseudonym stay.
+    """Remove an annotator's account from all files of a finished run; judgments and pseudonym stay.
 
     Example: `abcdlink annotators forget spring ada@example.org`
     """

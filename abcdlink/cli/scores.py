@@ -50,11 +50,11 @@ def register(app: typer.Typer) -> None:
 def scores(
     run: RunArgument,
     by: Annotated[
-        Trait | None, typer.Option(help="Tell source sentences apart by links, position or target length.")
+        Trait | None, typer.Option(help="Group source sentences by links, position or target length.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show each approach's scores in a run's benchmark, or the source sentences on which it fails.
+    """Show each approach's scores in a run's benchmark, also by kind of source sentence.
 
     Example: `abcdlink scores spring-news --by links`
     """
@@ -82,7 +82,7 @@ def scores(
     with_llm = [(one, result.usage.get(one.approach.asked.name)) for one in best_first if one.outcomes]
     if with_llm:
         rows = [_llm_row(one, usage) for one, usage in with_llm]
-        print_table(f"{run}: what came of the LLM's questions, and what they took", LLM_COLUMNS, rows, texts=2)
+        print_table(f"{run}: the LLM's answers, and what they cost", LLM_COLUMNS, rows, texts=2)
     for note in result.notes:
         say(note)
 
@@ -116,7 +116,7 @@ def compare(
     run: RunArgument,
     approaches: Annotated[
         list[str] | None,
-        typer.Argument(help="Names: the first is compared with the others, or with all there are. Default: the best."),
+        typer.Argument(help="Names: the first is compared with the others, or with all. Default: the best one."),
     ] = None,
     unit: UnitOption = "source",
     json: JsonOption = False,
@@ -141,13 +141,13 @@ def compare(
         print_json({"run": run, "unit": unit, "comparisons": [one.model_dump(mode="json") for one in found]})
         return
     if not found:
-        say("There is nothing to compare: the benchmark scored one approach.")
+        say("There is nothing to compare: the benchmark scored only one approach.")
         return
     title = f"{run}: F1 of {found[0].a}"
     print_table(title, ("minus F1 of", "difference", "95 % interval", "p"), map(_row, found))
     drawn = "source sentences" if unit == "source" else "pairs"
     say(
-        f"In points of 100; what was not answered counts as wrong. Intervals by bootstrap over {drawn}; "
+        f"In percentage points; unanswered questions count as wrong. Intervals by bootstrap over {drawn}; "
         f"p is corrected for {len(found)} comparison{'s' if len(found) > 1 else ''} (Holm)."
     )
 
@@ -184,7 +184,7 @@ def errors(
     print_table(f"{run}: what {approach} got wrong on {found.sources} source sentences", columns, rows, texts=2)
     say("An error that shows several patterns is counted for each of them.")
     if found.unanswered:
-        say(f"{found.unanswered} source sentences were not answered; what they lack is not listed.")
+        say(f"{found.unanswered} source sentences were not answered; links missed there are not listed.")
     for error in [error for error in found.errors if pattern in (None, *error.patterns)][:most]:
         out.rule(escape(f"{error.kind}: {error.pair}, {error.source} -> {error.target}"))
         out.print(escape(f"{', '.join(error.patterns)}; gold links: {', '.join(error.gold) or 'none'}"), style="dim")
@@ -203,7 +203,7 @@ def reproduce(
         str, typer.Option(help="LLM profiles for the LLM tables; default: the linkers whose endpoint is set.")
     ] = "",
     run: Annotated[
-        str, typer.Option(help="Beginning of the keys of the runs that LLMs' decisions are kept in.")
+        str, typer.Option(help="Prefix of the keys of the runs that keep the LLMs' decisions.")
     ] = "reproduce",
     sources: Annotated[
         int | None, typer.Option(min=1, help="Ask LLMs about at most N source sentences of each data set, at random.")
@@ -212,7 +212,7 @@ def reproduce(
 ) -> None:
     """Compute the paper's tables, print them beside the published figures, and say why the rest was not run.
 
-    LLM tables are run where an endpoint is set; what they will cost is said before anything is asked.
+    LLM tables are run where an endpoint is set; what they will cost is printed before anything is asked.
 
     Example: `abcdlink reproduce ../shared/data --retrievers bm25`
     """

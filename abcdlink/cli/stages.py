@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
     app.command("validate")(validate)
     app.command("label")(label)
     labels = typer.Typer(
-        help="Labels that `abcdlink label` gave: show them, have a sample judged.", no_args_is_help=True
+        help="Labels made by `abcdlink label`: show them, or have a sample judged.", no_args_is_help=True
     )
     labels.command("show")(show_labels)
     labels.command("audit")(audit_labels)
@@ -59,15 +59,15 @@ def generate(
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
     pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn at random.")] = 13,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 13,
     like: Annotated[
-        str, typer.Option(help="Folder of a corpus with links whose shape is imitated; empty: as the domain says.")
+        str, typer.Option(help="Corpus folder with links whose shape to imitate; default: the domain's shape.")
     ] = "",
     second_look: Annotated[
-        str, typer.Option(help="LLM profile, or run:KEY for another run's learned linker, that judges all links again.")
+        str, typer.Option(help="LLM profile, or run:KEY for another run's learned linker, to judge all links again.")
     ] = "",
     drop: Annotated[
-        bool, typer.Option("--drop/--show", help="What the second look disagrees with is dropped, or only shown.")
+        bool, typer.Option("--drop/--show", help="Drop what the second look disagrees with, or only show it.")
     ] = True,
     json: JsonOption = False,
 ) -> None:
@@ -116,7 +116,7 @@ def generate(
 def validate(
     run: RunArgument,
     domain: RunDomainOption = "",
-    beside: Annotated[list[str], typer.Option(help="Folder of another corpus to show beside; repeatable.")] = [],  # noqa: B006
+    beside: Annotated[list[str], typer.Option(help="Folder of another corpus to compare with; repeatable.")] = [],  # noqa: B006
     json: JsonOption = False,
 ) -> None:
     """Measure the synthetic corpus of a run against its natural one.
@@ -162,7 +162,7 @@ PrecisionOption = Annotated[
     float, typer.Option("--precision", min=0.01, max=1, help="Wanted precision of the links; sets the threshold.")
 ]
 LinkerOption = Annotated[
-    str, typer.Option("--linker", help="Learned linker of the run; may be left out when there is only one.")
+    str, typer.Option("--linker", help="Learned linker of the run; optional when there is only one.")
 ]
 
 
@@ -181,11 +181,12 @@ def label(
         typer.Option("--floor", min=0.001, max=0.999, help="Keep every candidate with at least this probability."),
     ] = 0.05,
     parts: Annotated[
-        int | None, typer.Option("--parts", min=1, help="Stop after so many parts and say what the rest will take.")
+        int | None,
+        typer.Option("--parts", min=1, help="Stop after this many parts and say how long the rest will take."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Label a corpus of any size with a learned linker of the run; the same command continues an interrupted one.
+    """Label a corpus of any size with a learned linker of the run; to continue after an interruption, run it again.
 
     Example: `abcdlink label spring-news archive --precision 0.95`
     """
@@ -213,7 +214,7 @@ def show_labels(
     rule: RuleOption = LabelRule.BOTH,
     json: JsonOption = False,
 ) -> None:
-    """Show labels and what the audit found, and write their data card.
+    """Show labels and what their audit found, and write their data card.
 
     Example: `abcdlink labels show spring-news archive`
     """
@@ -238,7 +239,7 @@ def show_labels(
 def audit_labels(
     run: RunArgument,
     name: NameArgument,
-    candidates: Annotated[int, typer.Option("--candidates", min=20, help="About so many candidates are judged.")] = 400,
+    candidates: Annotated[int, typer.Option("--candidates", min=20, help="About how many candidates to judge.")] = 400,
     precision: PrecisionOption = 0.95,
     key: Annotated[str, typer.Option("--as", help="Key of the new run; default: RUN-NAME-audit.")] = "",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random choice.")] = 13,
@@ -259,4 +260,4 @@ def audit_labels(
         return
     say(f"Run {plan.run} has {counts.candidates} candidates in {counts.pools} tasks.")
     say(f"Have them judged: abcdlink annotate start {plan.run} --batches 1")
-    say(f"When they are: abcdlink labels show {run} {name}")
+    say(f"Afterwards: abcdlink labels show {run} {name}")

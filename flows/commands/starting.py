@@ -130,7 +130,7 @@ def run_bootstrap(
     shortest: ShortestOption = None,
     by: ByOption = "",
     only: OnlyOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn at random.")] = 13,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 13,
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
     documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
     pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
