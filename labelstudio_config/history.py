@@ -9,29 +9,45 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, model_validator
+from pydantic import AfterValidator, BaseModel, ValidationError, model_validator
+from pydantic_core import PydanticSerializationError, to_json
 
 from abcdlink.corpus.records import Record
+from abcdlink.errors import ServiceError, fault_in
 
 
 class _Identified(BaseModel):
     id: int
 
 
+class _Answered(_Identified):
+    updated_at: datetime
+
+
 class _TaskParts(_Identified):
     project: int
-    data: dict[str, Any]
-    annotations: tuple[_Identified, ...]
+    data: Any
+    annotations: tuple[_Answered, ...]
+    drafts: tuple[dict[str, Any], ...] | None = None
 
 
 def _is_task(task: dict[str, Any]) -> dict[str, Any]:
     _TaskParts.model_validate(task)
     return task
+
+
+def require_tasks(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return tasks as they are; ``ServiceError`` where what no caller can set in Label Studio is not as it sets it."""
+    try:
+        return [_is_task(task) for task in tasks]
+    except ValidationError as error:
+        msg = f"Label Studio exports a task that cannot be read: {fault_in(error)}"
+        raise ServiceError(msg, "check with `abcdlink doctor` which Label Studio this is, and its version") from None
 
 
 Task = dict[str, Any]
@@ -185,7 +201,7 @@ def _users(tasks: Sequence[Task]) -> list[int]:
 
 def key_of(task: Task) -> str:
     """Return the key of a task; empty where it has none, and is therefore not ours."""
-    key = task["data"].get("task_key")
+    key = task["data"].get("task_key") if isinstance(task["data"], dict) else None
     return key if isinstance(key, str) else ""
 
 
@@ -196,19 +212,25 @@ def _slim(task: Task) -> Task:
     drafts = [{name: value for name, value in draft.items() if name != "created_ago"} for draft in _drafts(task)]
     slim = {**task, "data": data, "drafts": drafts, "digest": digest_of(whole)}
     try:
-        json.dumps(slim, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+        to_json(slim)
+    except PydanticSerializationError:
         slim = {name: _encodable(value) for name, value in slim.items()}
     return slim
 
 
-def _encodable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Replace lone surrogates, which JSON can hold and no file can."""
+DEEPEST = 50
+"""Lists in lists: what pages submit has five."""
+
+
+def _encodable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON value
+    """Replace lone surrogates, which JSON can hold and no file can, and what is nested too deeply for any page."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if depth == DEEPEST:
+        return None
     if isinstance(value, dict):
-        return {_encodable(name): _encodable(one) for name, one in value.items()}
-    return [_encodable(one) for one in value] if isinstance(value, list) else value
+        return {_encodable(name): _encodable(one, depth + 1) for name, one in value.items()}
+    return [_encodable(one, depth + 1) for one in value] if isinstance(value, list) else value
 
 
 def _drafts(task: Task) -> list[dict[str, Any]]:

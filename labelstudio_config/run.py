@@ -23,7 +23,7 @@ from abcdlink.qualify.screening import note_participants
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from labelstudio_config.client import Client, collection_paused, connect, public
-from labelstudio_config.history import History, digest_of, remember
+from labelstudio_config.history import History, digest_of, remember, require_tasks
 from labelstudio_config.pages import Project, own_title
 from labelstudio_config.snapshot import PushedCopy, Snapshot, snapshot_of
 
@@ -211,7 +211,7 @@ def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Colle
         before = _read_history(store, pushed.slug)
         found = (find_project(client, one.title, one.project_id, one.made) for one in pushed.projects)
         there = [project for project in found if project is not None]
-        tasks = [{**task, "project": project} for project in there for task in client.tasks(project)]
+        tasks = require_tasks({**task, "project": project} for project in there for task in client.tasks(project))
         kept = remember(before, there, tasks, client.accounts(), datetime.now(UTC), requeued)
         if kept != before:
             store.write_record(project_file(pushed.slug, SNAPSHOT), kept, indent=None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from abcdlink.errors import ServiceError
 from abcdlink.judgments import Label
 from abcdlink.layout import batch_file
 from abcdlink.store import Store
@@ -132,3 +134,42 @@ def test_whatever_one_annotation_or_task_holds_the_answers_of_others_count(
         assert look(store)[0].complete
     finally:
         server.held[project] = before
+
+
+def test_a_result_nested_too_deeply_to_be_kept_does_not_count_and_blocks_nothing(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    nested: list[Any] = []
+    for _ in range(400):
+        nested = [nested]
+    server.task(keys[0])["annotations"][0]["result"].append({"value": nested})
+    now, said = look(store)
+    assert now.done == len(keys) - 1
+    assert "does not count" in said[0]
+    assert look(store)[0].done == len(keys) - 1
+
+
+def test_a_task_without_data_keeps_its_answers(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+    answer_all(server, keys, ADA, BEN)
+    look(store)
+    server.task(keys[0])["data"] = None
+    assert look(store)[0].complete
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"id": None}, "id must be a whole number"),
+        ({"annotations": None}, "annotations must be a list"),
+        ({"annotations": ["x"]}, "annotations.0 must be an object"),
+        ({"annotations": [{"id": 4}]}, "annotations.0.updated_at is missing"),
+        ({"drafts": [None]}, "drafts.0 must be an object"),
+    ],
+)
+def test_what_no_label_studio_exports_is_one_message(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], change: dict[str, Any], fault: str
+) -> None:
+    server.task(keys[0]).update(change)
+    with pytest.raises(ServiceError, match=fault):
+        look(store)
