@@ -101,6 +101,9 @@ test: setup chromium  ## every tier, one after another; each says what it skippe
 	if [ -n "$$failed" ]; then echo "failed tiers:$$failed"; exit 1; fi; \
 	echo "all tiers passed: $(strip $(TIERS) $(SLOW_TIERS))"
 
+# Compiled tests are kept whatever the shell says: without them, each worker and each command that a test starts
+# compiles them again.
+$(TIERS): export PYTHONDONTWRITEBYTECODE :=
 $(TIERS): setup  ## one tier
 	@$(BIN)/python -m pytest tests/$@ $(WORKERS_$@)
 

@@ -119,10 +119,11 @@ def _read(store: Store, start: str, name: str) -> Corpus:
     if store.exists(start + REFUSED):
         for refusal in store.read_records(start + REFUSED, Refusal):
             builder.refuse(refusal.where, refusal.reason, refusal.hint)
+    documents, pairs = store.where(start + DOCUMENTS), store.where(start + PAIRS)
     for document in store.each_record(start + DOCUMENTS, Document):
-        builder.add_document(store.where(start + DOCUMENTS), document)
+        builder.add_document(documents, document)
     for pair in store.each_record(start + PAIRS, Pair):
-        builder.add_pair(store.where(start + PAIRS), pair)
+        builder.add_pair(pairs, pair)
     return builder.build()
 
 

@@ -88,6 +88,10 @@ class _Table:
         self._order = np.argsort(pair.codes, kind="stable")
         self._pairs = {str(name): code for code, name in enumerate(pair.categories)}
         self._ends = np.searchsorted(pair.codes[self._order], np.arange(len(self._pairs) + 1))
+        self._codes = {
+            side: {str(name): code for code, name in enumerate(ids.categories)}
+            for side, ids in (("source", self._source), ("target", self._target))
+        }
         self._known: dict[tuple[str, str], tuple[NDArray[Any], NDArray[np.intp]]] = {}
 
     def matrix(self, pair: str, source: Document, target: Document) -> Matrix | None:
@@ -110,11 +114,9 @@ class _Table:
 
     def _places(self, side: str, document: Document, ids: pd.Categorical, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the position in the document of the sentence in each row, -1 for one that it lacks."""
-        import pandas as pd
-
         key = (side, document.id)
         if key not in self._known:
-            codes = ids.categories.get_indexer(pd.Index([s.id for s in document.sentences], dtype=str)).astype(np.int64)
+            codes = np.array([self._codes[side].get(one.id, -1) for one in document.sentences])
             sorter = np.argsort(codes)
             self._known[key] = codes[sorter], sorter
         ordered, sorter = self._known[key]

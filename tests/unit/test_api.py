@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -171,30 +171,29 @@ def test_agreement_of_a_file_and_of_judgments(tmp_path: Path) -> None:
     ],
 )
 def test_every_example_runs_and_is_what_the_guide_shows(
-    tmp_path: Path, example: str, argument: Path, said: str
+    example: str,
+    argument: Path,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = EXAMPLES / f"{example}.py"
-    done = subprocess.run(
-        [sys.executable, str(path), str(argument)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert said in done.stdout
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setattr(sys, "argv", [str(path), str(argument)])
+    runpy.run_path(str(path), run_name="__main__")
+    assert said in capsys.readouterr().out
     assert (tmp_path / "benchmark.png").exists() == (example == "benchmark")
     _, _, code = path.read_text(encoding="utf-8").partition('"""\n\n')
     assert f"```python\n{code}```" in (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
-def test_a_plugin_is_used_by_name_in_commands_forms_and_runs(plugin: Path, plugged: Path, news: Corpus) -> None:
+@pytest.mark.usefixtures("plugged")
+def test_a_plugin_is_used_by_name_in_commands_forms_and_runs(news: Corpus) -> None:
     names = ["shared-words", "scaled", "my_links:SharedWords", "my_links:Scaled", "hybrid:shared-words+bm25"]
-    command = [sys.executable, "-c", "from abcdlink.cli.app import main; main()", "benchmark", str(NEWS), "--json"]
-    done = subprocess.run(
-        [*command, "--retrievers", ",".join(names), "--cutoffs", "1,expected-f1"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(plugin), str(ROOT)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    arguments = ["benchmark", str(NEWS), "--json", "--retrievers", ",".join(names), "--cutoffs", "1,expected-f1"]
+    done = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
     found = json.loads(done.stdout)["approaches"]
     assert set(found) == {f"{name}@{cutoff}" for name in names for cutoff in ("1", "expected-f1")}
     assert found["shared-words@1"]["f1"] == found["my_links:SharedWords@1"]["f1"] > 0

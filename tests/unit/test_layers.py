@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -13,15 +14,21 @@ LOW_TO_HIGH = ("errors", "store", "corpus", "judgments", "llm", "linking", "eval
 """A few layers by name; the others are wherever their imports put them."""
 
 
-def imported(path: Path, package: str) -> set[str]:
-    """Return the modules of the package that a file imports, anywhere in it."""
+@cache
+def imports(path: Path) -> set[str]:
+    """Return the modules that a file imports, anywhere in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if f"{name}.".startswith(f"{package}.")}
+    return found
+
+
+def imported(path: Path, package: str) -> set[str]:
+    """Return those of them that are in the package."""
+    return {name for name in imports(path) if f"{name}.".startswith(f"{package}.")}
 
 
 def layer_of(module: str) -> str:

@@ -16,7 +16,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from abcdlink.cli.app import make_app
 from abcdlink.layout import GENERATION
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
@@ -59,7 +61,9 @@ def test_an_interrupted_command_says_that_work_is_kept_and_exits_with_130(isolat
 
 
 @pytest.mark.parametrize("moment", [1, 9])
-def test_a_disk_that_is_full_is_one_error_and_no_answer_is_paid_twice(isolated_home: Path, moment: int) -> None:
+def test_a_disk_that_is_full_is_one_error_and_no_answer_is_paid_twice(
+    isolated_home: Path, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From a question on, no file of the command can grow (the kernel's limit): databases, answers, results."""
 
     def asked(request: Request) -> Response:
@@ -69,17 +73,18 @@ def test_a_disk_that_is_full_is_one_error_and_no_answer_is_paid_twice(isolated_h
         return answer(request)
 
     with FakeLLM(asked) as server:
-        environment = {**os.environ, "ABCDLINK_LLM_BASE_URL": server.base_url, "ABCDLINK_LLM_MODEL": MODEL}
-        command = [str(Path(sys.executable).with_name("abcdlink")), "generate", "spring", "--documents", "3"]
-        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        server.use(monkeypatch)
+        arguments = ["generate", "spring", "--documents", "3"]
+        command = [str(Path(sys.executable).with_name("abcdlink")), *arguments]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             said = process.communicate()[1]
         assert process.returncode in {1, 2}, said
         assert "Traceback" not in said
         assert re.search(r"cannot (write|be recorded)|full|too large", said), said
         before = len(server.questions)
         moment = -1
-        done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+        done = CliRunner().invoke(make_app(), arguments)
+    assert done.exit_code == 0, done.output
     questions = Counter(json.dumps(request.body, sort_keys=True) for request in server.questions)
     assert before < len(server.questions)
     # What was answered when nothing could be kept any more.
