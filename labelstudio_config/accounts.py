@@ -1,4 +1,4 @@
-"""Annotator accounts: they sign up by the invitation link and log in, as a person does."""
+"""Annotator accounts: they sign up through the invitation link and log in, as a person does."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import httpx
 from abcdlink.errors import ServiceError
 
 TIMEOUT = 60.0
-"""Seconds for one page."""
+"""Timeout for one page, in seconds."""
 
 FORM_ERROR = re.compile(r'<(?:p class="error"|ul class="field_errors")>(.*?)</(?:p|ul)>', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 
 
 def sign_up(invitation: str, email: str, password: str) -> httpx.Client:
-    """Make an annotator account and return its browser session, logged in.
+    """Create an annotator account and return its browser session, logged in.
 
     Raises:
         ServiceError: when the server does not answer or refuses this account.
@@ -36,13 +36,13 @@ def log_in(url: str, email: str, password: str) -> httpx.Client:
 
 
 def with_own_token(session: httpx.Client) -> httpx.Client:
-    """Return a connection to the API with the token of a browser session's account.
+    """Return a connection to the API that uses the token of a browser session's account.
 
-    Label Studio makes a token with each account, except while it deletes a project: then the account
-    has none, asking for it is a server error, and one is made now.
+    Label Studio creates a token with each account, except while it deletes a project: then the account
+    has none, asking for it is a server error, and one is created here.
 
     Raises:
-        ServiceError: when the server does not answer, or gives the account no token that it takes.
+        ServiceError: when the server does not answer, or gives the account no valid token.
     """
     connection = httpx.Client(base_url=session.base_url, timeout=TIMEOUT)
     try:
@@ -54,13 +54,13 @@ def with_own_token(session: httpx.Client) -> httpx.Client:
         connection.get("/api/current-user/whoami").raise_for_status()
     except (httpx.HTTPError, ValueError, KeyError) as error:
         connection.close()
-        msg = f"Label Studio at {session.base_url} gives an annotator's account no token of its own: {error}"
+        msg = f"Label Studio at {session.base_url} does not give an annotator's account a token: {error}"
         raise ServiceError(msg, "start Label Studio with LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN=true") from None
     return connection
 
 
 def _session(page: str, email: str, password: str) -> httpx.Client:
-    """Send one of the two forms; either answers with a redirect when all is well."""
+    """Send one of the two forms; both answer with a redirect on success."""
     address = httpx.URL(page)
     session = httpx.Client(base_url=address.join("/"), timeout=TIMEOUT)
     try:
@@ -70,11 +70,11 @@ def _session(page: str, email: str, password: str) -> httpx.Client:
     except (httpx.HTTPError, KeyError) as error:
         session.close()
         msg = f"the page {address.path} of Label Studio at {address.join('/')} does not answer: {error}"
-        raise ServiceError(msg, "see whether Label Studio runs (`abcdlink status`)") from None
+        raise ServiceError(msg, "check that Label Studio is running (`abcdlink status`)") from None
     if not answer.has_redirect_location:
         session.close()
         _refused(answer, email)
-    # Calls of the API from a browser session must repeat the token of its cookie.
+    # API calls from a browser session must repeat the token in its cookie.
     session.headers.update({"X-CSRFToken": session.cookies["csrftoken"], "Referer": str(address.join("/"))})
     return session
 
@@ -83,4 +83,4 @@ def _refused(answer: httpx.Response, email: str) -> NoReturn:
     found = FORM_ERROR.search(answer.text)
     reason = html.unescape(TAG.sub("", found[1])).strip().rstrip(".") if found else f"HTTP {answer.status_code}"
     msg = f"Label Studio refuses the account {email} at {answer.url.path}: {reason}"
-    raise ServiceError(msg, "delete the account in Label Studio, or use the password that it was made with")
+    raise ServiceError(msg, "delete the account in Label Studio, or use the password it was created with")

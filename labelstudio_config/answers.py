@@ -1,4 +1,4 @@
-"""The answer that counts of each annotator to each task, and a sentence on all that was left out or looks wrong."""
+"""The answer of each annotator to each task that counts, and a sentence on all that was left out or looks wrong."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from labelstudio_config.history import Fate, GoneTask, answer_in, key_of, last_c
 from labelstudio_config.snapshot import Answer, SetAside, Snapshot
 
 SIMULATED_DOMAIN = "@simulated.invalid"
-"""Ending of the e-mail addresses of programs that annotate; ``.invalid`` can be no one's address."""
+"""Ending of the e-mail addresses of programs that annotate; no real address can end in ``.invalid``."""
 
 ANNOTATOR = "annotator"
 """What the pseudonyms of a run's annotators begin with."""
 
 STRANGER = "an account without answers"
-"""Who has no answer that counts, and therefore no pseudonym."""
+"""Someone who has no answer that counts, and therefore no pseudonym."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Answers:
     """What annotators answered.
 
     ``newest``: (pseudonym, answer) in the order of the keys, then of the accounts; skipped tasks are
-    not in it. ``skips``: (pseudonym, task key). ``annotators``: all of the run so far.
+    left out. ``skips``: (pseudonym, task key). ``annotators``: everyone in the run so far.
     ``anomalies``: one sentence for each thing that was left out or looks wrong.
     """
 
@@ -39,9 +39,9 @@ class Answers:
 
 
 def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence[Annotator] = ()) -> Answers:
-    """Take the newest answer of each annotator to each task pushed, a skip included; older ones are reported.
+    """Take the newest answer of each annotator to each pushed task, skips included; older ones are reported.
 
-    ``annotators``: those who are known, who keep their pseudonyms.
+    ``annotators``: those already known, who keep their pseudonyms.
     """
     known = with_pseudonyms(annotators, snapshot)
     pseudonym = {annotator.account: annotator.annotator for annotator in known}
@@ -59,7 +59,7 @@ def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence
 
 
 def namer(annotators: Sequence[Annotator]) -> Namer:
-    """Return what calls the accounts of annotators by their pseudonyms."""
+    """Return a function from an account to the annotator's pseudonym."""
     pseudonym = {annotator.account: annotator.annotator for annotator in annotators}
     return lambda account: pseudonym.get(account, STRANGER)
 
@@ -67,7 +67,7 @@ def namer(annotators: Sequence[Annotator]) -> Namer:
 def with_pseudonyms(annotators: Sequence[Annotator], snapshot: Snapshot, role: str = ANNOTATOR) -> list[Annotator]:
     """Give new accounts pseudonyms after those in use, in the order of their account ids.
 
-    ``role``: what the new pseudonyms begin with; people of another role are counted apart.
+    ``role``: prefix of the new pseudonyms; people of another role are numbered separately.
     """
     known = list(annotators)
     accounts = {annotator.account for annotator in known}
@@ -93,7 +93,7 @@ def fingerprints_of(snapshot: Snapshot) -> dict[str, str]:
 
 
 def differences(pulled: Fingerprints, snapshot: Snapshot, name: Namer) -> list[str]:
-    """Say which answers were changed, came or went since they were pulled."""
+    """Say which answers were added, changed or deleted since they were pulled."""
     now = fingerprints_of(snapshot)
     said = []
     for answer in sorted(pulled.keys() | now.keys()):
@@ -109,11 +109,11 @@ def differences(pulled: Fingerprints, snapshot: Snapshot, name: Namer) -> list[s
 
 
 Namer = Callable[[str], str]
-"""E-mail address of an account -> what the account is called in the sentences."""
+"""E-mail address of an account -> its name in the sentences."""
 
 
 def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
-    """Say what was deleted, altered, forged, answered twice, skipped, or is not of this project."""
+    """Say what was deleted, altered, forged, answered twice or skipped, or does not belong to this project."""
     return [
         *_gone_projects(snapshot),
         *_gone_tasks(snapshot),
@@ -129,7 +129,7 @@ def anomalies_in(snapshot: Snapshot, name: Namer) -> list[str]:
 
 
 def drafts_in(snapshot: Snapshot, name: Namer) -> list[str]:
-    """Say who began tasks without submitting them; drafts of what was submitted are left out."""
+    """Say who began tasks without submitting them; drafts of submitted answers are left out."""
     left: defaultdict[str, list[str]] = defaultdict(list)
     for task in snapshot.history.tasks:
         submitted = {snapshot.account(user_of(annotation)) for annotation in task["annotations"]}
@@ -143,7 +143,7 @@ def drafts_in(snapshot: Snapshot, name: Namer) -> list[str]:
 
 
 def unqualified_in(snapshot: Snapshot, qualified: Collection[str] | None, name: Namer) -> list[str]:
-    """Say who answered without being qualified; ``None``: whoever answers is."""
+    """Say who answered without being qualified; ``None``: everyone is."""
     if qualified is None:
         return []
     answered = Counter(snapshot.account(user) for _, user in snapshot.answers)
@@ -190,20 +190,20 @@ def _by_project(snapshot: Snapshot) -> dict[int, list[GoneTask]]:
 
 def _their_answers(tasks: list[GoneTask]) -> str:
     count = sum(len(one.task["annotations"]) for one in tasks)
-    return f"the {count} answers to it count as last seen" if count else "nobody had answered"
+    return f"the {count} answers to it count as they were last seen" if count else "nobody had answered"
 
 
 def _altered(snapshot: Snapshot) -> list[str]:
     return [
-        f"the task {key} is not as it was pushed: someone changed {', '.join(fields) or 'a document'}; "
-        "its answers are read by what was pushed"
+        f"the task {key} was changed after it was pushed: someone edited {', '.join(fields) or 'a document'}; "
+        "its answers are read against what was pushed"
         for key, fields in snapshot.altered
     ]
 
 
 def _copies(snapshot: Snapshot) -> list[str]:
     return [
-        f"the task {key} is in Label Studio {len(ids)} times (tasks {', '.join(map(str, ids))}): someone imported it"
+        f"the task {key} is in Label Studio {len(ids)} times (tasks {', '.join(map(str, ids))}): imported again"
         for key, ids in snapshot.copies.items()
     ]
 
@@ -216,7 +216,7 @@ def _why_aside(one: SetAside, snapshot: Snapshot, name: Namer) -> str:
     writer = last_changed_by(one.annotation)
     by = f"was written by {name(snapshot.account(writer))}" if writer else "was imported, not submitted"
     counts = (
-        "the answer as its author gave it counts"
+        "the author's own answer counts"
         if one.original
         else "it does not count; delete it in Label Studio, or offer the task again, if the answer is still needed"
     )
@@ -262,7 +262,7 @@ def _foreign(snapshot: Snapshot) -> list[str]:
     if not snapshot.foreign:
         return []
     where = ", ".join(map(str, snapshot.history.there))
-    return [f"{snapshot.foreign} tasks in the project {where} are not of this run and are left out"]
+    return [f"{snapshot.foreign} tasks in the project {where} do not belong to this run and are left out"]
 
 
 def _day(at: datetime) -> str:

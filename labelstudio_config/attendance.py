@@ -1,4 +1,4 @@
-"""Who does the tasks of a project: how far each is, who is late or relieved, reminders, and what their time earns."""
+"""Who works on a project: how far each annotator is, who is late or relieved, reminders, and pay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from labelstudio_config.snapshot import Answer, Snapshot, open_keys, progress_in
 
 
 class Relief(Record):
-    """Someone whose work is no longer waited for; ``to``: the account that takes over, if one is named."""
+    """An annotator whom the run no longer waits for; ``to``: the account that takes over, if one is named."""
 
     account: str
     to: str
@@ -34,8 +34,8 @@ class Attendance(Record):
     """How far one annotator is with a project.
 
     ``annotator``: pseudonym, empty until an answer of theirs was pulled. ``done``: tasks that they submitted
-    or skipped. ``open``: tasks that wait for an answer and have none of theirs. ``last``: their newest answer;
-    ``days``: whole days since then, or since the project was pushed. ``relieved``: no longer waited for.
+    or skipped. ``open``: tasks that still need an answer and have none from them. ``last``: their newest answer;
+    ``days``: whole days since then, or since the project was pushed. ``relieved``: the run no longer waits for them.
     """
 
     account: str
@@ -79,7 +79,7 @@ class Reminder(Record):
 
 
 def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: int, block: str) -> Schedule:
-    """Note when a project is due, counted from now; once, however often this is called."""
+    """Note when a project is due, counted from now; later calls change nothing."""
     name = project_file(slug, SCHEDULE)
     if not store.exists(name):
         now = datetime.now(UTC)
@@ -90,17 +90,17 @@ def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: 
 
 
 def schedule_of(store: Store, slug: str) -> Schedule:
-    """Return when a project is due; where nothing was said, it counts as pushed just now."""
+    """Return when a project is due; without a note, it counts as pushed just now."""
     return store.find_record(project_file(slug, SCHEDULE), Schedule) or Schedule(since=datetime.now(UTC))
 
 
 def reliefs_of(store: Store, slug: str) -> dict[str, Relief]:
-    """Return account -> whose work is no longer waited for."""
+    """Return account -> annotator whom the run no longer waits for."""
     return {one.account: one for one in store.find_records(project_file(slug, RELIEFS), Relief)}
 
 
 def relieve(store: Store, slug: str, account: str, to: str) -> None:
-    """Note that someone's work is no longer waited for, and who takes over."""
+    """Note that the run no longer waits for someone, and who takes over."""
     reliefs = reliefs_of(store, slug) | {account: Relief(account=account, to=to, at=datetime.now(UTC))}
     if to:
         reliefs.pop(to, None)
@@ -108,7 +108,7 @@ def relieve(store: Store, slug: str, account: str, to: str) -> None:
 
 
 def attendance(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> list[Attendance]:
-    """Tell how far everyone is who has answered or is expected to, in the order of their accounts.
+    """Return how far everyone is who has answered or is expected to, in the order of their accounts.
 
     Expected are those confirmed after a qualification, or without one the annotators of the run so far, and
     those named to take over someone's work.
@@ -146,9 +146,9 @@ def attendance(store: Store, pushed: PushedProject, snapshot: Snapshot, now: dat
 def reminder_due(
     store: Store, pushed: PushedProject, snapshot: Snapshot, rows: list[Attendance], now: datetime
 ) -> str | None:
-    """Return the text of today's reminder: the deadline is within a day or over, or someone is late.
+    """Return the text of today's reminder: the deadline is less than a day away or has passed, or someone is late.
 
-    ``None``: nothing to remind of, or it was done today (UTC).
+    ``None``: there is nothing to remind of, or today's reminder is done (UTC).
     """
     progress, schedule = progress_in(snapshot, pushed.task_keys, pushed.overlap), schedule_of(store, pushed.slug)
     near = schedule.deadline is not None and now >= schedule.deadline - timedelta(days=1)
@@ -160,14 +160,14 @@ def reminder_due(
     if schedule.deadline is not None:
         word = "was" if now > schedule.deadline else "is"
         lines.append(f"The deadline {word} {schedule.deadline:%Y-%m-%d %H:%M} UTC.")
-    lines += [f"{row.account} has {row.open} open tasks and gave no answer for {row.days} days." for row in late]
+    lines += [f"{row.account} has {row.open} open tasks and has not answered for {row.days} days." for row in late]
     return "\n".join([*lines, f"The tasks: {pushed.url}"])
 
 
 def send_reminder(store: Store, pushed: PushedProject, text: str, notify: Notify | None, now: datetime) -> Reminder:
-    """Note a reminder, then send it: killed in between, it is not sent, but none is ever sent twice.
+    """Note a reminder, then send it: if killed in between, it is not sent, but none is ever sent twice.
 
-    ``notify`` sends it; ``None``: it is only noted.
+    ``notify`` sends it; with ``None`` it is only noted.
     """
     before, block = reminders_of(store, pushed.slug), schedule_of(store, pushed.slug).block
     sent = f"sent by {block}" if notify else "not sent: no notification block is set"
@@ -192,7 +192,7 @@ def _write(store: Store, slug: str, reminders: list[Reminder]) -> None:
 
 
 def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> Standing:
-    """Keep and return how far a project is by what was just read of it."""
+    """Store and return the progress of a project, from what was just read."""
     now, progress = datetime.now(UTC), progress_in(snapshot, pushed.task_keys, pushed.overlap)
     left = open_keys(snapshot, pushed.task_keys, pushed.overlap)
     given = {key: len(snapshot.accounts_of(key)) for key in pushed.task_keys}
@@ -214,7 +214,7 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
 
 
 def _expected(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> tuple[Person, ...]:
-    """Return who should answer; nobody if the project has no schedule: then anyone may."""
+    """Return who should answer; without a schedule nobody is named and anyone may."""
     if not store.exists(project_file(pushed.slug, SCHEDULE)):
         return ()
     rows = attendance(store, pushed, snapshot, now)
@@ -239,9 +239,9 @@ CENT = Decimal("0.01")
 
 
 class Pay(Record):
-    """What someone did in one project, and what it earns. Personal data, for the coordinator.
+    """What someone did in one project, and their pay for it. Personal data, for the coordinator only.
 
-    ``annotator``: their pseudonyms in the run. ``work``: the project, such as ``batch-1``. ``tasks``: submitted or
+    ``annotator``: their pseudonyms in the run. ``work``: the project, e.g. ``batch-1``. ``tasks``: submitted or
     skipped. ``estimated``: those of them whose time is unknown or an outlier (``OUTLIER_RULE``): the median of their
     other times there counts instead. ``hours``: on all of these tasks; ``None``: no time is known.
     ``amount``: in the currency of the rate.
@@ -258,11 +258,11 @@ class Pay(Record):
 
 
 def pay_of(store: Store, rate: Decimal) -> list[Pay]:
-    """Return what everyone has earned by the last look at Label Studio, by account; programs earn nothing.
+    """Return what everyone had earned when Label Studio was last read, by account; programs earn nothing.
 
     Args:
         store: the run.
-        rate: for one hour.
+        rate: pay for one hour.
     """
     names: dict[str, list[str]] = {}
     for person in people_of(store):
@@ -295,7 +295,7 @@ def pay_of(store: Store, rate: Decimal) -> list[Pay]:
 
 
 def _hours(answers: Sequence[Answer]) -> tuple[float | None, int]:
-    """Return the hours on some tasks, and for how many of them they are estimated."""
+    """Return the hours spent on some tasks, and for how many of them the time is estimated."""
     times = [one.seconds for one in answers if one.seconds is not None]
     if not times:
         return None, len(answers)

@@ -1,4 +1,4 @@
-"""What a coordinator does with a batch that is in front of annotators: look, pull, hand on, offer again.
+"""What a coordinator can do with a batch that annotators work on: look, pull, reassign, offer again.
 
 Plain functions: the command line calls them in its own process, the flow ``batches`` from the Prefect UI.
 """
@@ -33,7 +33,7 @@ from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
 
 
 class Status(Record):
-    """How far a batch is. ``pulled``: which pull the run holds, 0 where it was not pulled yet."""
+    """How far a batch is. ``pulled``: number of the pull that the run holds, 0 before the first."""
 
     batch: int
     url: str
@@ -46,14 +46,14 @@ class Status(Record):
 
 
 class PulledAgain(Record):
-    """What came of pulling again; no changes: everything stayed as it was."""
+    """Result of pulling again; without changes, everything stayed as it was."""
 
     version: int
     changes: tuple[str, ...]
 
 
 def status(store: Store, batch: int) -> Status:
-    """Tell how far a batch is and who does it."""
+    """Return how far a batch is and who works on it."""
     pushed, snapshot = _look(store, batch)
     progress, pulled = progress_in(snapshot, pushed.task_keys, pushed.overlap), pulled_of(store, batch)
     return Status(
@@ -75,9 +75,9 @@ def batches_pushed(store: Store) -> list[int]:
 
 
 def check(store: Store, batch: int) -> Changed | None:
-    """Compare a batch that was pulled with what is in Label Studio now; ``None``: nothing is different.
+    """Compare a pulled batch with what is in Label Studio now; ``None``: nothing is different.
 
-    What is different is noted in ``changed.json``, and the report, where there is one, says that it is stale.
+    Differences are noted in ``changed.json``, and the report, if there is one, says that it is out of date.
     """
     _, snapshot = _look(store, batch)
     pulled, before = _require_pulled(store, batch), changed_of(store, batch)
@@ -95,9 +95,9 @@ def check(store: Store, batch: int) -> Changed | None:
 
 
 def pull_again(store: Store, batch: int) -> PulledAgain:
-    """Read a batch again; what was read before is kept as a numbered version.
+    """Pull a batch again; the previous pull is kept as a numbered version.
 
-    Everything that is made from the judgments is regenerated. Killed on the way, the same call goes on:
+    Everything made from the judgments is regenerated. If it is killed on the way, the same call resumes:
     the note that the batch has changed is removed last.
     """
     pushed, snapshot = _look(store, batch)
@@ -119,7 +119,7 @@ def pull_again(store: Store, batch: int) -> PulledAgain:
 
 
 def pull_partial(store: Store, batch: int) -> Agreement:
-    """Tell kappa and acceptance as if the batch ended now, without touching its own files."""
+    """Return kappa and acceptance rates as if the batch ended now, without touching its own files."""
     pushed, snapshot = _look(store, batch)
     return keep_partial(store, batch, snapshot, pushed.overlap)
 
@@ -127,8 +127,8 @@ def pull_partial(store: Store, batch: int) -> Agreement:
 def requeue(store: Store, batch: int) -> list[str]:
     """Offer tasks again to those who skipped them, or whose answer does not count; returns one sentence for each.
 
-    Skips and answers are kept in the run, deleted in Label Studio, and their tasks are waited for again. So are
-    older answers of someone who answered a task in the projects of two annotators: another person is offered it.
+    Skips and answers are kept in the run and deleted in Label Studio, and the run waits for their tasks again. So are
+    older answers of someone who answered a task in two annotators' projects: another person is offered it.
     """
     pushed, snapshot = _look(store, batch)
     name, wanted = namer(annotators_of(store)), set(pushed.task_keys)
@@ -155,20 +155,20 @@ def requeue(store: Store, batch: int) -> list[str]:
     for one in again:
         account = snapshot.account(one[2])
         who = f"{account} ({name(account)})"
-        doubled = f"{who} answered the task {one[1]} in two projects: someone else is offered it"
-        said.append(doubled if one in twice else f"{who} is offered the task {one[1]} again")
+        doubled = f"{who} answered the task {one[1]} in two projects: someone else will be offered it"
+        said.append(doubled if one in twice else f"{who} will be offered the task {one[1]} again")
     return said
 
 
 def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:
-    """Stop waiting for an annotator; returns in words what is left to do, and by whom it can be done.
+    """Stop waiting for an annotator; returns, in sentences, what is left to do and who can do it.
 
-    Label Studio Community assigns tasks to nobody: through the link of the batch, whoever opens it is
-    offered each task that fewer people than needed have answered. So nothing is changed there; who was
+    Label Studio Community does not assign tasks: whoever opens the link of the batch is
+    offered each task that fewer people than needed have answered. So nothing changes there; who was
     relieved is noted in the run, for tables, lateness and reminders.
 
     Raises:
-        InputError: when the account has nothing to do with this batch, or both are the same.
+        InputError: when the account has no part in this batch, or both accounts are the same.
     """
     pushed, snapshot = _look(store, batch)
     rows = {row.account: row for row in attendance(store, pushed, snapshot, datetime.now(UTC))}
@@ -179,8 +179,8 @@ def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:
     relieved = by_name[account.lower()]
     to = by_name[to.lower()].account if to.lower() in by_name else to
     if to == relieved.account:
-        msg = f"{account!r} cannot be relieved by the same account"
-        raise InputError(msg, "name another account, or none: whoever opens the link can do it")
+        msg = f"{account!r} cannot take over from themselves"
+        raise InputError(msg, "name another account, or none: anyone who opens the link can do the tasks")
     relieve(store, pushed.slug, relieved.account, to)
     said = _in_words(pushed, snapshot, relieved, to)
     if to and to not in label_studio().accounts().values():
@@ -192,18 +192,18 @@ def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, t
     unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
     left, tasks = len(unfinished), len(pushed.task_keys)
     offered = (
-        "Label Studio assigns tasks to nobody: through this link, whoever opens it is offered each task that fewer "
-        f"than {pushed.overlap} people have answered; nothing had to be changed there, and drafts block nobody"
+        "Label Studio does not assign tasks: whoever opens this link is offered each task that fewer "
+        f"than {pushed.overlap} people have answered; nothing has to change there, and drafts block nobody"
     )
     said = [
-        f"{relieved.account} is no longer waited for; their answers to {relieved.done} tasks stay",
+        f"the run no longer waits for {relieved.account}; their answers to {relieved.done} tasks stay",
         f"{left} of {tasks} tasks need another answer; {relieved.account} has not answered {relieved.open} of them",
         offered,
-        f"give this link to {to or 'the one who takes over'}: {pushed.url}",
+        f"give this link to {to or 'whoever takes over'}: {pushed.url}",
     ]
     mine = {key for key, user in snapshot.answers if snapshot.account(user) == to}
     if twice := sum(key in mine for key in unfinished):
-        said.append(f"{twice} of the open tasks {to} has answered already: these need a third person")
+        said.append(f"{to} has already answered {twice} of the open tasks: these need a third person")
     return said
 
 
@@ -218,7 +218,7 @@ def _look(store: Store, batch: int) -> tuple[PushedProject, Snapshot]:
 def _require_pulled(store: Store, batch: int) -> Pulled:
     pulled = pulled_of(store, batch)
     if pulled is None:
-        msg = f"batch {batch} of run {store.key!r} is not complete: it was not pulled yet"
+        msg = f"batch {batch} of run {store.key!r} is not complete: it has not been pulled yet"
         raise InputError(msg, "the run pulls it when its annotators are done; `--partial` shows what is there so far")
     return pulled
 

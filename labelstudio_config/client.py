@@ -1,4 +1,4 @@
-"""One connection to a Label Studio server; whatever goes wrong becomes a ``ServiceError`` with a hint."""
+"""A connection to a Label Studio server; every failure becomes a ``ServiceError`` with a hint."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from abcdlink.errors import ServiceError
 from abcdlink.settings import get_settings
 
 TIMEOUT = 300.0
-"""Seconds for one call: the export of 2,000 tasks with two annotations takes 15 s on two cores."""
+"""Timeout for one call, in seconds: the export of 2,000 tasks with two annotations takes 15 s on two cores."""
 
 UNAUTHORIZED = (401, 403)
 NOT_FOUND = 404
 FIRST_SERVER_ERROR = 500
 
 PART = 200
-"""Tasks that are read at once where the whole export fails."""
+"""Tasks that are read at once when the whole export fails."""
 
 UNREADABLE = "Label Studio cannot send it (a character that is not Unicode?)"
 
 HOME = "/abcdlink/"
-"""Where our own server leads annotators to their tasks (``server/abcdlink_pages.py``)."""
+"""Path on our own server that leads annotators to their tasks (``server/abcdlink_pages.py``)."""
 
 TO_DO, CLOSED = "To do · ", "Closed · "
-"""What a project's title begins with in Label Studio: annotators see from it what they have to do. It is not part of
-the title that we know a project by."""
+"""Prefix of a project's title in Label Studio, which shows annotators what they have to do. It is not part of
+the title by which we know a project."""
 
 
 def without_state(title: str) -> str:
-    """Return a project's title as we know it, without what it begins with in Label Studio."""
+    """Return a project's title as we know it, without its prefix in Label Studio."""
     return title.removeprefix(TO_DO).removeprefix(CLOSED)
 
 
 class Client:
-    """What abcdlink needs of Label Studio. Made by ``connect``.
+    """The part of Label Studio's API that abcdlink needs. Created by ``connect``.
 
     Args:
-        url: address of the server, without a slash at its end.
+        url: address of the server, without a trailing slash.
         token: legacy token or personal access token of an account that may create projects.
     """
 
@@ -71,11 +71,11 @@ class Client:
 
     def account(self) -> str:
         """Return the e-mail address of the account that the token belongs to."""
-        with self._errors("ask whose token this is"):
+        with self._errors("check whose token this is"):
             return str(self._sdk.users.whoami().email)
 
     def projects_titled(self, title: str) -> dict[int, int]:
-        """Return the projects with this title, whatever it begins with: id -> number of tasks, lowest id first."""
+        """Return the projects with this title, whatever its prefix: id -> number of tasks, lowest id first."""
         with self._errors("list the projects"):
             there = self._sdk.projects.list(title=title)
             found = {p.id: p.task_number or 0 for p in there if without_state(p.title or "") == title}
@@ -98,12 +98,12 @@ class Client:
             return int(self._sdk.projects.create(**settings).id)
 
     def show_instruction(self, project: int, instruction: str) -> None:
-        """Replace what annotators read first and behind the button "Instructions" (HTML)."""
-        with self._errors(f"change the instruction of the project {project}"):
+        """Replace the instructions (HTML), which annotators see first and behind the button "Instructions"."""
+        with self._errors(f"change the instructions of the project {project}"):
             self._sdk.projects.update(id=project, expert_instruction=instruction)
 
     def retitle(self, project: int, title: str, color: str) -> None:
-        """Give a project another title and colour."""
+        """Change the title and colour of a project."""
         with self._errors(f"change the title of the project {project}"):
             self._sdk.projects.update(id=project, title=title, color=color)
 
@@ -124,21 +124,21 @@ class Client:
             return [json.loads(tab.model_dump_json()) for tab in found]
 
     def task_count(self, project: int) -> int:
-        """Return how many tasks a project holds; Label Studio counts them for each call."""
+        """Return how many tasks a project has; Label Studio counts them on each call."""
         with self._errors(f"count the tasks of the project {project}"):
             return int(self._sdk.projects.get(id=project).task_number or 0)
 
     def counts(self, project: int) -> tuple[int | None, ...]:
-        """Return how many tasks, answers and skipped answers a project has: a cheap hint that something is new.
+        """Return how many tasks, answers and skipped answers a project has: a cheap sign that something is new.
 
-        A changed answer leaves them as they are, and so do two changes that cancel each other out.
+        They do not show a changed answer, or two changes that cancel each other out.
         """
         with self._errors(f"count the answers of the project {project}"):
             found = self._sdk.projects.get(id=project)
         return found.task_number, found.total_annotations_number, found.skipped_annotations_number
 
     def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
-        """Add tasks. A repeated call adds them again: the caller checks what is there."""
+        """Add tasks. A repeated call adds them again: the caller has to check what is there."""
         with self._errors(f"import tasks into the project {project}"):
             content = json.dumps(list(tasks)).encode()
             headers = {"content-type": "application/json"}
@@ -161,7 +161,7 @@ class Client:
         return exported
 
     def _tasks_in_parts(self, project: int) -> list[dict[str, Any]]:
-        """Export parts of a project, and halves of those that fail; a task that fails alone is put together."""
+        """Export a project in parts, halving those that fail; a single task that fails is read piece by piece."""
         listed: list[dict[str, Any]] = []
         while True:
             fields = "id,created_at,annotations_ids,annotators"
@@ -194,7 +194,7 @@ class Client:
         ids = [int(number) for number in str(listed["annotations_ids"] or "").split(",") if number]
         read = {number: self._try(f"api/annotations/{number}/") for number in ids}
         known = [annotation["completed_by"] for annotation in read.values() if annotation]
-        # Whose the unreadable one is follows from the others, where it is one only.
+        # If only one is unreadable, its author is whoever is not an author of the others.
         rest = [person for person in _ids(listed["annotators"]) if person not in known]
         whose = rest[0] if len(rest) == 1 else None
         unreadable = {"completed_by": whose, "updated_by": whose, "unreadable": UNREADABLE}
@@ -207,7 +207,7 @@ class Client:
         }
 
     def _request(self, method: str, address: str, **details: Any) -> Any:  # noqa: ANN401 - any JSON value
-        """Return the JSON of a reply; not by the SDK's own calls, which walk through every value in Python."""
+        """Return the JSON of a reply. The SDK's own calls would walk through every value in Python."""
         reply = self._sdk._client_wrapper.httpx_client.request(address, method=method, **details)  # noqa: SLF001
         if not reply.is_success:
             is_json = reply.headers.get("content-type", "").startswith("application/json")
@@ -215,7 +215,7 @@ class Client:
         return reply.json()
 
     def _try(self, address: str, **parameters: Any) -> Any:  # noqa: ANN401 - any JSON value
-        """Read a value; ``None``: the server fails on it."""
+        """Read a value; ``None`` if the server fails on it."""
         try:
             return self._request("GET", address, params=parameters)
         except ApiError as error:
@@ -239,7 +239,7 @@ class Client:
             return {user.id: user.email for user in self._sdk.users.list()}
 
     def home(self) -> str:
-        """Return the address that leads annotators to their own tasks; empty: this server is not one of ours."""
+        """Return the address that leads annotators to their own tasks; empty if the server is not one of ours."""
         try:
             there = httpx.get(f"{self.url}{HOME}keys.js", timeout=TIMEOUT).is_success
         except httpx.HTTPError:
@@ -247,8 +247,8 @@ class Client:
         return f"{self.url}{HOME}" if there else ""
 
     def participants(self) -> list[dict[str, str]]:
-        """Return who came from a platform, with account and ids, oldest first; nobody where the server is not ours."""
-        with self._errors("ask who came from a platform"):
+        """Return who came from a platform, with account and ids, oldest first; empty if the server is not ours."""
+        with self._errors("list the participants of a platform"):
             try:
                 found: list[dict[str, str]] = self._request("GET", f"{HOME}participants".lstrip("/"))
             except (ApiError, ValueError) as error:  # a page instead of JSON: another server
@@ -258,14 +258,16 @@ class Client:
         return found
 
     def set_code(self, title: str, code: str) -> None:
-        """Let our own server show a code to those who have finished their tasks in the projects with this title.
+        """Let our own server show a completion code to those who have finished the projects with this title.
 
         Raises:
             ServiceError: when the server is not one that abcdlink started, or refuses the code.
         """
         if not self.home():
             msg = f"Label Studio at {self.url} cannot show completion codes"
-            raise ServiceError(msg, "use the Label Studio that `abcdlink up` starts, or show the code on the platform")
+            raise ServiceError(
+                msg, "use the Label Studio that `abcdlink up` starts, or give the code to participants on the platform"
+            )
         with self._errors("set the completion code"):
             self._request("POST", f"{HOME}codes".lstrip("/"), json={"title": title, "code": code})
 
@@ -276,14 +278,14 @@ class Client:
         return public(f"{self.url}{HOME}join?token={token}&{ids}")
 
     def invitation(self) -> str:
-        """Return the address where a person makes an annotator account."""
-        with self._errors("ask for the invitation link"):
+        """Return the address where a person creates an annotator account."""
+        with self._errors("get the invitation link"):
             path = self._sdk.organizations.invites.get_invite_link().invite_url
         return public(path if path.startswith("http") else f"{self.url}{path}")
 
 
 def public(url: str) -> str:
-    """Return an address of our Label Studio as annotators reach it: by ``ABCDLINK_PUBLIC_URL``, where that is set."""
+    """Return an address of our Label Studio as annotators reach it: with ``ABCDLINK_PUBLIC_URL``, if that is set."""
     settings = get_settings()
     base = settings.label_studio_url.rstrip("/")
     return f"{settings.public_url}{url.removeprefix(base)}" if settings.public_url and url.startswith(base) else url
@@ -304,7 +306,7 @@ def _refusal(url: str, doing: str, status: int | None, body: Any) -> ServiceErro
 
 
 def connect(url: str, token: str) -> Client:
-    """Connect and make sure that the server answers and takes the token.
+    """Connect and check that the server answers and accepts the token.
 
     Raises:
         ServiceError: when the server does not answer, or the token is missing or wrong.
@@ -319,10 +321,10 @@ def connect(url: str, token: str) -> Client:
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause the collector of cycles.
+    """Pause the cyclic garbage collector.
 
-    Reading some 10,000 records makes it walk over all of them again and again, though JSON and records
-    hold no cycles: half of the time that reading takes. What is not in a cycle is freed all the same.
+    While some 10,000 records are read, it walks over all of them again and again, though JSON and records
+    have no cycles: half of the time that reading takes. Whatever is not in a cycle is freed all the same.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -16,7 +16,7 @@ from abcdlink.folders import write_atomically
 from abcdlink.layout import QUALIFY_SLUG
 
 FORMULA = "=+-@\t\r"
-"""What a formula begins with in a spreadsheet."""
+"""Characters that begin a formula in a spreadsheet."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,14 +30,14 @@ def register(app: typer.Typer) -> None:
 
 def pay(
     run: RunArgument,
-    rate: Annotated[float, typer.Option(min=0, max=1_000_000, help="Pay for an hour.")],
+    rate: Annotated[float, typer.Option(min=0, max=1_000_000, help="Hourly pay.")],
     currency: Annotated[str, typer.Option(help="Its currency.")] = "EUR",
-    file: Annotated[Path | None, typer.Option("--csv", help="Write the table to this file as well.")] = None,
+    file: Annotated[Path | None, typer.Option("--csv", help="Also write the table to this file.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Show what everyone has earned for their measured time in each project of a run. This is personal data.
 
-    Times far above someone's others (a task left open over lunch) and unknown ones count as their median.
+    Unknown times, and times far above a person's others (a task left open over lunch), count as their median.
 
     Example: `abcdlink annotators pay spring --rate 13 --currency EUR --csv pay.csv`
     """
@@ -49,7 +49,7 @@ def pay(
     hourly = Decimal(str(rate))
     if not hourly.is_finite():
         msg = f"--rate {rate} is not an amount"
-        raise InputError(msg, "give the pay for an hour, such as 13 or 12.50")
+        raise InputError(msg, "give the hourly pay, such as 13 or 12.50")
     rows = pay_of(existing_run(run), hourly)
     if file:
         _write_table(file, [{**row.model_dump(mode="json"), "rate": str(hourly), "currency": currency} for row in rows])
@@ -68,11 +68,11 @@ def pay(
     for account in dict.fromkeys(row.account for row in rows):
         total = sum((row.amount for row in rows if row.account == account), Decimal(0))
         say(f"{account} has earned {total} {currency}.")
-    say("As of the last look at Label Studio; `abcdlink status` looks again while the run waits for people.")
+    say("As Label Studio was last read; `abcdlink status` reads it again while the run waits for people.")
 
 
 def _write_table(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as CSV that only its owner may read; no cell begins as a formula does in a spreadsheet."""
+    """Write rows as a CSV that only its owner may read; no cell can be taken for a spreadsheet formula."""
     from labelstudio_config.attendance import Pay
 
     text = io.StringIO()
@@ -85,8 +85,8 @@ def _write_table(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def prolific(
     run: RunArgument,
-    code: Annotated[str, typer.Option(help="Completion code shown to those who have done all their tasks.")] = "",
-    project: Annotated[str, typer.Option(help="Project that it is for, such as batch-1.")] = QUALIFY_SLUG,
+    code: Annotated[str, typer.Option(help="Completion code, shown to those who have finished all their tasks.")] = "",
+    project: Annotated[str, typer.Option(help="Project that the code is for, such as batch-1.")] = QUALIFY_SLUG,
     json: JsonOption = False,
 ) -> None:
     """Print the link for a study on Prolific, and set the completion code that participants see at the end.
@@ -109,21 +109,21 @@ def prolific(
     if json:
         print_json({"run": run, "project": project, "link": link, "code": code})
         return
-    say(f"Link of the study: {link}")
+    say(f"Study link: {link}")
     say(f"Participants who finish {project} are shown {code}." if code else "No completion code was set (--code).")
 
 
 def simulate(
     run: RunArgument,
-    batch: Annotated[int, typer.Option(min=1, help="Number of the batch.")] = 1,
-    accounts: Annotated[int, typer.Option(min=1, max=20, help="How many simulated annotators.")] = 2,
-    seed: Annotated[int, typer.Option(help="Seed of their mistakes.")] = 13,
+    batch: Annotated[int, typer.Option(min=1, help="Batch number.")] = 1,
+    accounts: Annotated[int, typer.Option(min=1, max=20, help="Number of simulated annotators.")] = 2,
+    seed: Annotated[int, typer.Option(help="Random seed for their mistakes.")] = 13,
     json: JsonOption = False,
 ) -> None:
     """Let programs annotate a batch that is in Label Studio, for demonstrations and tests.
 
-    They are real accounts named simulated-N@simulated.invalid that judge as the pairs' gold links
-    say, with seeded mistakes: the first is strict, the last lenient, and from batch 2 on all err half as
+    They use real accounts named simulated-N@simulated.invalid and follow the pairs' gold links,
+    with random mistakes: the first is strict, the last lenient, and from batch 2 on all err half as
     often. They are marked as simulated in the manifest, the report and the tags of the run.
 
     Example: `abcdlink simulate demo --batch 1`
@@ -134,7 +134,7 @@ def simulate(
 
     store, settings = existing_run(run), get_settings()
     url, token = settings.label_studio_url, settings.label_studio_token.get_secret_value()
-    say(f"{accounts} simulated annotators work on batch {batch} of run {run!r} at {url}")
+    say(f"{accounts} simulated annotators are working on batch {batch} of run {run!r} at {url}")
     result = simulate_batch(store, url, token, batch, accounts, seed)
     if json:
         print_json(result.model_dump())

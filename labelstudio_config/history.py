@@ -1,4 +1,4 @@
-"""What was ever seen in projects of Label Studio, so that what is deleted there is not lost.
+"""Everything that was ever seen in Label Studio's projects, so that nothing deleted there is lost.
 
 A task that still exists counts as it is now. A task that is gone, perhaps with its whole project, counts as
 it was when it was last seen. An answer that was deleted or changed while its task is still there is
@@ -57,7 +57,7 @@ Task = dict[str, Any]
 DIGEST_DIGITS = 16
 
 DELETED_ACCOUNT = 0
-"""Stands for the account of an annotation whose account was gone before it was first seen."""
+"""Stands for the account of an annotation if it was gone before the annotation was first seen."""
 
 
 class Fate(StrEnum):
@@ -70,7 +70,7 @@ class Fate(StrEnum):
 
 
 class Earlier(Record):
-    """An answer as it once was; ``noted``: when it was first found to be different."""
+    """An earlier version of an answer; ``noted``: when the change was first seen."""
 
     key: str
     annotation: dict[str, Any]
@@ -79,7 +79,7 @@ class Earlier(Record):
 
 
 class GoneTask(Record):
-    """A task that has been deleted in Label Studio, as it last was."""
+    """A task that was deleted in Label Studio, as it was last seen."""
 
     project: int
     task: Annotated[Task, AfterValidator(_is_task)]
@@ -87,7 +87,7 @@ class GoneTask(Record):
 
 
 class History(Record):
-    """All that was seen so far of the projects with some tasks.
+    """All that has been seen so far of the projects with some tasks.
 
     ``there``: ids of the projects that exist. ``tasks``: as they are in them. ``accounts``: of those who
     answered, id -> e-mail address; ``removed``: those that are gone.
@@ -128,7 +128,7 @@ def remember(
         tasks: of these projects, as Label Studio exports them.
         accounts: of the server.
         now: when this was read.
-        requeued: ids of annotations that we took away so that their tasks are offered again.
+        requeued: ids of annotations that we removed so that their tasks are offered again.
     """
     before = before or History(accounts={})
     seen = {_identity(task): task for task in before.tasks}
@@ -155,7 +155,7 @@ def remember(
 
 
 def answer_in(annotation: Mapping[str, Any]) -> tuple[Any, bool]:
-    """Return what an annotation says, whatever else Label Studio notes of it."""
+    """Return what an annotation says, without what Label Studio notes about it."""
     return annotation.get("result"), bool(annotation.get("was_cancelled"))
 
 
@@ -190,7 +190,7 @@ def _account(value: Any) -> int:  # noqa: ANN401 - Label Studio gives an id, an 
 
 
 def _identity(task: Task) -> tuple[int, str]:
-    """Tell tasks apart, even those of a server that was set up again and reuses the ids."""
+    """Return what identifies a task, even on a server that was set up again and reuses the ids."""
     return task["id"], str(task.get("created_at"))
 
 
@@ -200,13 +200,13 @@ def _users(tasks: Sequence[Task]) -> list[int]:
 
 
 def key_of(task: Task) -> str:
-    """Return the key of a task; empty where it has none, and is therefore not ours."""
+    """Return the key of a task; empty if it has none and is therefore not ours."""
     key = task["data"].get("task_key") if isinstance(task["data"], dict) else None
     return key if isinstance(key, str) else ""
 
 
 def _slim(task: Task) -> Task:
-    """Leave out the documents, of which a digest stays, and the age of drafts, which is another at each look."""
+    """Replace the documents by a digest, and leave out the age of drafts, which differs each time."""
     whole = task["data"] if isinstance(task["data"], dict) else {}
     data = {name: value for name, value in whole.items() if not name.endswith("_html")}
     drafts = [{name: value for name, value in draft.items() if name != "created_ago"} for draft in _drafts(task)]
@@ -238,7 +238,7 @@ def _drafts(task: Task) -> list[dict[str, Any]]:
 
 
 def _with_what_is_known(task: Task, before: Task | None) -> Task:
-    """Put back which task it is, and whose answers there are, where that was changed or forgotten since."""
+    """Restore the key of a task and the authors of its answers if they were changed or lost since."""
     known = {one["id"]: one for one in before["annotations"]} if before else {}
     annotations = [_with_author(one, known.get(one["id"])) for one in task["annotations"]]
     key = {"task_key": key_of(before)} if before and key_of(before) else {}
@@ -246,7 +246,7 @@ def _with_what_is_known(task: Task, before: Task | None) -> Task:
 
 
 def _with_author(annotation: Task, before: Task | None) -> Task:
-    """Note who an annotation belonged to when it was first seen; Label Studio forgets that with the account."""
+    """Note whose annotation it was when it was first seen; Label Studio forgets that with the account."""
     if before is None:
         return {**annotation, "author": user_of(annotation)}
     forgotten = annotation["completed_by"] is None
@@ -257,7 +257,7 @@ def _with_author(annotation: Task, before: Task | None) -> Task:
 
 
 def _fates(before: Task, now: Task, requeued: Collection[int]) -> list[tuple[dict[str, Any], Fate]]:
-    """Return the answers that are not as they were, as they were."""
+    """Return the earlier versions of the answers that have changed."""
     there = {annotation["id"]: annotation for annotation in now["annotations"]}
     found = []
     for annotation in before["annotations"]:

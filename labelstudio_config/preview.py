@@ -18,7 +18,7 @@ from labelstudio_config.pages import Asked, with_style
 from labelstudio_config.pages.annotate import LinkingPage, offered
 
 MOST_TASKS = 12
-"""Tasks shown: from all over the batch, among them the one with most to decide and the longest."""
+"""Tasks shown: from across the batch, including the one with the most to decide and the longest."""
 
 FIELD = re.compile(r"\$(\w+)(?:\[(\d+)\]\.(\w+))?")
 """How a label config names a value of the task's data: ``$progress``, ``$candidates[0].text``."""
@@ -30,7 +30,7 @@ SHOWN = '<div class="lsf-object"><div class="lsf-richtext__container">{}</div></
 def write_preview(store: Store, domain: Domain, page: LinkingPage) -> BatchPreview:
     """Write the preview of a batch, and the page that shows tasks of it, into the run; returns the preview.
 
-    The page has no methods, so that it may be shown to annotators too.
+    The page does not name methods, so annotators may see it too.
     """
     batch = page.batch
     preview = preview_batch(store, domain, batch, page.overlap)
@@ -59,7 +59,7 @@ def render(run: str, preview: BatchPreview, asked: Asked) -> str:
 
 
 def some(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return ``MOST_TASKS`` from all over a batch, in its order."""
+    """Return ``MOST_TASKS`` tasks from across a batch, in its order."""
     numbers = range(len(tasks))
     most = max(numbers, key=lambda number: len(offered(tasks[number])))
     longest = max(numbers, key=lambda number: len(tasks[number]["doc_a_html"] + tasks[number]["doc_b_html"]))
@@ -85,7 +85,7 @@ def page_html(config: str, data: dict[str, Any], prefix: str = "") -> Markup:
         prefix: of the ids of its marks, which several tasks on one page would share.
     """
     made = _element(fromstring(config), data, "")  # noqa: S314 - our own XML
-    # No text of a document has a plain quotation mark: it is escaped.
+    # No document text has a plain quotation mark: they are escaped.
     return Markup(made.replace('"mark-', f'"{prefix}mark-'))  # noqa: S704 - escaped above
 
 

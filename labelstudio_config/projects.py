@@ -1,4 +1,4 @@
-"""Projects in Label Studio: each is made once and each task is in it once, however often this runs."""
+"""Projects in Label Studio: each project and each of its tasks is created once, however often this runs."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ TELLS_NOTHING = (
     *("updated_by", "draft_exists", "annotators", "total_annotations", "cancelled_annotations", "avg_lead_time"),
     *("comment_authors", "comment_count", "unresolved_comment_count", "data.task_key"),
 )
-"""Columns of the tab's table that tell an annotator nothing, or what others did."""
+"""Columns of the tab's table that mean nothing to an annotator, or show what others did."""
 
 CHUNK = 500
 """Tasks in one import call: 30 MB with documents of 150 sentences, of the 250 MB that Label Studio takes."""
 
 
 def push_project(store: Store, slug: str, asked: Asked) -> PushedProject:
-    """Bring tasks into their projects, or return what is known of the projects that were pushed before."""
+    """Push tasks into their projects, or return what is known of the projects that were pushed before."""
     with _pushing(store, slug):
         return _push_once(store, slug, asked)
 
 
 def _pushing(store: Store, slug: str) -> FileLock:
-    """Return the lock by which two processes do not push one project twice."""
+    """Return the lock that keeps two processes from pushing the same project."""
     return lock_of(f"{store.key}+{slug}.push")
 
 
@@ -78,13 +78,13 @@ def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:
 
 
 def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
-    """Bring those tasks into their project that were not pushed before; all are waited for then."""
+    """Push the tasks that are new in a project; from then on the run waits for all of them."""
     with _pushing(store, slug):
         pushed = _push_once(store, slug, asked)
         new = {key: data for key, data in asked.tasks.items() if key not in pushed.task_keys}
         if not new:
             return pushed
-        # Existing tasks stay as they were pushed, whatever they would look like now.
+        # Existing tasks stay as they were pushed, even if they would look different now.
         keep_tasks(store, slug, asked.project, asked.tasks | tasks_kept(store, slug))
         client, (one,) = label_studio(), pushed.projects
         known = find_project(client, one.title, one.project_id, one.made)
@@ -96,7 +96,7 @@ def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
 class PushResult(Record):
     """Where the tasks are. ``created``: tasks that were not there before; ``already``: those that were.
 
-    ``made``: when Label Studio made the project.
+    ``made``: when Label Studio created the project.
     """
 
     project_id: int
@@ -109,7 +109,7 @@ class PushResult(Record):
 def push_tasks(
     client: Client, project: Project, tasks: Mapping[str, Mapping[str, Any]], known: int | None = None
 ) -> PushResult:
-    """Bring tasks into a project; existing ones stay untouched.
+    """Push tasks into a project; existing ones stay untouched.
 
     Label Studio knows no unique key; a call that it answered too late may be sent again, and two may
     push at once. So the tasks are counted afterwards; when there are more or less than there should be,
@@ -117,9 +117,9 @@ def push_tasks(
 
     Args:
         client: the server.
-        project: where the tasks go; made when it is not there.
-        tasks: task key -> data, in the order in which annotators get them.
-        known: id of the project if it exists, whatever its title is now.
+        project: where the tasks go; created if it does not exist.
+        tasks: task key -> data, in the order in which annotators see them.
+        known: id of the project, if it exists, whatever its title is now.
 
     Raises:
         ServiceError: when Label Studio does not do its part.
@@ -130,7 +130,7 @@ def push_tasks(
     missing = [{"data": {"task_key": key, **data}} for key, data in tasks.items() if key not in before]
     for start in range(0, len(missing), CHUNK):
         client.import_tasks(at, missing[start : start + CHUNK])
-    # As many as there should be: then nothing is there twice, and what is there need not be read.
+    # With the right number of tasks, nothing is there twice, and the tasks need not be read.
     if (client.task_count(at) if missing else held) != len(before) + len(missing):
         _keep_first_of_each(client, at, tasks.keys())
     return PushResult(
@@ -152,7 +152,7 @@ def _tasks_by_key(client: Client, project: int) -> dict[str, list[tuple[int, boo
 
 
 def _keep_first_of_each(client: Client, project: int, wanted: Iterable[str]) -> None:
-    """Remove later tasks with the same key, unless someone has begun one; make sure that all are there."""
+    """Remove later tasks with the same key, unless someone has begun one; check that none is missing."""
     found = _tasks_by_key(client, project)
     for key in found.keys() & wanted:
         for task, begun in found[key][1:]:
@@ -160,17 +160,17 @@ def _keep_first_of_each(client: Client, project: int, wanted: Iterable[str]) -> 
                 client.delete_task(task)
     lost = set(wanted) - found.keys()
     if lost:
-        msg = f"Label Studio at {client.url} took the tasks of project {project}, but {len(lost)} are not there"
+        msg = f"Label Studio at {client.url} accepted the tasks of project {project}, but {len(lost)} are missing"
         raise ServiceError(msg, "check its log and push again; existing tasks are not pushed twice")
 
 
 def ensure_project(client: Client, project: Project, known: int | None = None) -> int:
-    """Return the id of a project; make it when it is not there. It shows the newest instruction.
+    """Return the id of a project, created if it does not exist. It shows the newest instructions.
 
-    ``known``: its id, if it exists; somebody may have given it another title.
+    ``known``: its id, if it exists; somebody may have changed its title.
 
-    Two processes may do this at once: both look again after making, keep the oldest, and the empty
-    later one goes.
+    Two processes may do this at once: both look again after creating it, keep the oldest, and delete the empty
+    later one.
     """
     if known is not None:
         client.show_instruction(known, project.instruction)
@@ -201,9 +201,9 @@ def ensure_project(client: Client, project: Project, known: int | None = None) -
 
 
 def annotate_url(client: Client, project: int, hidden: tuple[str, ...] = (), *, own: bool = False) -> str:
-    """Return the address where annotators begin to label; makes the project's tab when it is not there.
+    """Return the address where annotators start to label; creates the project's tab if it does not exist.
 
-    ``own``: each task is for one person; then the tab shows open tasks only.
+    ``own``: each task is for one person; the tab then shows only open tasks.
     """
     tab = next((tab["id"] for tab in client.tabs(project) if tab["data"].get("title") == TAB), None)
     if tab is None:
@@ -217,7 +217,7 @@ def annotate_url(client: Client, project: int, hidden: tuple[str, ...] = (), *, 
 
 
 def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:
-    """Let the titles of pushed projects say whether they are closed or to do; no call when they already do."""
+    """Mark pushed projects as closed or to do in their titles; makes no call if they already are."""
     pushed = read_pushed(store, slug)
     if pushed.closed is closed:
         return pushed
@@ -232,7 +232,7 @@ def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:
 
 
 def look_now(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
-    """Read and keep what is in Label Studio for a project, and push back the unfinished tasks that are gone."""
+    """Read and store what is in Label Studio for a project, and push missing unfinished tasks again."""
     with _pushing(store, slug):
         client, pushed = label_studio(), read_pushed(store, slug)
         snapshot = look_at(store, client, pushed)
@@ -244,9 +244,9 @@ def look_now(store: Store, slug: str) -> tuple[PushedProject, Snapshot]:
 
 
 def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Snapshot) -> PushedProject:
-    """Push the tasks again that are gone before enough annotators had answered them; return where all are now.
+    """Push again the tasks that disappeared before enough annotators had answered; return where all are now.
 
-    A deleted project is made again, with these tasks only.
+    A deleted project is created again, with only these tasks.
     """
     missing = _missing(pushed, snapshot)
     if not any(missing) or not (kept := push_kept(store, pushed.slug)):
@@ -262,7 +262,7 @@ def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Sna
 
 
 def _missing(pushed: PushedProject, snapshot: Snapshot) -> list[list[str]]:
-    """Return for each project the keys that it lacks and without which a task cannot be answered often enough."""
+    """Return, for each project, the missing keys without which a task cannot be answered often enough."""
     unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
     there = {(task["project"], key_of(task)): bool(task["annotations"]) for task in snapshot.history.tasks}
     missing: list[list[str]] = [[] for _ in pushed.projects]
@@ -278,7 +278,7 @@ def _missing(pushed: PushedProject, snapshot: Snapshot) -> list[list[str]]:
 
 
 def _own(project: Project, number: int, of: int) -> Project:
-    """Return the project of one annotator; the same project where there is only one."""
+    """Return the project of one annotator; if there is only one project, that one."""
     if of == 1:
         return project
     return project.model_copy(update={"title": own_title(project.title, number), "overlap": 1})

@@ -1,7 +1,7 @@
-"""What a run knows of its Label Studio projects, and looks at them; nothing that was ever read is lost.
+"""What a run knows of its Label Studio projects, and how it reads them; nothing that was ever read is lost.
 
-It is under the project's slug (``batch-1``, ``adjudication``) in the run's folder: the project (``pushed.json``), the
-tasks as they were pushed, what every look read of them and of the answers, and what was already said to look wrong.
+Each project has a folder in the run, named by its slug (``batch-1``, ``adjudication``): ``pushed.json``, the
+tasks as they were pushed, every version of them and of the answers that was read, and the anomalies already reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PUSHED = "pushed.json"
 class ProjectAt(Record):
     """A project that is in Label Studio.
 
-    ``title``: without what it begins with there (``TO_DO``). ``made``: when Label Studio made it, which tells it
+    ``title``: without its prefix there (``TO_DO``). ``made``: when Label Studio created it, which tells it
     from another project with the same id on another server.
     """
 
@@ -44,10 +44,10 @@ class ProjectAt(Record):
 
 
 class PushedProject(Record):
-    """Tasks that are in Label Studio. ``overlap``: annotators whom each task waits for.
+    """Tasks that are in Label Studio. ``overlap``: annotators that each task needs.
 
     ``projects``: one, where whoever opens it shares its queue; or several with the same tasks, one for each
-    annotator. ``home``: the address that leads each to theirs, where the server has it. ``closed``: titles say so.
+    annotator. ``home``: the address that leads each to theirs, if the server has one. ``closed``: the titles say so.
     ``task_keys``: of the tasks. A field named ``keys`` would make Prefect take the record for a mapping.
     """
 
@@ -61,7 +61,7 @@ class PushedProject(Record):
     @model_validator(mode="before")
     @classmethod
     def _of_one_project(cls, values: Any) -> Any:  # noqa: ANN401 - whatever was kept
-        """Read what was kept while there was one project only."""
+        """Read the form from when a run had only one project."""
         if isinstance(values, dict) and "project_id" in values:
             own = {name: value for name, value in values.items() if name in ProjectAt.model_fields}
             return {**{name: value for name, value in values.items() if name not in own}, "projects": (own,)}
@@ -69,12 +69,12 @@ class PushedProject(Record):
 
     @property
     def title(self) -> str:
-        """The title of the first project; those of the others differ at the end."""
+        """The title of the first project; the others differ at the end."""
         return self.projects[0].title
 
     @property
     def shared_title(self) -> str:
-        """The title without what tells annotators' own projects apart."""
+        """The title without the letter of an annotator's own project."""
         return self.title.removesuffix(own_title("", 0)) if len(self.projects) > 1 else self.title
 
     @property
@@ -84,7 +84,7 @@ class PushedProject(Record):
 
     @property
     def url(self) -> str:
-        """Where annotators begin, as one text: a link for all, or one for each annotator."""
+        """Where annotators start, as one text: a link for all, or one for each annotator."""
         if self.home or len(self.projects) == 1:
             return public(self.home or self.projects[0].url)
         links = zip(ascii_uppercase, map(public, (one.url for one in self.projects)), strict=False)
@@ -92,7 +92,7 @@ class PushedProject(Record):
 
 
 def keep_pushed(store: Store, pushed: PushedProject) -> None:
-    """Keep what is known of a project that was pushed."""
+    """Store what is known of a pushed project."""
     store.write_record(project_file(pushed.slug, PUSHED), pushed)
 
 
@@ -102,12 +102,12 @@ def is_pushed(store: Store, slug: str) -> bool:
 
 
 def read_pushed(store: Store, slug: str) -> PushedProject:
-    """Return what the run knows of a project that was pushed."""
+    """Return what the run knows of a pushed project."""
     return store.read_record(project_file(slug, PUSHED), PushedProject)
 
 
 def pushed_slugs(store: Store) -> list[str]:
-    """Return the names of all projects of a run that were pushed."""
+    """Return the slugs of all pushed projects of a run."""
     names = store.folder.names(project_file("", "").rstrip("/") + "/")
     return [name.split("/")[-2] for name in names if name.endswith(f"/{PUSHED}")]
 
@@ -118,9 +118,9 @@ SNAPSHOT = "snapshot.json"
 
 
 def keep_tasks(store: Store, slug: str, project: Project, tasks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep what is about to be pushed, documents and all, so that it can be pushed back.
+    """Store what is about to be pushed, documents included, so that it can be pushed again.
 
-    The documents of a pair are in each of its tasks: compressed, they take the room of one.
+    The documents of a pair are in each of its tasks: compressed, they take the space of one.
     """
     store.folder.remove(project_file(slug, DIGESTS))
     text = json.dumps({"project": project.model_dump(), "tasks": tasks}, ensure_ascii=False)
@@ -150,7 +150,7 @@ def push_kept(store: Store, slug: str) -> KeptTasks | None:
 
 
 def pushed_copy(store: Store, slug: str) -> PushedCopy:
-    """Return what the tasks of a project are compared with; their digests are computed once."""
+    """Return what the tasks of a project are compared with; digests are computed once."""
     name = project_file(slug, DIGESTS)
     if not store.exists(name):
         digests = {key: digest_of({"task_key": key, **data}) for key, data in tasks_kept(store, slug).items()}
@@ -159,19 +159,19 @@ def pushed_copy(store: Store, slug: str) -> PushedCopy:
 
 
 def label_studio() -> Client:
-    """Connect to the Label Studio of the settings."""
+    """Connect to the Label Studio that the settings name."""
     settings = get_settings()
     return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
 
 
 def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:
-    """Return the id of a project, or ``None``. Of several with this title the oldest counts.
+    """Return the id of a project, or ``None``. If several have this title, the oldest counts.
 
     Args:
         client: the server.
-        title: that the project was made with.
-        known: its id, by which it is found although somebody gave it another title.
-        made: when Label Studio made it: another server gives the same ids again.
+        title: with which the project was created.
+        known: its id, which finds it even if somebody changed its title.
+        made: when Label Studio created it, since another server uses the same ids again.
     """
     there = None if known is None else client.project(known)
     if known is not None and there is not None and (there[0] == title or (made and there[1] == made)):
@@ -193,16 +193,16 @@ def require_project(client: Client, title: str) -> int:
 
 
 def tasks_kept(store: Store, slug: str) -> dict[str, dict[str, Any]]:
-    """Return the data of the tasks as they were pushed, by key; empty where they were not kept."""
+    """Return the data of the tasks as they were pushed, by key; empty if they were not stored."""
     kept = push_kept(store, slug)
     return kept.tasks if kept else {}
 
 
 @collection_paused()
 def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Collection[int] = ()) -> Snapshot:
-    """Read what is in Label Studio for a project and keep it; returns what counts.
+    """Read and store what is in Label Studio for a project; returns what counts.
 
-    ``requeued``: ids of annotations that we took away ourselves.
+    ``requeued``: ids of annotations that we removed ourselves.
 
     Raises:
         ServiceError: when Label Studio does not answer.
@@ -222,7 +222,7 @@ def look_at(store: Store, client: Client, pushed: PushedProject, requeued: Colle
 
 @collection_paused()
 def known_so_far(store: Store, pushed: PushedProject) -> Snapshot | None:
-    """Return what counted at the last look; ``None``: nobody looked yet."""
+    """Return what counted when Label Studio was last read; ``None`` if it never was."""
     kept = _read_history(store, pushed.slug)
     return None if kept is None else snapshot_of(kept, pushed.task_keys, pushed_copy(store, pushed.slug))
 
@@ -232,13 +232,13 @@ def _read_history(store: Store, slug: str) -> History | None:
 
 
 def last_look(store: Store, slug: str) -> Snapshot:
-    """Return what counted of a project at the last look, by which it was complete; look where nobody has."""
+    """Return what counted of a complete project when it was last read; read it if it never was."""
     pushed = read_pushed(store, slug)
     return known_so_far(store, pushed) or look_at(store, label_studio(), pushed)
 
 
 def not_said_yet(store: Store, slug: str, anomalies: Sequence[str]) -> list[str]:
-    """Return what was not reported before, and note that it is now."""
+    """Return what has not been reported before, and note that it now has."""
     name = project_file(slug, ANOMALIES)
     before = store.read_json(name, list[str]) if store.exists(name) else []
     new = [line for line in anomalies if line not in before]

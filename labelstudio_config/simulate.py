@@ -1,7 +1,7 @@
 """Annotators that are programs, for demonstrations and tests: real accounts, real submissions.
 
-They say what they are by their address, ``simulated-N@simulated.invalid``. They fetch one task after
-the other from Label Studio as a person does, with tokens of their own, but do not read the texts: they
+Their address, ``simulated-N@simulated.invalid``, says what they are. They fetch one task after
+another from Label Studio as a person does, with their own tokens, but do not read the texts: they
 know the gold links and make seeded mistakes. Gold links never go to Label Studio; a candidate of a fetched
 task is found by its id.
 """
@@ -40,7 +40,7 @@ from labelstudio_config.run import find_project, require_project
 
 
 class Mistakes(NamedTuple):
-    """How often an annotator errs, as probabilities: on a gold link, and on any other candidate."""
+    """Probabilities of a mistake: on a gold link, and on any other candidate."""
 
     missed_link: float
     false_link: float
@@ -50,15 +50,15 @@ STRICT, LENIENT = Mistakes(missed_link=0.30, false_link=0.02), Mistakes(missed_l
 """The strictest and the most lenient annotator.
 
 Chosen, not measured on people: where 15 % to 20 % of the candidates are gold links, as in the shipped
-samples, two such annotators mostly come to a kappa of 0.5 to 0.6 in the first batch and of 0.75 later.
+samples, two such annotators usually reach a kappa of 0.5 to 0.6 in the first batch and 0.75 later.
 """
 
 AFTER_FEEDBACK = 0.5
-"""What is left of both probabilities from the second batch on. Chosen, not measured."""
+"""Factor on both probabilities from the second batch on. Chosen, not measured."""
 
 
 def gold_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, frozenset[str]]:
-    """Return task key -> opaque ids of the candidates that are gold links; every pool has its key.
+    """Return task key -> opaque ids of the candidates that are gold links; every pool's key is there.
 
     Raises:
         InputError: when a pair has no gold links because nobody has annotated it, or a pool does not
@@ -70,17 +70,17 @@ def gold_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, frozenset[str]]:
     for pool in pools:
         links = pairs[pool.pair].links
         if links is None:
-            msg = f"the pair {pool.pair!r} has no gold links, which simulated annotators judge by"
-            raise InputError(msg, "only pairs with gold links can be simulated; let people annotate this batch")
+            msg = f"the pair {pool.pair!r} has no gold links for simulated annotators to judge by"
+            raise InputError(msg, "only pairs with gold links can be simulated; have people annotate this batch")
         linked = links.get(pool.source, ())
         found[pool.key] = frozenset(candidate_id(pool.key, c.target) for c in pool.candidates if c.target in linked)
     return found
 
 
 def mistakes_of(number: int, accounts: int, batch: int) -> Mistakes:
-    """Return how often annotator ``number`` of ``accounts`` errs in a batch.
+    """Return how likely annotator ``number`` of ``accounts`` is to err in a batch.
 
-    Annotator 1 is the strictest, who misses most links; the last is the most lenient, who accepts most
+    Annotator 1 is the strictest and misses the most links; the last is the most lenient and accepts the most
     false ones; the others are evenly spaced between them. From batch 2 on they have had feedback.
     """
     place = (number - 1) / max(1, accounts - 1)
@@ -92,7 +92,7 @@ def mistakes_of(number: int, accounts: int, batch: int) -> Mistakes:
 
 
 def judge(linked: bool, mistakes: Mistakes, seed: str) -> Label:
-    """Say of one candidate what gold says, or make a mistake; the same seed gives the same label."""
+    """Return the gold label of a candidate, or make a mistake; the same seed gives the same label."""
     draw = random.Random(seed).random()  # noqa: S311 - mistakes, not secrets
     wrong = draw < (mistakes.missed_link if linked else mistakes.false_link)
     return Label.LINK if linked != wrong else Label.NO_LINK
@@ -102,14 +102,14 @@ MARK = "simulated"
 """Section of the manifest that names the simulated annotators of a run and the batches they judged."""
 
 READING_SPEED = 4.0
-"""Words a second; gives the time that a simulated annotator says it spent on a task."""
+"""Reading speed in words per second; gives the time that a simulated annotator reports for a task."""
 
 FAILURES = 10
-"""Calls of one annotator that the server may fail before the annotator gives up."""
+"""Failed calls after which a simulated annotator gives up."""
 
 
 class SimulationResult(Record):
-    """What simulated annotators did: account -> number of tasks it submitted."""
+    """What simulated annotators did: account -> number of tasks submitted."""
 
     projects: list[int]
     submitted: dict[str, int]
@@ -125,8 +125,8 @@ def simulate_batch(
 ) -> SimulationResult:
     """Let simulated annotators work through a pushed batch of a run, and mark the run as simulated.
 
-    The mark is set before the first submission, so that a simulation that is killed leaves no judgment
-    of a program in an unmarked run. For the arguments see ``simulate_annotators``.
+    The mark is set before the first submission, so that a killed simulation leaves no judgment
+    by a program in an unmarked run. For the arguments, see ``simulate_annotators``.
 
     Raises:
         InputError: when the run has no candidates yet, or a pair of the batch has no gold links.
@@ -157,7 +157,7 @@ def batch_projects(client: Client, run_key: str, batch: int) -> list[int]:
 
 
 def mark_simulated(store: Store, batch: int, accounts: int) -> None:
-    """Name simulated annotators and their batch in the run's manifest, beside those of earlier calls."""
+    """Add simulated annotators and their batch to the run's manifest."""
     before = store.manifest.get(MARK, {"accounts": [], "batches": []})
     names = {simulated_account(number) for number in range(1, accounts + 1)}
     batches = {*before["batches"], batch}
@@ -173,16 +173,16 @@ def simulate_annotators(
     accounts: int = 2,
     seed: int = 13,
 ) -> SimulationResult:
-    """Let simulated annotators work through a batch, all at the same time, until none is offered a task.
+    """Let simulated annotators work through a batch in parallel until none is offered a task.
 
     Args:
         url: address of Label Studio.
-        token: of an account that may invite others; the accounts' passwords are made from it.
+        token: of an account that may invite others; the accounts' passwords are derived from it.
         run_key: name of the run.
-        batch: its number.
+        batch: number of the batch.
         gold: task key -> opaque ids of the candidates that are gold links (``gold_of``).
         accounts: how many annotators.
-        seed: of their mistakes; the same seed gives the same labels, in whatever order tasks come.
+        seed: of their mistakes; the same seed gives the same labels, whatever the order of the tasks.
 
     Raises:
         ServiceError: when the batch was not pushed, or Label Studio does not do its part.
@@ -195,16 +195,16 @@ def simulate_annotators(
         for number, name in enumerate(names, start=1)
     ]
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=accounts) as people:
-        # One after the other: two sign-ups at the same moment can block each other in SQLite.
+        # One at a time: two simultaneous sign-ups can block each other in SQLite.
         connections = [stack.enter_context(closing(_enter(client, token, name))) for name in names]
-        # Each in their own project, where there are several.
+        # Each in their own project, if there are several.
         counts = list(people.map(_work, connections, cycle(projects), [mind.result for mind in minds]))
     return SimulationResult(projects=projects, submitted=dict(zip(names, counts, strict=True)))
 
 
 @dataclass(frozen=True)
 class _Mind:
-    """What one annotator says of a candidate; ``seed`` begins the seed of each of its mistakes."""
+    """The judgments of one annotator; ``seed`` begins the seed of each mistake."""
 
     gold: Mapping[str, frozenset[str]]
     mistakes: Mistakes
@@ -214,7 +214,7 @@ class _Mind:
         """Return a label for each candidate of a task, in their order."""
         key = data["task_key"]
         if key not in self.gold:
-            msg = f"Label Studio offers the task {key!r}, which is not of this batch"
+            msg = f"Label Studio offers the task {key!r}, which does not belong to this batch"
             raise ServiceError(msg, "delete that task in Label Studio and simulate again")
         ids = [candidate["id"] for candidate in offered(data)]
         return [judge(name in self.gold[key], self.mistakes, f"{self.seed}|{key}|{name}") for name in ids]
@@ -227,7 +227,7 @@ class _Mind:
 def simulate_feedback(store: Store, client: Client, token: str, batch: int, accounts: int = 2, seed: int = 13) -> int:
     """Let the simulated annotators of a batch answer the round after it; returns how many tasks they submitted.
 
-    They judge each case again, erring half as often as before, and say that they have read the guidelines. The
+    They judge each case again, err half as often as before, and confirm that they have read the guidelines. The
     arguments are those of ``simulate_annotators``.
     """
     pairs = {pair.id: pair for pair in read_corpus_from(store, NATURAL).pairs}
@@ -255,7 +255,7 @@ def simulate_feedback(store: Store, client: Client, token: str, batch: int, acco
 
 
 def simulate_adjudicator(store: Store, client: Client, token: str, number: int = 3) -> int:
-    """Let one more simulated person, who makes no mistakes, decide all disputes; returns how many tasks that were.
+    """Let another simulated person, who makes no mistakes, decide all disputes; returns how many tasks they did.
 
     ``number``: of the account, beyond those of the annotators.
     """
@@ -266,7 +266,7 @@ def simulate_adjudicator(store: Store, client: Client, token: str, number: int =
 
 
 def _enter(client: Client, token: str, account: str) -> httpx.Client:
-    """Log in, after signing up when the account is new. The password follows from the token."""
+    """Log in, after signing up if the account is new. The password is derived from the token."""
     password = hmac.new(token.encode(), account.encode(), hashlib.sha256).hexdigest()[:32]
     if account in client.accounts().values():
         session = log_in(client.url, account, password)
@@ -279,7 +279,7 @@ def _enter(client: Client, token: str, account: str) -> httpx.Client:
 def _work(connection: httpx.Client, project: int, answer: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> int:
     """Take the next task and submit it, until there is none; return how many were submitted.
 
-    When a call fails, the next task is asked for again: it is the same one unless it was stored. ``answer`` returns the
+    When a call fails, the next task is requested again: the same one unless the answer was stored. ``answer`` gives the
     result for the data of a task.
     """
     done, failures = 0, 0
@@ -293,13 +293,13 @@ def _work(connection: httpx.Client, project: int, answer: Callable[[dict[str, An
         except httpx.HTTPError as error:
             failures += 1
             if failures == FAILURES:
-                msg = f"Label Studio failed a simulated annotator {FAILURES} times, last: {error}"
+                msg = f"{FAILURES} calls of a simulated annotator to Label Studio failed, the last with: {error}"
                 raise ServiceError(msg, "check its log, fix what it reports and simulate again") from None
             time.sleep(0.1 * failures)
 
 
 def _next_task(connection: httpx.Client, project: int) -> dict[str, Any] | None:
-    """Ask for the next task as the page does that people label from: in the order of the tasks."""
+    """Request the next task as the labelling page does: in the order of the tasks."""
     address = f"/api/dm/actions?id=next_task&project={project}"
     answer = connection.post(address, json={"ordering": ["tasks:id"]})
     if answer.status_code == NOT_FOUND:
@@ -314,7 +314,7 @@ def _submit(connection: httpx.Client, project: int, task: dict[str, Any], result
 
 
 def _words(data: dict[str, Any]) -> int:
-    """Count the words of the sentences that a task asks about; of a notice, its text."""
+    """Count the words of the sentences that a task asks about, or of a notice's text."""
     if "cases" not in data:
         texts = [data["source_text"], *(candidate["text"] for candidate in offered(data))]
     else:

@@ -1,7 +1,7 @@
-"""What counts of the projects with some tasks: the tasks by key, and each annotator's answers to them.
+"""What counts in the projects with some tasks: the tasks by key, and each annotator's answers to them.
 
 The fields ``is_labeled``, ``total_annotations`` and ``finished_task_number`` of Label Studio stay
-stale for ever when several people submit at once, so everything is read from the annotations.
+wrong for good when several people submit at once, so everything is read from the annotations.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from abcdlink.corpus.records import Record
 from labelstudio_config.history import Fate, History, Task, is_its_authors, key_of, user_of
 
 UNREADABLE = "unreadable"
-"""Field of an annotation that Label Studio could not send: why not."""
+"""Field that says why Label Studio could not send an annotation."""
 
 
 class MalformedError(Exception):
-    """An annotation is not one that the page submits; says what is wrong with it."""
+    """The page cannot have submitted this annotation; the message says why."""
 
 
 class Given(NamedTuple):
-    """What was given: name in the label config -> choices, and -> text, several lines of it joined."""
+    """An answer: name in the label config -> choices, and name -> text, its lines joined."""
 
     choices: dict[str, list[str]]
     texts: dict[str, str]
@@ -53,7 +53,7 @@ def read_given(annotation: Mapping[str, Any]) -> Given:
     """Read what an annotation says.
 
     Raises:
-        MalformedError: when it is not what the page submits.
+        MalformedError: when the page cannot have submitted it.
     """
     if UNREADABLE in annotation:
         raise MalformedError(annotation[UNREADABLE])
@@ -79,7 +79,7 @@ def _joined(text: str | list[str]) -> str:
 class Answer:
     """One annotation of one task: submitted or skipped, never a draft.
 
-    ``data``: of the task as it was pushed, without the documents. ``given``: what was chosen and written.
+    ``data``: of the task as it was pushed, without the documents. ``given``: the choices and texts.
     ``raw``: the annotation as Label Studio has it.
     """
 
@@ -93,21 +93,21 @@ class Answer:
 
     @property
     def age(self) -> tuple[datetime, int]:
-        """Orders answers from the oldest to the newest."""
+        """Sorts answers from the oldest to the newest."""
         return self.at, int(self.raw["id"])
 
     @property
     def seconds(self) -> float | None:
-        """Time spent on the task; ``None``: unknown, or not a time."""
+        """Time spent on the task; ``None`` if it is unknown or not a valid time."""
         seconds = self.raw.get("lead_time")
         return float(seconds) if isinstance(seconds, int | float) and isfinite(seconds) and seconds >= 0 else None
 
 
 @dataclass(frozen=True)
 class SetAside:
-    """An annotation that does not count as it is.
+    """An annotation that does not count as it stands.
 
-    ``why``: what is wrong with it; empty: someone other than its author wrote it. ``original``: its author's
+    ``why``: what is wrong with it; empty if someone other than its author wrote it. ``original``: the author's
     own answer is known and counts instead.
     """
 
@@ -126,16 +126,16 @@ class PushedCopy:
     load: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
 
     def differs(self, task: Task) -> bool:
-        """Tell whether the data of a task are not those that were pushed."""
+        """Tell whether the data of a task differ from what was pushed."""
         return "digest" in task and task["digest"] != self.digests.get(key_of(task), task["digest"])
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tasks of some keys, those that are gone included as they were last seen.
+    """The tasks with some keys; those that are gone are included as they were last seen.
 
     ``answers``: (task key, account id) -> answers, newest first. ``set_aside``: annotations that do not
-    count as they are. ``altered``: (task key, fields) of the tasks whose data are not those that were pushed.
+    count as they are. ``altered``: (task key, fields) of the tasks whose data differ from what was pushed.
     ``copies``: task key -> ids, of those that are in one project more than once. ``vanished``: keys without a task
     in Label Studio. ``foreign``: number of tasks that have another key.
     """
@@ -150,7 +150,7 @@ class Snapshot:
 
     @property
     def raw(self) -> list[dict[str, Any]]:
-        """The tasks as they came, without the documents; those that are gone last."""
+        """The tasks as they were read, without the documents; those that are gone come last."""
         return [*self.history.tasks, *(gone.task for gone in self.history.gone)]
 
     def accounts_of(self, key: str) -> set[int]:
@@ -165,14 +165,14 @@ class Snapshot:
         return found
 
     def account(self, user: int) -> str:
-        """Return the e-mail address of an account, or a name that says what is known of it."""
+        """Return the e-mail address of an account, or a name made of what is known about it."""
         return self.history.accounts.get(user, f"account-{user}" if user else "deleted-account")
 
 
 def snapshot_of(history: History, keys: Collection[str], pushed: PushedCopy | None = None) -> Snapshot:
-    """Sort what was seen of the tasks with these keys.
+    """Sort what has been seen of the tasks with these keys.
 
-    ``pushed``: the tasks as they were pushed; ``None``: not known, and tasks count as they are.
+    ``pushed``: the tasks as they were pushed; ``None`` if that is unknown; tasks then count as they are.
     """
     pushed, wanted = pushed or PushedCopy(), set(keys)
     mine = sorted((task for task in history.tasks if key_of(task) in wanted), key=lambda task: int(task["id"]))
@@ -202,7 +202,7 @@ def snapshot_of(history: History, keys: Collection[str], pushed: PushedCopy | No
 
 
 def _originals(history: History) -> dict[int, dict[str, Any]]:
-    """Return annotation id -> the newest answer that its author gave before someone else wrote it."""
+    """Return annotation id -> the author's newest answer before someone else changed it."""
     return {
         one.annotation["id"]: one.annotation
         for one in history.earlier
@@ -225,7 +225,7 @@ class _Reading:
         for annotation in task["annotations"]:
             aside = SetAside(key_of(task), task["id"], annotation)
             if copy and self.pushed.differs(task):
-                self._set_aside(aside, "it was given to a copy of the task with other texts")
+                self._set_aside(aside, "it belongs to a copy of the task with different texts")
             elif is_its_authors(annotation):
                 self._count(task, annotation, aside)
             else:
@@ -234,7 +234,7 @@ class _Reading:
                 self.set_aside.append(SetAside(aside.key, aside.task, annotation, original=counted))
 
     def fields_altered(self, task: Task) -> tuple[str, ...]:
-        """Return the fields of a task that are not as they were pushed; documents are told by their digest only."""
+        """Return the fields of a task that differ from what was pushed; documents are compared by digest."""
         was, now = self._as_pushed(task), task["data"]
         names = [name for name in dict.fromkeys([*was, *now]) if not name.endswith("_html")]
         return tuple(name for name in names if name != "task_key" and was.get(name) != now.get(name))
@@ -243,7 +243,7 @@ class _Reading:
         return self.as_pushed.get(key_of(task), task["data"]) if self.pushed.differs(task) else task["data"]
 
     def _count(self, task: Task, annotation: dict[str, Any], aside: SetAside) -> bool:
-        """Take an annotation as an answer; one that cannot be read is set aside."""
+        """Read an annotation as an answer; an unreadable one is set aside."""
         try:
             given = read_given(annotation)
         except MalformedError as error:
@@ -266,7 +266,7 @@ class _Reading:
 
 
 class Progress(Record):
-    """How far the annotators are.
+    """Progress of the annotators.
 
     ``tasks``: tasks that were pushed. ``done``: those that enough annotators submitted or skipped, in
     Label Studio or before the task was deleted there. ``annotators``: account -> tasks it submitted or
@@ -281,7 +281,7 @@ class Progress(Record):
 
 
 def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
-    """Tell how far a pushed project is, each task of which needs ``overlap`` annotators."""
+    """Return the progress of a pushed project, in which each task needs ``overlap`` annotators."""
     per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
     done = len(keys) - len(open_keys(snapshot, keys, overlap))
     return Progress(

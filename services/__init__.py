@@ -24,7 +24,7 @@ class Service(BaseModel):
     """The present state of one service.
 
     Attributes:
-        url: where it is; empty for the worker and the watcher, which have no address.
+        url: its address; empty for the worker and the watcher, which have none.
         managed: whether ``up`` starts it here; ``False`` for a server that the settings name elsewhere.
         detail: one line for a person: process id, age and memory, or what is wrong.
         log: path of its log; empty when it is not managed.
@@ -83,7 +83,7 @@ class Check(BaseModel):
 
 FILE = "watcher.json"
 SILENT_SECONDS = 120.0
-"""Nobody has looked for so long: something is wrong."""
+"""Age of a heartbeat above which something is wrong."""
 
 
 class Heartbeat(BaseModel):
@@ -91,7 +91,7 @@ class Heartbeat(BaseModel):
 
     Attributes:
         looked: when it last finished a look.
-        awake: since when the machine is awake, where it slept while the watcher ran.
+        awake: since when the machine has been awake, if it slept while the watcher ran.
         waiting: how many suspended runs it found.
         error: why the newest look failed, empty when it did not.
         faults: run name -> what went wrong with this run alone.
@@ -106,7 +106,7 @@ class Heartbeat(BaseModel):
     faults: dict[str, str] = {}
 
     def write(self, home: Path) -> None:
-        """Keep it in the home folder."""
+        """Write it to the home folder."""
         write_atomically(home / FILE, self.model_dump_json().encode(), mode=0o600)
 
     @property
@@ -116,7 +116,7 @@ class Heartbeat(BaseModel):
 
     @property
     def problem(self) -> str:
-        """What is wrong, in words; empty: nothing."""
+        """What is wrong, in words; empty if nothing is."""
         if self.age > SILENT_SECONDS:
             minutes = f"nobody has checked on waiting runs for {self.age / 60:.0f} minutes"
             return f"{minutes}: {self.error}" if self.error else minutes
@@ -124,7 +124,7 @@ class Heartbeat(BaseModel):
 
 
 def read_heartbeat(home: Path) -> Heartbeat | None:
-    """Return the newest sign of life; ``None``: there is none."""
+    """Return the newest heartbeat, or ``None`` if there is none."""
     try:
         return Heartbeat.model_validate_json((home / FILE).read_bytes())
     except (FileNotFoundError, ValidationError):

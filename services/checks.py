@@ -1,4 +1,4 @@
-"""``doctor``: checks everything that the work needs and says how to fix what is wrong."""
+"""``doctor``: checks everything that abcdlink needs and says how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from services.supervision import ACTIVE, Supervisor
 SETUP = "run `make setup` in the project's folder"
 GIGABYTE = 1024**3
 DISK_FAIL, DISK_WARN = 0.5, 3.0
-"""GB free in the home folder. Below the first nothing works for long; below the second a large run may not fit."""
+"""Free disk space in GB: below the first value, work soon fails; below the second, a large run may not fit."""
 MEMORY_WARN = 2.0
-"""GB available: Label Studio takes up to 0.7, Prefect 0.3, the embedded LLM 0.4, a sentence encoder 0.5."""
+"""Available memory in GB: Label Studio takes up to 0.7, Prefect 0.3, the embedded LLM 0.4, a sentence encoder 0.5."""
 PYTHONS = ((3, 11), (3, 12))
 SPACY_MODELS = ("en_core_web_md", "en_core_web_sm")
 
@@ -84,7 +84,7 @@ def _label_studio_version() -> Check:
         said = subprocess.run([python, "-c", ask], capture_output=True, text=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):
         return _fail(name, f"not installed in {LABEL_STUDIO_ENVIRONMENT}", SETUP)
-    return _ok(name, f"{said.stdout.strip()} in an environment of its own")
+    return _ok(name, f"{said.stdout.strip()} in its own environment")
 
 
 def _ports(settings: Settings) -> list[Check]:
@@ -123,18 +123,18 @@ def _watcher(settings: Settings) -> list[Check]:
         return []
     heartbeat = read_heartbeat(supervisor.home)
     if heartbeat is None or heartbeat.age > SILENT_SECONDS:
-        what = heartbeat.problem if heartbeat else "it has never checked on waiting runs"
+        what = heartbeat.problem if heartbeat else "it has not checked on waiting runs yet"
         return [_fail("watcher", what, f"see {supervisor.log(WATCHER)}, then `abcdlink down` and `abcdlink up`")]
     if heartbeat.problem:
-        return [_warn("watcher", heartbeat.problem, "fix what is wrong with this run; the others go on")]
-    return [_ok("watcher", f"looked {heartbeat.age:.0f} s ago")]
+        return [_warn("watcher", heartbeat.problem, "fix what is wrong with this run; other runs continue")]
+    return [_ok("watcher", f"last checked {heartbeat.age:.0f} s ago")]
 
 
 def _label_studio(settings: Settings) -> list[Check]:
     url, name = settings.label_studio_url, "label studio token"
     local = is_local(url)
     if local and not (settings.home / SECRETS_FILE).exists() and not settings.label_studio_token.get_secret_value():
-        return [_warn(name, "none yet", "run `abcdlink up`, which makes one")]
+        return [_warn(name, "none yet", "run `abcdlink up`, which creates one")]
     user, problem = label_studio_user(settings)
     if user:
         return [_ok(name, f"belongs to {user} at {url}")]
@@ -145,18 +145,20 @@ def _label_studio(settings: Settings) -> list[Check]:
 
 
 def _public(settings: Settings) -> list[Check]:
-    """Check that annotators elsewhere reach Label Studio, by a request that goes the way theirs go."""
+    """Check that annotators elsewhere can reach Label Studio, with a request that takes the same route as theirs."""
     name, url = "public address", settings.public_url
     if not url:
         return []
-    hint = "look at the tunnel or proxy (the guide has recipes), or unset ABCDLINK_PUBLIC_URL"
+    hint = "check the tunnel or proxy (the guide has recipes), or unset ABCDLINK_PUBLIC_URL"
     user, problem = label_studio_user(settings.model_copy(update={"label_studio_url": url}))
     if not user:
         return [_fail(name, f"{url}: {problem}", hint)]
     if is_local(url):
         return [_warn(name, f"{url} answers, but only on this machine", "set the address that others see")]
     if url.startswith("http://"):
-        return [_warn(name, f"{url} answers, without encryption: passwords can be read on the way", "use HTTPS")]
+        return [
+            _warn(name, f"{url} answers, but without encryption: others on the network can read passwords", "use HTTPS")
+        ]
     return [_ok(name, f"{url} leads to our Label Studio")]
 
 
@@ -207,7 +209,9 @@ def _models(settings: Settings) -> list[Check]:
     ]
     found = [model for model in SPACY_MODELS if importlib.util.find_spec(model)]
     hint = "for better sentence boundaries: `.venv/bin/python -m spacy download en_core_web_sm`"
-    checks.append(_ok("spacy model", found[0]) if found else _warn("spacy model", "none: rules find sentences", hint))
+    checks.append(
+        _ok("spacy model", found[0]) if found else _warn("spacy model", "none: sentences are found by rules", hint)
+    )
     if settings.llm_is_embedded:
         try:
             checks.append(_ok("llm weights", find_weights().name))

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def start_servers() -> Stack:
-    """Start what is not running yet, with progress bars, and read the settings that this generated."""
+    """Start what is not running yet, with progress bars, and reload the settings that this generated."""
     from abcdlink.progress import terminal
     from services.start import up as start
 
@@ -48,7 +48,7 @@ def down(json: JsonOption = False) -> None:
 
 
 def show_servers(json: bool) -> None:
-    """Show which servers are running, and where; exit with 1 if one is not."""
+    """Show which servers are running, and where; exit with 1 if one is not running."""
     from services.state import status as look
 
     stack = look(get_settings())
@@ -70,7 +70,7 @@ def show(stack: Stack, json: bool) -> None:
 
 
 def doctor(json: JsonOption = False) -> None:
-    """Check ports, versions, tokens, models and disk, and say how to fix problems; exits with 1 when a check fails.
+    """Check ports, versions, tokens, models and disk, and say how to fix problems; exits with 1 if a check fails.
 
     Example: `abcdlink doctor`
     """

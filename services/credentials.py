@@ -15,7 +15,7 @@ from services.health import is_local
 LABEL_STUDIO_FOLDER = "label-studio"
 DATABASE = "label_studio.sqlite3"
 COORDINATOR = "coordinator@abcdlink.invalid"
-"""The coordinator's login; ``.invalid`` is no one's domain, so no mail is ever sent."""
+"""The coordinator's login; ``.invalid`` is not a real domain, so no mail is ever sent."""
 
 PREFECT_AUTH = "ABCDLINK_PREFECT_AUTH"
 PREFECT_USER = "coordinator"
@@ -35,13 +35,13 @@ class Credentials(BaseModel):
 
 
 def make_home(settings: Settings) -> Path:
-    """Make the home folder, closed to other users and ignored by git, and return its absolute path."""
+    """Create the home folder, closed to other users and ignored by git, and return its absolute path."""
     home = settings.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
     for folder in (home / LABEL_STUDIO_FOLDER, home / "prefect", home / "logs"):
         for path in folder.iterdir() if folder.is_dir() else ():
-            # Databases and logs hold tokens; those of earlier versions could be read by everyone.
+            # Databases and logs contain tokens, and earlier versions left them readable by everyone.
             path.chmod(path.stat().st_mode & 0o700)
     if not (home / ".gitignore").exists() and not (home / ".git").exists():
         write_atomically(home / ".gitignore", b"*\n")
@@ -49,10 +49,10 @@ def make_home(settings: Settings) -> Path:
 
 
 def ensure_credentials(settings: Settings) -> Credentials:
-    """Return the account of the local Label Studio; the first call generates it and writes it down.
+    """Return the account of the local Label Studio; the first call generates and stores it.
 
     Raises:
-        InputError: when the file is damaged, or lost while Label Studio knows the account already.
+        InputError: when the file is damaged, or was lost after Label Studio had created the account.
     """
     home = make_home(settings)
     path = home / SECRETS_FILE
@@ -60,11 +60,11 @@ def ensure_credentials(settings: Settings) -> Credentials:
         return read_credentials(path)
     if (home / LABEL_STUDIO_FOLDER / DATABASE).exists():
         msg = f"{path} is gone, but {home / LABEL_STUDIO_FOLDER} has accounts made with it"
-        raise InputError(msg, "put the file back, or move that folder away to begin with an empty Label Studio")
+        raise InputError(msg, "restore the file, or move that folder away to start with an empty Label Studio")
     made = Credentials(
         user=COORDINATOR,
         password=SecretStr(secrets.token_urlsafe(18)),
-        token=SecretStr(secrets.token_hex(20)),  # 40 characters: what fits a legacy token
+        token=SecretStr(secrets.token_hex(20)),  # 40 characters, the length of a legacy token
     )
     values = {"user": made.user, "password": made.password.get_secret_value(), "token": made.token.get_secret_value()}
     _add(path, {variable: values[field] for field, variable in FIELDS.items()})
@@ -72,7 +72,7 @@ def ensure_credentials(settings: Settings) -> Credentials:
 
 
 def ensure_prefect_auth(settings: Settings) -> SecretStr:
-    """Return ``user:password`` of the local Prefect server; the first call generates it and writes it down."""
+    """Return ``user:password`` of the local Prefect server; the first call generates and stores it."""
     path = make_home(settings) / SECRETS_FILE
     if not (auth := _values(path).get(PREFECT_AUTH)):
         auth = f"{PREFECT_USER}:{secrets.token_urlsafe(18)}"
@@ -81,7 +81,7 @@ def ensure_prefect_auth(settings: Settings) -> SecretStr:
 
 
 def with_secrets(settings: Settings) -> Settings:
-    """Return the settings with what the file of secrets has and they lack."""
+    """Return the settings, completed from the secrets file."""
     values = _values(settings.home.resolve() / SECRETS_FILE)
     found: dict[str, SecretStr] = {}
     if not settings.prefect_auth.get_secret_value():

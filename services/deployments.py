@@ -1,4 +1,4 @@
-"""Prefect's side of ``up``: the work pool, and the deployments written in ``deployments/prefect.yaml``."""
+"""Prefect's part of ``up``: the work pool, and the deployments in ``deployments/prefect.yaml``."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LOG_BYTES = 20_000
 
 
 JOB_TEMPLATE = {
-    # What the worker runs is fixed here: whoever creates a run chooses neither command, environment nor folder.
-    # Without a command Prefect's worker runs its own engine with this Python.
+    # What the worker runs is fixed here: whoever creates a run cannot choose its command, environment or folder.
+    # Without a command, Prefect's worker runs its own engine with this Python.
     "job_configuration": {"command": None, "stream_output": True, "working_dir": None},
     "variables": {"type": "object", "properties": {}, "additionalProperties": False},
 }
 
 
 def ensure_work_pool(settings: Settings) -> None:
-    """Make the work pool of type process, or bring the one that is there up to date.
+    """Create the work pool of type process, or update the existing one.
 
     Raises:
-        ServiceError: when Prefect's server does not make it.
+        ServiceError: when Prefect's server does not create it.
     """
     api = prefect_api(settings)
     try:
@@ -43,7 +43,7 @@ def ensure_work_pool(settings: Settings) -> None:
         raise ServiceError(msg, "start it with `abcdlink up`") from None
     if not reply.is_success:
         said = f"{reply.status_code} {reply.text[:200]}"
-        msg = f"the Prefect server at {prefect_url(settings)} did not make the work pool: {said}"
+        msg = f"the Prefect server at {prefect_url(settings)} did not create the work pool: {said}"
         raise ServiceError(msg, "run `abcdlink doctor`")
 
 
@@ -51,9 +51,9 @@ UNFINISHED = ["RUNNING", "PENDING", "CANCELLING"]
 
 
 def settle_dead_runs(settings: Settings) -> None:
-    """Mark runs that were under way when everything ended as crashed: none of their processes can be left.
+    """Mark runs that were under way when everything ended as crashed: none of their processes can still exist.
 
-    The watcher then starts again those that go on where they were. To be called before a worker is started.
+    The watcher then restarts those that can resume. Call this before a worker is started.
     """
     api = prefect_api(settings)
     wanted = {"flow_runs": {"state": {"type": {"any_": UNFINISHED}}}, "work_pools": {"name": {"any_": [WORK_POOL]}}}
@@ -63,7 +63,7 @@ def settle_dead_runs(settings: Settings) -> None:
 
 
 def schedule_drops(settings: Settings) -> None:
-    """Switch on the schedule of ``drops``, which is off in the file of deployments."""
+    """Switch on the schedule of ``drops``, which is off in the deployments file."""
     api = prefect_api(settings)
     for deployment in api.read("POST", "/deployments/filter", {"deployments": {"name": {"any_": ["drops"]}}}):
         for schedule in deployment["schedules"]:
@@ -72,7 +72,7 @@ def schedule_drops(settings: Settings) -> None:
 
 
 def forget_former_deployments(settings: Settings) -> None:
-    """Delete the deployments of flows that an earlier version had and this one has no file of."""
+    """Delete the deployments of flows that only an earlier version had."""
     api = prefect_api(settings)
     for deployment in api.read("POST", "/deployments/filter", {"work_pools": {"name": {"any_": [WORK_POOL]}}}):
         file = (deployment["entrypoint"] or "").partition(":")[0]
@@ -96,7 +96,7 @@ class Deployment:
     def __init__(self, settings: Settings, prefect_file: Path = PREFECT_FILE) -> None:
         if not prefect_file.is_file():
             msg = f"there is no file {prefect_file}"
-            raise InputError(msg, "restore it from the repository; it names the flows to deploy")
+            raise InputError(msg, "restore it from the repository: it lists the flows to deploy")
         ensure_work_pool(settings)
         self.settings, self.prefect_file = settings, prefect_file
         self._settled = False
@@ -117,7 +117,7 @@ class Deployment:
         """Tell whether everything is deployed; ``ServiceError`` with the end of the log if Prefect refused it."""
         if self._process.poll():
             msg = f"Prefect did not accept the deployments of {self.prefect_file}; the end of {self.log}:\n"
-            raise ServiceError(msg + end_of(self.log), "fix what it names, then run `abcdlink up` again")
+            raise ServiceError(msg + end_of(self.log), "fix what it reports, then run `abcdlink up` again")
         if self._process.returncode is None:
             return False
         if not self._settled:

@@ -1,9 +1,9 @@
-"""``python -m services.embedded_llm --port N``: the embedded LLM, started when it is first asked and stopped at rest.
+"""``python -m services.embedded_llm --port N``: the embedded LLM, started on the first request and stopped when idle.
 
-This small program listens on the LLM's port. The first connection starts llama.cpp's server as a child on a port of
-its own, and bytes are passed on as they are; ten minutes after the last connection the child ends. Whether it is
-there (``/health``) and its name (``/v1/models``) are answered without starting it. The child ends when the pipe to
-its parent closes, so that killing this program with SIGKILL leaves nothing behind.
+This small program listens on the LLM's port. The first connection starts llama.cpp's server as a child on its own
+port, and bytes are passed on unchanged; ten minutes after the last connection, the child ends. Whether it is
+available (``/health``) and its name (``/v1/models``) are answered without starting it. The child ends when the pipe to
+its parent closes, so killing this program with SIGKILL leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ START_SECONDS = 120.0
 POLL_SECONDS = 0.1
 CHUNK = 64 * 1024
 MOST_HEAD = 64 * 1024
-"""Bytes of a request's head."""
+"""Most bytes in a request's head."""
 
 
 class OnDemand:
@@ -32,8 +32,8 @@ class OnDemand:
 
     Args:
         command: starts the server; ``{port}`` stands for the port. It ends when its standard input closes.
-        model: name of the model it serves.
-        idle_seconds: how long it is kept after the last connection has ended.
+        model: name of the model that it serves.
+        idle_seconds: how long it keeps running after the last connection has ended.
     """
 
     def __init__(self, command: tuple[str, ...], model: str, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -45,7 +45,7 @@ class OnDemand:
         self._stop: asyncio.TimerHandle | None = None
 
     def is_running(self) -> bool:
-        """Tell whether the server runs."""
+        """Tell whether the server is running."""
         return self.child is not None and self.child.poll() is None
 
     async def serve(self, port: int) -> None:
@@ -82,7 +82,7 @@ class OnDemand:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         if not _is_ours(head):
-            writer.write(_response(403, {"error": {"message": "Only programs of this machine may ask."}}))
+            writer.write(_response(403, {"error": {"message": "Only programs on this machine may use it."}}))
             await writer.drain()
             return
         if not self.is_running() and (known := self._known(head.split(b" ", 2)[:2])) is not None:
@@ -99,7 +99,7 @@ class OnDemand:
         try:
             out.write(head)
             both = {asyncio.create_task(_pass_on(reader, out)), asyncio.create_task(_pass_on(to, writer))}
-            # As soon as one side has ended, so has the conversation.
+            # When either side closes, the connection is over.
             _, left = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             for task in left:
                 task.cancel()
@@ -107,7 +107,7 @@ class OnDemand:
             out.close()
 
     def _known(self, request: list[bytes]) -> object | None:
-        """Return what is answered without the server."""
+        """Return the reply to a request that needs no server."""
         if request == [b"GET", b"/health"]:
             return {"status": "ok", "model": "asleep"}
         if request == [b"GET", b"/v1/models"]:
@@ -151,7 +151,7 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 def _is_ours(head: bytes) -> bool:
-    """Tell whether a request names this machine as its host and comes from no other site's page."""
+    """Tell whether a request names this machine as its host and does not come from another site's page."""
     lines = head.decode("latin-1").split("\r\n")[1:]
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     origin = headers.get("origin")

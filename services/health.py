@@ -1,6 +1,6 @@
-"""Whether a service is at work, by small HTTP requests; and who uses a port.
+"""Health checks of services, by small HTTP requests, and who uses a port.
 
-Prefect's API is asked without loading Prefect, which takes seconds.
+Prefect's API is called without importing Prefect, which takes seconds.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ CHANGES = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 class PrefectApi:
-    """Asks the server as its owner: with the generated password, and with a token against forged requests.
+    """Calls the server as its owner: with the generated password, and a token against forged requests.
 
     Args:
-        port: of the server, on the loopback address.
-        auth: ``user:password``; empty for a server that asks for none.
-        patience: seconds for which a server that is busy is asked again.
+        port: port of the server, on the loopback address.
+        auth: ``user:password``; empty for a server without a password.
+        patience: seconds for which a busy server is asked again.
     """
 
     def __init__(self, port: int, auth: str, patience: float = 60.0) -> None:
@@ -40,7 +40,7 @@ class PrefectApi:
             base_url=f"http://{LOOPBACK}:{port}/api",
             auth=(user, password) if auth else None,
             timeout=PREFECT_TIMEOUT,
-            trust_env=False,  # programs of one machine need no proxy between them
+            trust_env=False,  # programs on the same machine need no proxy
         )
         self._name = str(uuid4())
         self._token: dict[str, str] = {}
@@ -58,15 +58,15 @@ class PrefectApi:
         return reply
 
     def read(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
-        """Send a request and return what the server says.
+        """Send a request and return the JSON of the reply.
 
         Raises:
-            httpx.HTTPError: when the server does not answer, or refuses.
+            httpx.HTTPError: when the server does not answer, or refuses the request.
         """
         return self.ask(method, path, body).raise_for_status().json()
 
     def _send(self, method: str, path: str, body: object) -> httpx.Response:
-        """Send a request; again while the server answers that its database is locked."""
+        """Send a request; repeat it while the server answers that its database is locked."""
         deadline = time.monotonic() + self._patience
         while True:
             headers = self._csrf() if method in CHANGES else {}
@@ -84,7 +84,7 @@ class PrefectApi:
 
 
 TIMEOUT = 3.0
-"""Seconds within which a healthy service answers."""
+"""Seconds in which a healthy service answers."""
 
 
 def answers(url: str, _started: float = 0.0) -> bool:
@@ -96,14 +96,14 @@ def answers(url: str, _started: float = 0.0) -> bool:
 
 
 def _ask(method: str, url: str, **details: Any) -> httpx.Response:  # noqa: ANN401 - httpx's own keywords
-    # Programs of one machine need no proxy between them.
+    # Programs on the same machine need no proxy.
     return httpx.request(method, url, timeout=TIMEOUT, trust_env=not is_local(url), **details)
 
 
 def worker_is_online(api: PrefectApi, pool: str, name: str, started: float) -> bool:
     """Tell whether Prefect has heard from the worker since its process started.
 
-    A worker's earlier life may still be counted as online for a minute, so the time of its heartbeat decides.
+    A worker that was stopped may still count as online for a minute, so the time of the heartbeat decides.
 
     Args:
         api: of the Prefect server.
@@ -170,7 +170,7 @@ def is_local(url: str) -> bool:
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server could listen on the port of the loopback address now."""
+    """Tell whether a server could now listen on this port of the loopback address."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -188,7 +188,7 @@ def free_port() -> int:
 
 
 def next_free(port: int, spoken_for: Collection[int] = ()) -> int:
-    """Return the first free port above ``port`` (below it for the last ports) that is not spoken for."""
+    """Return the first free port above ``port`` (below it for the last ports) that is not taken."""
     candidates: list[int] = [*range(port + 1, min(port + 200, 65536)), *range(port - 1, max(port - 200, 1024), -1)]
     return next(candidate for candidate in candidates if candidate not in spoken_for and is_free(candidate))
 

@@ -1,7 +1,7 @@
-"""``python -m services.prefect_server --port N``: Prefect's server as this project runs it, on 127.0.0.1.
+"""``python -m services.prefect_server --port N``: Prefect's server on 127.0.0.1, as this project runs it.
 
 Two things differ from ``prefect server start``. Requests under another host name, or from another site's pages, are
-refused before Prefect sees them: a page that someone visits must not start runs here. And the server's own job queue
+refused before Prefect sees them: a web page that someone visits must not start runs here. And the server's job queue
 (docket) looks for work every two seconds, not ten times a second, which is most of what an idle server costs.
 """
 
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from services.health import LOOPBACK
 
 QUEUE_INTERVAL = timedelta(seconds=2)
-"""How often the server's job queue looks for work: its clean-up jobs run every minute or less often."""
+"""Time between two looks of the server's job queue; its clean-up jobs run every minute or less often."""
 KEEP_ALIVE_SECONDS = 65
 POLICY_VIOLATION = 1008
 
@@ -30,8 +30,8 @@ POLICY_VIOLATION = 1008
 class OnlyOurPages:
     """ASGI middleware that refuses what does not come from our own pages and clients.
 
-    A browser states the host it believes it talks to (another name means DNS rebinding) and the origin of the page
-    that asks; programs state no origin. No other site may show our pages in a frame.
+    A browser states the host that it believes it talks to (another name means DNS rebinding) and the origin of the page
+    that makes the request; programs state no origin. No other site may show our pages in a frame.
     """
 
     def __init__(self, app: ASGIApp, port: int) -> None:
@@ -50,7 +50,7 @@ class OnlyOurPages:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
         else:
-            refusal = PlainTextResponse("Only pages and programs of this machine may ask.\n", status_code=403)
+            refusal = PlainTextResponse("Only pages and programs on this machine may send requests.\n", status_code=403)
             await refusal(scope, receive, send)
 
 
@@ -61,7 +61,7 @@ async def _send_unframed(send: Send, message: Message) -> None:
 
 
 def calm_job_queue() -> None:
-    """Let the server's job queue, which is in its memory, look less often; what it is given at once still runs soon."""
+    """Let the server's job queue, which is in memory, look less often; immediate jobs still run soon."""
     from burner_redis.pubsub import PubSub
     from docket import Worker
     from prefect.server.api import background_workers
@@ -73,7 +73,7 @@ def calm_job_queue() -> None:
                 break
         return None if self._queue.empty() else self._queue.get_nowait()
 
-    PubSub._queue_get = next_message  # noqa: SLF001 - its own asks a thread ten times a second
+    PubSub._queue_get = next_message  # noqa: SLF001 - the original asks a thread ten times a second
     background_workers.Worker = partial(  # type: ignore[attr-defined,assignment]
         Worker, minimum_check_interval=QUEUE_INTERVAL, scheduling_resolution=QUEUE_INTERVAL
     )

@@ -1,4 +1,4 @@
-"""The programs that ``up`` runs on this machine: commands, environments, ports and how each shows its health."""
+"""The programs that ``up`` runs on this machine: commands, environments, ports and health checks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ WORK_POOL = "abcdlink"
 LABEL_STUDIO_ENVIRONMENT = PROJECT_ROOT / ".venv-label-studio"
 LABEL_STUDIO_COMMAND = LABEL_STUDIO_ENVIRONMENT / "bin" / "label-studio"
 LABEL_STUDIO_TEMPLATE = LABEL_STUDIO_ENVIRONMENT / "template" / "label_studio.sqlite3"
-"""Label Studio's empty tables, made by ``make setup``; they save half a minute at the first start."""
+"""Label Studio's empty tables, created by ``make setup``; they save half a minute at the first start."""
 
 MARK = "ABCDLINK_STARTED_BY"
-"""Environment variable of every program started by ``up``: the home folder it belongs to."""
+"""Environment variable that names the home folder of a program started by ``up``."""
 
 ELSEWHERE = {"PREFECT_PROFILE", "PREFECT_API_KEY"}
-"""Variables that would point our programs to another Prefect server."""
+"""Variables that would point our programs at another Prefect server."""
 
 
 DAY = 24 * 60 * 60
 EVENT_HOURS = 12
-"""How long Prefect keeps events: a flow run leaves some 70 kB of them. Runs and logs are kept for 90 days."""
+"""Hours for which Prefect keeps events: a flow run leaves some 70 kB of them. Runs and logs are kept for 90 days."""
 LOOPS = {
     "CANCELLATION_CLEANUP": 60,
     "CLEANUP_RECONCILER": 60,
@@ -46,7 +46,7 @@ LOOPS = {
     "REPOSSESSOR": 60,
     "SCHEDULER": 300,
 }
-"""Seconds between the rounds of the Prefect server's own upkeep, which by default come every 5 to 20 seconds."""
+"""Seconds between the Prefect server's own maintenance rounds, which by default run every 5 to 20 seconds."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class Program:
     Attributes:
         port: the port it listens on, ``None`` for the worker.
         port_setting: the setting that moves it to another port, with ``{port}`` for the number.
-        is_ready: tells whether the program is at work, given when its process started (seconds since 1970).
+        is_ready: tells whether the program is ready, given when its process started (seconds since 1970).
         after: name of the program that must be ready first.
-        keeps_secrets: whether what it writes is for the coordinator alone; runs may be shared with a group.
-        own: environment variables for this program alone, which are no secrets.
+        keeps_secrets: whether only the coordinator may read what it writes; runs may be shared with a group.
+        own: environment variables for this program alone; not secret.
     """
 
     name: str
@@ -80,12 +80,12 @@ def label_studio_port(settings: Settings) -> int:
 
 
 def prefect_url(settings: Settings) -> str:
-    """Return where the local Prefect server and its UI are."""
+    """Return the address of the local Prefect server and its UI."""
     return f"http://{LOOPBACK}:{settings.prefect_port}"
 
 
 def embedded_llm_url(settings: Settings) -> str:
-    """Return where the embedded LLM's server is."""
+    """Return the address of the embedded LLM's server."""
     return f"http://{LOOPBACK}:{settings.llm_port}"
 
 
@@ -103,14 +103,14 @@ def environment(settings: Settings) -> dict[str, str]:
         **threads,
         "TOKENIZERS_PARALLELISM": "false",
         **prefect_client_environment(settings),
-        # Our flows store no results. What somebody else puts there is at least never unpickled.
+        # Our flows store no results; whatever someone else puts there is at least never unpickled.
         "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
         "DO_NOT_TRACK": "1",
         "PREFECT_CLI_PROMPT": "false",
-        # The worker looks for due runs this often; the default of 10 s is felt when a person waits.
+        # The worker looks for due runs this often; a waiting person notices the default of 10 s.
         "PREFECT_WORKER_QUERY_SECONDS": "5",
-        # A run that lost its process is known by its silence: the shortest beat that Prefect allows.
+        # A run without heartbeats has lost its process; this is the shortest interval that Prefect allows.
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     }
 
@@ -126,12 +126,12 @@ def prefect_client_environment(settings: Settings) -> dict[str, str]:
 
 
 def prefect_server_environment(settings: Settings) -> dict[str, str]:
-    """Return the variables of the Prefect server: who may ask, what is forgotten when, and no haste at rest."""
+    """Return the variables of the Prefect server: access, retention, and longer pauses when idle."""
     auth = settings.prefect_auth.get_secret_value()
     loops = {f"PREFECT_SERVER_SERVICES_{name}_LOOP_SECONDS": str(seconds) for name, seconds in LOOPS.items()}
     return {
         **({"PREFECT_SERVER_API_AUTH_STRING": auth} if auth else {}),
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(  # the UI asks the first, under whichever name it is opened
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(  # the UI calls the first, whichever name it was opened under
             f"http://{name}:{settings.prefect_port}" for name in (LOOPBACK, "localhost")
         ),
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
@@ -148,7 +148,7 @@ def prefect_server_environment(settings: Settings) -> dict[str, str]:
 
 
 def process_environment(variables: dict[str, str]) -> dict[str, str]:
-    """Return the whole environment of a process that gets these variables: ours, without what points elsewhere."""
+    """Return the full environment of a process that gets these variables: ours, without what points elsewhere."""
     inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     # Programs of one machine need no proxy between them.
     direct = ",".join(filter(None, (os.environ.get("NO_PROXY"), LOOPBACK, "localhost")))
@@ -173,15 +173,15 @@ def label_studio_environment(settings: Settings, credentials: Credentials) -> di
         "FEATURE_FLAGS_OFFLINE": "true",
         "SENTRY_DSN": "",
         "FRONTEND_SENTRY_DSN": "",
-        # Forms that are sent from the public address come through a proxy, which Django refuses unless it is named.
+        # Forms sent from the public address come through a proxy, which Django refuses unless it is listed.
         **({"CSRF_TRUSTED_ORIGINS": settings.public_url} if settings.public_url else {}),
-        # Its pages would show annotators the last commit message of the repository around it.
+        # Otherwise its pages would show annotators the last commit message of the surrounding repository.
         "GIT_DIR": os.devnull,
     }
 
 
 def local_programs(settings: Settings) -> list[Program]:
-    """Return the programs that these settings ask for on this machine, in the order of their start."""
+    """Return the programs that these settings require on this machine, in starting order."""
     programs = [_prefect(settings)]
     if is_local(settings.label_studio_url):
         programs.append(_label_studio(settings))
@@ -227,7 +227,7 @@ def _llm(settings: Settings) -> Program:
 
 
 def prefect_api(settings: Settings, patience: float = 60.0) -> PrefectApi:
-    """Return the API of the local Prefect server, which is asked again for ``patience`` seconds while it is busy."""
+    """Return the API of the local Prefect server; requests are repeated for ``patience`` seconds while it is busy."""
     return PrefectApi(settings.prefect_port, settings.prefect_auth.get_secret_value(), patience)
 
 
@@ -254,7 +254,7 @@ def _watcher(settings: Settings) -> Program:
 
 
 def _has_looked(home: Path, started: float) -> bool:
-    """Tell whether the watcher has finished a look since its process started, and none for too long."""
+    """Tell whether the watcher has finished a round since its process started, and recently enough."""
     heartbeat = read_heartbeat(home)
     return heartbeat is not None and heartbeat.looked.timestamp() >= started and heartbeat.age <= SILENT_SECONDS
 

@@ -1,4 +1,4 @@
-"""``up`` and ``down``: start everything that the work needs on this machine, in parallel, and stop it."""
+"""``up`` and ``down``: start every program that this machine needs, in parallel, and stop them."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ FLOWS = "flows"
 
 
 def up(settings: Settings | None = None, progress: Progress = silent, prefect_file: Path = PREFECT_FILE) -> Stack:
-    """Start what these settings ask for and is not running yet; return when all of it is ready.
+    """Start what these settings require and is not running yet; return when all of it is ready.
 
-    Prefect's server, its worker and deployments always; Label Studio unless ``label_studio_url`` is another
+    Prefect's server, worker and deployments are always started; Label Studio unless ``label_studio_url`` is another
     machine's; the embedded LLM unless ``llm_base_url`` is set. Everything listens on 127.0.0.1 only. The first
     call generates passwords and tokens: read the settings again afterwards.
 
     Args:
-        settings: default: ``get_settings()``.
-        progress: shows each program from its start until it is ready.
+        settings: default ``get_settings()``.
+        progress: shows each program until it is ready.
         prefect_file: the flows to deploy.
 
     Raises:
-        InputError: when a setting, the file of secrets or the file of deployments cannot be used, or when
+        InputError: when a setting, the secrets file or the deployments file cannot be used, or when
             the services are running with other settings.
         ServiceError: when a port is taken, a program is not installed or does not become ready; what this
             call started is stopped again.
@@ -109,7 +109,7 @@ def down(settings: Settings | None = None) -> Stack:
 
 
 def _prepare(settings: Settings) -> tuple[Settings, dict[str, str]]:
-    """Generate what is secret, make Label Studio's tables; return the settings with them, and the environment."""
+    """Generate secrets and Label Studio's tables; return the settings with the secrets, and the environment."""
     accounts: dict[str, str] = {}
     if not settings.prefect_auth.get_secret_value():
         ensure_prefect_auth(settings)
@@ -123,7 +123,7 @@ def _prepare(settings: Settings) -> tuple[Settings, dict[str, str]]:
 
 
 def _copy_tables(database: Path) -> None:
-    """Give a new Label Studio its tables from the template of ``make setup``; without one it makes them itself."""
+    """Give a new Label Studio the tables that ``make setup`` prepared; without them, it creates its own."""
     if database.exists() or not LABEL_STUDIO_TEMPLATE.exists():
         return
     database.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ def _wanted(
     """
     if not supervisor.is_running():
         ended = supervisor.end_leftovers()
-        return programs, [f"stopped what an earlier start left behind: {', '.join(ended)}"] if ended else []
+        return programs, [f"stopped programs left over from an earlier start: {', '.join(ended)}"] if ended else []
     if changed := supervisor.differences(programs, variables):
         msg = f"the services are running with different settings ({', '.join(changed)})"
         raise InputError(msg, "undo the change, or run `abcdlink down` and then `abcdlink up`")
@@ -153,7 +153,7 @@ def _wanted(
 
 
 def require_free_ports(programs: list[Program]) -> None:
-    """Raise one ``ServiceError`` that names every port in use, who uses it, and the setting that moves ours."""
+    """Raise one ``ServiceError`` that names each port in use, who uses it, and the setting for another port."""
     problems, hints = [], []
     spoken_for = {program.port for program in programs if program.port is not None}
     for program in programs:
@@ -167,11 +167,11 @@ def require_free_ports(programs: list[Program]) -> None:
 
 
 class _Start:
-    """One start: programs in parallel, each as soon as what it needs is ready.
+    """Starts programs in parallel, each as soon as the one it needs is ready.
 
     Args:
         wanted: the programs to start; all others of the home are running.
-        deploy: begins the deployment; called when Prefect is ready and its worker is wanted.
+        deploy: starts the deployment; called when Prefect is ready and its worker is wanted.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class _Start:
         self.shown: dict[str, Iterator[str]] = {}
 
     def run(self) -> None:
-        """Return when everything is ready; ``ServiceError`` at the first thing that goes wrong."""
+        """Return when everything is ready; raises ``ServiceError`` at the first failure."""
         deadline = time.monotonic() + START_SECONDS
         while self.to_start or self.waiting or not self.deployed:
             self._begin()
@@ -208,7 +208,7 @@ class _Start:
 
     def _begin(self) -> None:
         pending = {program.name for program in self.to_start} | set(self.waiting)
-        # The deployment first: it makes the work pool, which the worker needs.
+        # The deployment first: it creates the work pool that the worker needs.
         if not self.deployed and not self.deployment and PREFECT not in pending:
             self.deployment = self.deploy()
             self._show(FLOWS)
@@ -244,4 +244,4 @@ class _Start:
     def _failure(self, name: str, problem: str) -> ServiceError:
         log = self.supervisor.log(name)
         said = f"; the end of {log}:\n{end_of(log)}" if log.exists() and log.stat().st_size else ""
-        return ServiceError(f"{name} {problem}{said}", "fix what it names, then run `abcdlink up` again")
+        return ServiceError(f"{name} {problem}{said}", "fix what it reports, then run `abcdlink up` again")

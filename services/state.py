@@ -1,4 +1,4 @@
-"""``status``: the present state of each service of a home."""
+"""``status``: the current state of each service of a home."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MINUTE, HOUR = 60, 3600
 
 
 def status(settings: Settings | None = None) -> Stack:
-    """Return the state of every service that these settings name, of this home and elsewhere."""
+    """Return the state of every service that these settings name, in this home and elsewhere."""
     settings = with_secrets(settings or get_settings())
     supervisor = Supervisor(settings.home.resolve())
     infos = supervisor.states() if supervisor.is_running() else {}
@@ -62,7 +62,7 @@ def _local(program: Program, info: dict[str, Any] | None, log: str) -> Service:
 
 
 def _watcher(program: Program, info: dict[str, Any] | None, supervisor: Supervisor) -> Service:
-    """Return how the watcher is: running is not enough, it must have looked."""
+    """Return the watcher's state: it must not only run but also have checked the runs."""
     service = _local(program, info, str(supervisor.log(program.name)))
     heartbeat = read_heartbeat(supervisor.home)
     if info is None or heartbeat is None or service.state in {ServiceState.STOPPED, ServiceState.FAILED}:
@@ -71,7 +71,7 @@ def _watcher(program: Program, info: dict[str, Any] | None, supervisor: Supervis
         return service.model_copy(update={"state": ServiceState.FAILED, "detail": heartbeat.problem})
     if service.state is ServiceState.STARTING:
         return service
-    detail = f"{service.detail}, looked {heartbeat.age:.0f} s ago, {heartbeat.waiting} runs wait"
+    detail = f"{service.detail}, last checked {heartbeat.age:.0f} s ago, {heartbeat.waiting} waiting runs"
     return service.model_copy(update={"detail": "; ".join(filter(None, (detail, heartbeat.problem)))})
 
 
@@ -88,7 +88,7 @@ def _judge(program: Program, info: dict[str, Any] | None) -> tuple[ServiceState,
 
 
 def _about(info: dict[str, Any]) -> str:
-    """Say the process id, age and memory (children included) of a running program."""
+    """Return the process id, age and memory (children included) of a running program, in words."""
     age = time.time() - info["start"]
     text = f"{age / HOUR:.1f} h" if age >= HOUR else f"{age / MINUTE:.0f} min" if age >= MINUTE else f"{age:.0f} s"
     try:

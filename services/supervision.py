@@ -26,7 +26,7 @@ from services.programs import MARK, Program, process_environment
 
 TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
 SOCKET_LIMIT = 90
-"""Most characters of a socket's path: the kernel takes 107, and supervisor briefly adds its process id."""
+"""Most characters in a socket's path: the kernel allows 107, and supervisor briefly adds its process id."""
 
 UNWRITABLE = ("%", " #", " ;", "\n")
 """Characters with a meaning in supervisor's configuration; `%` is expanded twice in some values, once in others."""
@@ -36,7 +36,7 @@ STOP_SECONDS = 60.0
 """Longest wait for all programs to stop: each has 20 s before it is killed."""
 
 ACTIVE = {"STARTING", "RUNNING"}
-"""Supervisor's names of the states in which a program runs or is about to."""
+"""Supervisor's names for the states in which a program is running or about to run."""
 
 UNREACHABLE = (OSError, xmlrpc.client.ProtocolError, http.client.HTTPException)
 
@@ -49,7 +49,7 @@ class Supervisor:
     """
 
     def __init__(self, home: Path) -> None:
-        # Imported here: it takes 0.1 s, which only those who ask for services should pay.
+        # Imported here: it takes 0.1 s, which only commands on services should pay.
         from supervisor.xmlrpc import SupervisorTransport
 
         self.home = home
@@ -60,7 +60,7 @@ class Supervisor:
         self._rpc: Any = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=self._transport).supervisor
 
     def log(self, name: str) -> Path:
-        """Return where a program's output goes."""
+        """Return the path of a program's log."""
         return self.logs / f"{name}.log"
 
     def is_running(self) -> bool:
@@ -72,7 +72,7 @@ class Supervisor:
             return False
 
     def launch(self, programs: list[Program], environment: dict[str, str]) -> None:
-        """Start supervisord in the background with the programs' environment; no program runs yet.
+        """Start supervisord in the background with the programs' environment, but none of the programs.
 
         Raises:
             ServiceError: when it does not start.
@@ -87,14 +87,14 @@ class Supervisor:
         deadline = time.monotonic() + LAUNCH_SECONDS
         while not self.is_running():
             if started.returncode or time.monotonic() > deadline:
-                # Supervisor may show the environment, with its secrets, as a Python dictionary.
+                # Supervisor may print the environment, with its secrets, as a Python dictionary.
                 said = (started.stdout + started.stderr).partition("{")[0].strip()
                 msg = f"the process manager did not start ({said or 'no output'})"
                 raise ServiceError(msg, f"see {self.logs / 'supervisord.log'}")
             time.sleep(0.05)
 
     def render(self, programs: list[Program], environment: dict[str, str]) -> str:
-        """Return the configuration file's text for these programs."""
+        """Return the configuration file for these programs."""
         values = {
             "variables": {name: hashlib.sha256(value.encode()).hexdigest()[:12] for name, value in environment.items()},
             "home": _written(self.home),
@@ -123,7 +123,7 @@ class Supervisor:
         return sorted(changed) or (["the programs"] if then != now else [])
 
     def states(self) -> dict[str, dict[str, Any]]:
-        """Return what supervisor says of each program: ``statename``, ``pid``, ``start`` and so on.
+        """Return what supervisor says about each program: ``statename``, ``pid``, ``start`` and so on.
 
         Raises:
             ServiceError: when the process manager has ended.
@@ -145,7 +145,7 @@ class Supervisor:
             self._rpc.stopProcess(name)
 
     def shut_down(self) -> None:
-        """Stop all programs, the process manager, and what they left behind.
+        """Stop all programs, the process manager, and any processes left over.
 
         Raises:
             ServiceError: when it does not end.
@@ -184,7 +184,7 @@ class Supervisor:
 
 
 def _umask() -> int:
-    """Return the umask of this process, which can be read only by setting it."""
+    """Return the umask of this process, which can only be read by setting it."""
     now = os.umask(0o077)
     os.umask(now)
     return now
@@ -199,10 +199,12 @@ def _socket_path(home: Path) -> Path:
 
 
 def _written(value: object) -> str:
-    """Return a value as written in the configuration, in which some characters cannot be used."""
+    """Return a value for the configuration, in which some characters are not allowed."""
     text = str(value)
     found = [sign for sign in UNWRITABLE if sign in text]
     if found:
-        msg = f"{text!r} cannot be written in the process manager's configuration, where {found[0]!r} has a meaning"
+        msg = (
+            f"{text!r} cannot be used in the process manager's configuration, where {found[0]!r} has a special meaning"
+        )
         raise InputError(msg, "give the folder another name")
     return text

@@ -1,9 +1,9 @@
-"""vLLM's offline engine, as a program of its own: reads files of chat completions, writes files of replies.
+"""vLLM's offline engine as a separate program: reads files of chat completions, writes files of replies.
 
-Runs in an environment with vLLM, where abcdlink is not installed: ``python engine.py --config SERVE.yaml``, with the
+Runs in an environment with vLLM but without abcdlink: ``python engine.py --config SERVE.yaml``, with the
 options of ``vllm serve``. Each line on stdin is ``{"requests": FILE, "replies": FILE}``; when the replies
 are written, the line ``{"replies": FILE}`` goes to stdout. Before the first one, ``{"ready": true}`` does. The program
-ends with its stdin, so that it never outlives the one that started it.
+ends when stdin closes, so it never outlives the program that started it.
 
 Requests and replies have the form of OpenAI's chat completions, one JSON object a line; a request that does not fit the
 model's context gets the error that vLLM's own server gives.

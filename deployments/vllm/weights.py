@@ -13,8 +13,8 @@ def dequantise(weights: Path, folder: Path) -> None:
     """Write configuration, tokenizer, chat template and bfloat16 weights of a GGUF file.
 
     Args:
-        weights: the GGUF file, which holds all of these.
-        folder: where they are written; made where it does not exist.
+        weights: the GGUF file, which contains all of these.
+        folder: where they are written; created if it does not exist.
     """
     import torch
     import transformers

@@ -1,6 +1,6 @@
-"""What every kind of work for people has: what is asked, how texts are shown, how answers are read, what is kept.
+"""What every kind of work for people has: what is asked, how texts are shown, and how answers are read and stored.
 
-Each kind is one module beside the XML of its page (the label config). All pages share the look of ``style.css``.
+Each kind is one module beside the XML of its page (the label config). All pages share ``style.css``.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from labelstudio_config.client import CLOSED, TO_DO
 from labelstudio_config.snapshot import Snapshot
 
 TITLE_LIMIT = 50 - max(len(TO_DO), len(CLOSED)) - len(" · A")
-"""Longest title, in characters: Label Studio takes 50, with what it begins with, and what tells annotators' own
-projects apart."""
+"""Longest title, in characters: Label Studio allows 50, including the prefix and the letter of an annotator's own
+project."""
 
 MOST_ANNOTATORS = len(ascii_uppercase)
-"""Annotators who can have projects of their own with the same tasks."""
+"""Most annotators who can each have their own project with the same tasks."""
 
 STYLE = Path(__file__).parents[1] / "style.css"
 
 STYLE_TAG = "<Style>"
-"""Every label config has this element, for what only its own page needs."""
+"""Every label config has this element, with the rules that only its page needs."""
 
 
 class Project(Record):
-    """What a project of Label Studio is made with.
+    """What a Label Studio project is created with.
 
-    ``label_config``: XML; the look that all pages share is added to it. ``instruction``: HTML that
+    ``label_config``: XML, to which the shared style is added. ``instruction``: HTML that
     annotators see first. ``overlap``: annotators who judge each task. ``hidden``: fields of the task
     data that the list of tasks does not show.
     """
@@ -59,10 +59,10 @@ class Project(Record):
 
 
 class Asked(NamedTuple):
-    """What people are asked: a project and its tasks, key -> data, in the order in which people get them.
+    """What people are asked: a project and its tasks, key -> data, in the order in which people see them.
 
-    ``needed``: people whom a task waits for, where more may do it; ``None``: all who may. ``projects``: in how
-    many projects the same tasks are; each annotator has their own where there is more than one.
+    ``needed``: people that a task waits for, if more may do it; ``None``: all who may. ``projects``: in how
+    many projects the same tasks are; if there are several, each annotator has their own.
     """
 
     project: Project
@@ -79,28 +79,28 @@ class Page(Record, ABC):
     @property
     @abstractmethod
     def slug(self) -> str:
-        """Names the project within the run."""
+        """Name of the project within the run."""
 
     @abstractmethod
     def ask(self, store: Store, domain: Domain) -> Asked:
-        """Return what people are asked; no tasks: nothing."""
+        """Return what people are asked; without tasks, they are asked nothing."""
 
     @abstractmethod
     def is_pulled(self, store: Store) -> bool:
-        """Tell whether the answers were read and kept."""
+        """Tell whether the answers have been read and stored."""
 
     @abstractmethod
     def keep(self, store: Store, snapshot: Snapshot) -> None:
-        """Read the answers from what counts in Label Studio, and keep them; the file that tells so comes last."""
+        """Read the answers that count in Label Studio and store them; the file that marks them as pulled comes last."""
 
     def keep_unasked(self, store: Store) -> None:
-        """Keep that nobody was asked.
+        """Record that nobody was asked.
 
         Raises:
             InputError: when this kind of work always asks somebody.
         """
         msg = f"{self.slug} of run {store.key!r} is not in Label Studio"
-        raise InputError(msg, "start the flow again: it pushes the tasks first")
+        raise InputError(msg, "start the flow again; it pushes the tasks first")
 
     @abstractmethod
     def counts(self, store: Store) -> dict[str, Any]:
@@ -121,15 +121,15 @@ class Pull(Record):
 
 
 class JudgmentsPull(Pull):
-    """What people judged: Link or No Link, or that they skipped a task."""
+    """What people judged: Link or No Link, and the tasks that they skipped."""
 
     judgments: list[Judgment]
     skips: list[Skip]
 
 
 def keep_pull(store: Store, folder: str, pull: Pull) -> None:
-    """Write what looks wrong and all that Label Studio has into a folder of the run."""
-    # On one line: Python writes indented JSON ten times slower, and nobody reads this by eye.
+    """Write the anomalies, and everything that Label Studio has, into a folder of the run."""
+    # On one line: Python writes indented JSON ten times slower, and nobody reads this file.
     store.write_text(f"{folder}/{ANNOTATIONS}", json.dumps(pull.raw, ensure_ascii=False))
     store.write_json(f"{folder}/{ANOMALIES}", pull.anomalies)
 
@@ -148,7 +148,7 @@ def with_style(page: str) -> str:
 
 
 def title_of(run_key: str, what: str) -> str:
-    """Return a project's title, e.g. of ``batch 1``; a long run key is cut and made unique by its hash."""
+    """Return a project's title, e.g. of ``batch 1``; a long run key is shortened and made unique by its hash."""
     title = f"{run_key} · {what}"
     if len(title) <= TITLE_LIMIT:
         return title
@@ -162,16 +162,16 @@ def own_title(title: str, number: int) -> str:
 
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""Control characters that a database or a browser cannot take."""
+"""Control characters that a database or a browser cannot handle."""
 
 SEEN = regex.compile(r"[^\s\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]")
-"""A character that leaves something on the page: no space, zero-width character, soft hyphen, blank Braille pattern."""
+"""A visible character: not a space, zero-width character, soft hyphen or blank Braille pattern."""
 
 EMPTY = "(empty sentence)"
 
 
 def shown(text: str) -> str:
-    """Return a sentence as people see it: without outer white space and control characters, never invisible."""
+    """Return a sentence as people see it: without surrounding white space and control characters, never invisible."""
     clean = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).strip()
     return clean if SEEN.search(clean) else EMPTY
 
@@ -182,11 +182,11 @@ def text_html(text: str) -> str:
 
 
 def document_html(document: Document, marks: dict[str, str]) -> str:
-    """Return a document as HTML, one paragraph a sentence, every text escaped.
+    """Return a document as HTML, one paragraph per sentence, every text escaped.
 
     Args:
-        document: what is shown.
-        marks: sentence id -> what stands before the marked sentence (a number, or nothing). The
+        document: the document to show.
+        marks: sentence id -> what precedes the highlighted sentence (a number, or nothing). The
             browser opens the document at the first mark.
     """
     scroll = ' style="scroll-initial-target: nearest"'
@@ -202,17 +202,17 @@ def document_html(document: Document, marks: dict[str, str]) -> str:
 
 
 def jumps_html(marks: Collection[str]) -> str:
-    """Return a line to click at: each name scrolls the document to the mark that begins with it.
+    """Return a line of links: each name scrolls the document to the highlight that begins with it.
 
     A link into the page would make Label Studio leave the task. The label of a button focuses it
-    instead, and the browser scrolls to what it focuses. Keys that decide work on: Label Studio
-    listens for them unless the focus is where one writes.
+    instead, and the browser scrolls to what it focuses. The decision keys still work: Label Studio
+    listens for them unless the focus is in a text field.
     """
     return "Go to " + " ".join(f'<label for="mark-{name}">{name}</label>' for name in map(html.escape, marks))
 
 
 def guidelines_html(text: str) -> str:
-    """Return guidelines (Markdown) as HTML; HTML inside them shows as text."""
+    """Return guidelines (Markdown) as HTML; HTML inside them is shown as text."""
     from markdown_it import MarkdownIt
 
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)

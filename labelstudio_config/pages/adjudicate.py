@@ -1,6 +1,6 @@
-"""An adjudication: somebody decides each candidate on which annotators differ, once.
+"""Adjudication: somebody decides, once, each candidate on which annotators disagree.
 
-What was said is shown, never by whom, never a method, in an order that differs from candidate to candidate.
+The page shows what was said, but never who said it and never a method; the order differs for each candidate.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def adjudication_tasks(
     domain: Domain,
     answers: Sequence[SecondAnswer] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Return task key -> data of disputed candidates, those of one pair after each other; each has ``said_html``.
+    """Return task key -> data of disputed candidates, grouped by pair; each has ``said_html``.
 
     ``answers``: what annotators said in feedback rounds.
 
@@ -84,7 +84,7 @@ def adjudication_tasks(
 
 
 def said_html(group: Mapping[str, Judgment], seed: str, again: Mapping[str, SecondAnswer] | None = None) -> str:
-    """Return what annotators said of a candidate, a line each, in an order that ``seed`` (its opaque id) gives.
+    """Return what annotators said about a candidate, one line each, shuffled by ``seed`` (its opaque id).
 
     ``group``: annotator -> judgment; ``again``: annotator -> what they said in the feedback round.
     """
@@ -125,7 +125,7 @@ def adjudication_project(run_key: str, domain: Domain, guidelines: str) -> Proje
     """Return the project; ``guidelines``: Markdown, the newest."""
     return Project(
         title=adjudication_title(run_key),
-        description=f"{domain.settings.title}. Decide where annotators differ: {domain.settings.question}",
+        description=f"{domain.settings.title}. Decide where annotators disagree: {domain.settings.question}",
         label_config=label_config("adjudicate"),
         instruction=guidelines_html(HOW_TO + guidelines),
         overlap=1,
@@ -134,15 +134,15 @@ def adjudication_project(run_key: str, domain: Domain, guidelines: str) -> Proje
 
 
 ADJUDICATOR = "adjudicator"
-"""What the pseudonyms of people begin with who decide without being annotators of the run."""
+"""Prefix of the pseudonyms of adjudicators who are not annotators of the run."""
 
 
 SAME = {"batch", "pair", "source", "target", "label", "comment", "submitted"}
-"""Fields that a decision has as a judgment has them."""
+"""Fields that a decision shares with a judgment."""
 
 
 class AdjudicationPull(Pull):
-    """What was decided. ``annotators``: the adjudicators who are not among the annotators of batches."""
+    """The decisions. ``annotators``: the adjudicators who are not annotators of batches."""
 
     adjudications: list[Adjudication]
 
@@ -176,7 +176,7 @@ def adjudications_in(
 
 
 def _newest(result: JudgmentsPull, pools: Sequence[Pool]) -> tuple[list[Judgment], list[str]]:
-    """Return the newest decision on each candidate, in the order of the pools, and what several people decided."""
+    """Return the newest decision on each candidate, in pool order, and note where several people decided."""
     decided = by_candidate(result.judgments)
     newest, anomalies = [], []
     for pool in pools:
@@ -189,7 +189,7 @@ def _newest(result: JudgmentsPull, pools: Sequence[Pool]) -> tuple[list[Judgment
 
 
 class AdjudicationPage(Page):
-    """The disputes of batches; none named: of all that were pulled. Pushed again, it asks what is new.
+    """The disputes of batches; if none is named, of all that were pulled. Pushing again adds new ones.
 
     ``settled_too``: also those that a feedback round settled.
     """

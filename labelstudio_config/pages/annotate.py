@@ -1,7 +1,7 @@
-"""A batch: for each candidate of a source sentence annotators say Link or No Link.
+"""A batch: for each candidate of a source sentence, annotators choose Link or No Link.
 
-Everyone who can log in to Label Studio can read all task data. So a task holds texts and ids that tell nothing:
-no method, no gold link, no name of a document or an approach. Tasks of one pair follow each other.
+Everyone who can log in to Label Studio can read all task data. So a task has only texts and meaningless ids:
+no method, no gold link, no name of a document or approach. Tasks of one pair are consecutive.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CANDIDATE_DIGITS = 12
 """Hex digits of a candidate's opaque id."""
 
 DIGITS = 10
-"""Candidates that digits decide. Label Studio takes the key ``10`` for ``1``, so further ones get letters."""
+"""Candidates with a digit as their key. Label Studio takes the key ``10`` for ``1``, so the others get letters."""
 
 DECISION = "link_"
 """Names of the decisions in the label config: ``link_0``, ``link_1``, ... up to the last digit."""
@@ -65,7 +65,7 @@ FURTHER = "more_"
 
 
 REST = "No Link (rest)"
-"""No Link by the key for all candidates that were still undecided: a choice of its own in the label config."""
+"""No Link, set by the key for all undecided candidates: a choice of its own in the label config."""
 
 
 def candidate_id(key: str, target: str) -> str:
@@ -74,14 +74,14 @@ def candidate_id(key: str, target: str) -> str:
 
 
 def of_batch(pools: Iterable[Pool], batch: int) -> dict[str, Pool]:
-    """Return the pools of one batch by their key."""
+    """Return the pools of a batch by key."""
     return {pool.key: pool for pool in pools if pool.batch == batch}
 
 
 def batch_tasks(
     run_key: str, batch: int, pools: Sequence[Pool], corpus: Corpus, domain: Domain
 ) -> dict[str, dict[str, Any]]:
-    """Return task key -> data of one batch, in the order in which annotators get the tasks.
+    """Return task key -> data of one batch, in the order in which annotators see the tasks.
 
     Raises:
         InputError: when the batch has no pools, or a pool does not fit the corpus.
@@ -99,14 +99,14 @@ def batch_tasks(
 
 
 def reading_order(pools: Mapping[str, Pool], corpus: Corpus) -> list[Pool]:
-    """Return the pools so that those of one pair follow each other, in the order of its source document."""
+    """Return the pools grouped by pair, in the order of the source document."""
     pair_at = {pair.id: index for index, pair in enumerate(corpus.pairs)}
     sources = {pair.id: corpus.source_of(pair).position for pair in corpus.pairs}
     return sorted(pools.values(), key=lambda pool: (pair_at[pool.pair], sources[pool.pair][pool.source]))
 
 
 def _progress(pools: Sequence[Pool]) -> Iterator[str]:
-    """Yield for each pool where it stands in the batch; the pools of one pair follow each other."""
+    """Yield the position of each pool in the batch; the pools of one pair are consecutive."""
     sizes = Counter(pool.pair for pool in pools)
     places = [(pair, at, size) for pair, size in enumerate(sizes.values(), start=1) for at in range(1, size + 1)]
     for number, (pair, at, size) in enumerate(places, start=1):
@@ -124,12 +124,12 @@ def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Docum
     found = {}
     for pool in pools:
         if pool.pair not in pairs:
-            msg = f"the pool {pool.key} names the pair {pool.pair!r}, which the corpus lacks"
+            msg = f"the pool {pool.key} names the pair {pool.pair!r}, which is not in the corpus"
             raise InputError(msg, hint)
         source, target = corpus.source_of(pairs[pool.pair]), corpus.target_of(pairs[pool.pair])
         for sentence, document in [(pool.source, source), *((c.target, target) for c in pool.candidates)]:
             if sentence not in document.position:
-                msg = f"the pool {pool.key} names the sentence {sentence!r}, which document {document.id!r} lacks"
+                msg = f"the pool {pool.key} names the sentence {sentence!r}, which is not in document {document.id!r}"
                 raise InputError(msg, hint)
         found[pool.key] = source, target
     return found
@@ -138,7 +138,7 @@ def documents_of(pools: Sequence[Pool], corpus: Corpus) -> dict[str, tuple[Docum
 def task_data(pool: Pool, source: Document, target: Document, domain: Domain, progress: str) -> dict[str, Any]:
     """Return the data of one task: the source sentence, both documents and the candidates.
 
-    Candidates are numbered from 0, as their keys are. ``progress``: where in the batch the annotator is, in words.
+    Candidates are numbered from 0, like their keys. ``progress``: the annotator's position in the batch, in words.
     """
     numbers = {candidate.target: str(number) for number, candidate in enumerate(pool.candidates)}
     candidates = [
@@ -160,7 +160,7 @@ def task_data(pool: Pool, source: Document, target: Document, domain: Domain, pr
 
 
 def offered(data: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the candidates of a task's data (``id``, ``text``), in the order of their numbers."""
+    """Return the candidates in a task's data (``id``, ``text``), ordered by number."""
     return [*data["candidates"], *data.get("more", [])]
 
 
@@ -172,7 +172,7 @@ def controls_of(number: int) -> tuple[str, str]:
 
 
 def candidate_of(decision: str) -> int | None:
-    """Return the number of the candidate that a decision is about; ``None``: the name is of something else."""
+    """Return the number of the candidate that a decision is about; ``None`` if the name is not a decision's."""
     for prefix, first in ((DECISION, 0), (FURTHER, DIGITS)):
         number = decision.removeprefix(prefix)
         if number != decision and number.isdecimal():
@@ -217,7 +217,7 @@ def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequ
 
 
 def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], list[str]]:
-    """Read one annotation; candidates are found by their opaque ids, never by their place alone."""
+    """Read one annotation; candidates are found by their opaque ids, never by position alone."""
     candidates = {candidate_id(pool.key, candidate.target): candidate for candidate in pool.candidates}
     labels, rest, flags, anomalies = _choices(answer, who)
     ids = [candidate["id"] for candidate in offered(answer.data)]
@@ -227,7 +227,7 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
     for number, label in sorted(labels.items()):
         candidate = candidates.get(ids[number]) if number < len(ids) else None
         if candidate is None:
-            anomalies.append(f"{who} judged candidate {number} of the task {pool.key}, which its pool does not have")
+            anomalies.append(f"{who} judged candidate {number} of the task {pool.key}, which is not in its pool")
             continue
         judgments.append(
             Judgment(
@@ -252,7 +252,7 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
 
 
 def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], set[int], tuple[str, ...], list[str]]:
-    """Return candidate number -> label, numbers decided as the rest, the flags, and what could not be read."""
+    """Return candidate number -> label, the numbers decided as the rest, the flags, and what could not be read."""
     labels: dict[int, Label] = {}
     rest: set[int] = set()
     flags: tuple[str, ...] = ()
@@ -274,7 +274,7 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], set[int], tupl
 
 
 def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
-    """Read judgments from what counts, with a word on answers of people who are not qualified."""
+    """Read the judgments that count, and note answers by people who are not qualified."""
     result = judgments_in(snapshot, {pool.key: pool for pool in pools_of(store, batch)}, annotators_of(store))
     unqualified = unqualified_in(snapshot, qualified_accounts(store), namer(result.annotators))
     return result.model_copy(update={"anomalies": [*result.anomalies, *unqualified]})
@@ -282,7 +282,7 @@ def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
 
 @collection_paused()
 def keep_result(store: Store, batch: int, snapshot: Snapshot, version: int = 1) -> None:
-    """Write what is read of a batch; the judgments, and then which pull this is, come last."""
+    """Write what was pulled of a batch; the judgments and then the number of the pull come last."""
     result = result_in(store, batch, snapshot)
     keep_pull(store, batch_folder(batch), result)
     store.write_records(ANNOTATORS, result.annotators)
@@ -293,7 +293,7 @@ def keep_result(store: Store, batch: int, snapshot: Snapshot, version: int = 1) 
 
 
 def keep_partial(store: Store, batch: int, snapshot: Snapshot, overlap: int) -> Agreement:
-    """Write what a batch would be if it ended now, apart from its own files; pseudonyms stay afterwards."""
+    """Write what a batch would be if it ended now, separate from its own files; pseudonyms are kept for later."""
     result = result_in(store, batch, snapshot)
     so_far = agreement(result.judgments, overlap)
     store.write_records(ANNOTATORS, result.annotators)
@@ -303,7 +303,7 @@ def keep_partial(store: Store, batch: int, snapshot: Snapshot, overlap: int) -> 
 
 
 class LinkingPage(Page):
-    """A batch. ``overlap``: annotators per task. ``shared``: they share one project, else each has their own."""
+    """A batch. ``overlap``: annotators per task. ``shared``: they share one project; otherwise each has their own."""
 
     batch: int
     overlap: int

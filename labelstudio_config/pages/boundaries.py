@@ -1,4 +1,4 @@
-"""Sentence boundaries: somebody looks through a document and joins, splits or leaves out sentences.
+"""Sentence boundaries: somebody reads a document and joins, splits or removes sentences.
 
 Everyone who can log in to Label Studio can read all task data: no name of a document, no id of a sentence.
 """
@@ -45,17 +45,17 @@ JOINED, DROPPED, BEGINS, DONE = "joined", "dropped", "begins", "done"
 NOTHING = "I read everything; nothing had to be changed"
 HIDDEN = ("joins_html", "drops_html")
 ROLE = "corrector"
-"""What the pseudonyms of these people begin with."""
+"""Prefix of these people's pseudonyms."""
 
 HOW_TO = """# Check the sentence boundaries
 
 A program has split this document into sentences, one per line. Read all of it.
 
-- **Left**: tick a line that continues the sentence before it: one sentence was cut in two.
-- **Right**: tick a line that is not part of the text: a caption, a menu, a share button.
-- **Two sentences in one line?** Type the first words of the second one into the field at the bottom, exactly as they
-  are, and press Enter; again for each further one.
-- Then press **a** (or **n**, when nothing had to be changed), and **Ctrl + Enter** to submit.
+- **Left**: tick a line that continues the sentence before it (one sentence was cut in two).
+- **Right**: tick a line that is not part of the text, such as a caption, a menu or a share button.
+- **Two sentences on one line?** Type the first words of the second one into the field at the bottom, exactly as they
+  are, and press Enter. Do this for each further sentence on the line.
+- Then press **a** (or **n** if nothing had to be changed), and **Ctrl + Enter** to submit.
 
 Nothing else in the text can be changed.
 """
@@ -86,7 +86,7 @@ def _rows(one: AskedDocument, document: Document, what: str) -> list[dict[str, s
 
 
 def boundary_project(run_key: str) -> Project:
-    """Return the project; each document is looked through by one person."""
+    """Return the project; each document is checked by one person."""
     return Project(
         title=title_of(run_key, "boundaries"),
         description="Check the sentence boundaries of each document.",
@@ -98,7 +98,7 @@ def boundary_project(run_key: str) -> Project:
 
 
 class BoundaryPull(Pull):
-    """What people set."""
+    """The sentence boundaries that people set."""
 
     segmentations: list[Segmentation]
 
@@ -109,14 +109,14 @@ def segmentations_in(
     documents: Mapping[str, Document],
     people: Sequence[Annotator] = (),
 ) -> BoundaryPull:
-    """Read segmentations from what is in Label Studio; of several answers on one document the first person's counts."""
+    """Read segmentations from Label Studio; if several people checked a document, the first answer counts."""
     by_key = {one.key: one for one in asked}
     answers = read_answers(snapshot, by_key, with_pseudonyms(people, snapshot, ROLE))
     anomalies, found = [*answers.anomalies], dict[str, Segmentation]()
     for who, answer in answers.newest:
         one = by_key[answer.key]
         if one.document in found:
-            anomalies.append(f"{who} looked through the task {answer.key} too: the first person's answer counts")
+            anomalies.append(f"{who} checked the task {answer.key} too: the first person's answer counts")
             continue
         found[one.document], problems = _segmentation(answer, one, documents[one.document])
         anomalies += [f"{who}, task {answer.key}: {problem}" for problem in problems]

@@ -1,6 +1,6 @@
-"""Coding: people say which pattern they see in a wrong prediction, each in a project of their own.
+"""Coding: people say which pattern they see in a wrong prediction, each in their own project.
 
-They see what annotators said of the candidate, never which method was wrong: codes are compared between methods.
+They see what annotators said about the candidate, never which method was wrong: codes are compared between methods.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ WRONG = {
 KEYS = "123456789"
 """Keys of the first patterns."""
 NO_KEY = "f19"
-"""Key of the others: keyboards lack it, and without one Label Studio would choose letters."""
+"""Key of the others: no keyboard has it; without a key, Label Studio would choose letters."""
 CODER = "coder"
-"""What the pseudonyms of people begin with who code without being annotators of the run."""
+"""Prefix of the pseudonyms of coders who are not annotators of the run."""
 PATTERN, COMMENT = "pattern", "comment"
 """Names in the label config."""
 
@@ -82,20 +82,20 @@ def _choice(number: int, pattern: CodingPattern) -> dict[str, str]:
 
 
 def pattern_id(number: int) -> str:
-    """Return what stands for a pattern in an answer: its name may contain what Label Studio takes for a variable."""
+    """Return a pattern's value in answers: its name may contain what Label Studio takes for a variable."""
     return f"pattern-{number + 1}"
 
 
-HOW_TO = """# On this page you say why a program was wrong
+HOW_TO = """# Say why a program was wrong
 
-- You see two sentences, marked in their documents, and whether a program **proposed** a link that people reject, or
-  **missed** one. Read around both sentences, then choose the pattern that explains the mistake best. One pattern only:
+- You see two sentences, highlighted in their documents, and whether a program **proposed** a link that people reject or
+  **missed** one. Read the text around both sentences, then choose the one pattern that best explains the mistake:
   if several fit, choose the one without which the mistake would not have happened.
-- You are not told which program it was, and others do the same work on their own: do not discuss cases before everyone
+- You are not told which program it was. Others do the same work independently: do not discuss cases before everyone
   has finished.
 - With the keyboard: the number of the pattern, then **Ctrl + Enter** to submit.
 
-The guidelines below are those that the annotators had.
+Below are the guidelines that the annotators had.
 
 ---
 
@@ -115,7 +115,7 @@ def coding_project(run_key: str, domain: Domain, guidelines: str) -> Project:
 
 
 class CodingPull(Pull):
-    """What was coded. ``annotators``: the coders who are not among the annotators of batches."""
+    """The codes. ``annotators``: the coders who are not annotators of batches."""
 
     codes: list[Code]
 
@@ -149,7 +149,7 @@ def codes_in(
 
 
 class CodingPage(Page):
-    """The wrong predictions of a run that were drawn; each coder has a project of their own."""
+    """The sampled wrong predictions of a run; each coder has their own project."""
 
     @property
     def slug(self) -> str:

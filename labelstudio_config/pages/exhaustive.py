@@ -1,4 +1,4 @@
-"""Exhaustive judging: a source sentence, and every sentence of the target document, ticked or not.
+"""Exhaustive judging: for a source sentence, every sentence of the target document is ticked or not.
 
 Everyone who can log in to Label Studio can read all task data: no name of a document, no id of a sentence.
 """
@@ -40,8 +40,8 @@ from labelstudio_config.snapshot import Answer, Snapshot
 HIDDEN = ("list_title", "doc_a_name", "doc_a_html", "targets_html")
 
 NO_KEY = "f19"
-"""Key of each target sentence: keyboards lack it. Without one, Label Studio would give letters to the
-first sentences, and a slip of a finger would tick a sentence that is out of sight."""
+"""Key of each target sentence: no keyboard has it. Without a key, Label Studio would give letters to the
+first sentences, and a slip of the finger would tick a sentence that is out of sight."""
 
 
 def documents_of(source: SampledSource, corpus: Corpus) -> tuple[Document, Document]:
@@ -85,7 +85,7 @@ def task_data(at: SampledSource, source: Document, target: Document, domain: Dom
     }
 
 
-HOW_TO = """# On this page you judge every sentence
+HOW_TO = """# Judge every sentence
 
 - Read all of document B. Tick each sentence that is linked to the source sentence; unticked means *No Link*.
 - No sentence is highlighted as a candidate here: what the guidelines say about candidates applies to every sentence
@@ -167,7 +167,7 @@ def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, s
 
 
 def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
-    """Say what is inconsistent in an answer; its ticks count all the same."""
+    """Say what is inconsistent in an answer; its ticks still count."""
     chosen = answer.given.choices
     ticked, said = chosen.get(LINKS, []), chosen.get(DONE)
     foreign = [name for name in ticked if name not in ids]
@@ -185,9 +185,9 @@ def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
 
 
 def close_if_enough(store: Store, slug: str, snapshot: Snapshot) -> None:
-    """Close the project of sampled sources when people have found as many links as were wanted; note how many so far.
+    """Close the project of sampled sources once people have found as many links as wanted; note how many so far.
 
-    A source counts once all who are asked have judged it.
+    A source counts once everyone who is asked has judged it.
     """
     if slug != EXHAUSTIVE_SLUG or not (wanted := read_sample(store).links):
         return
@@ -200,7 +200,7 @@ def close_if_enough(store: Store, slug: str, snapshot: Snapshot) -> None:
 
 
 class ExhaustivePage(Page):
-    """The sampled sources of a run. Their judgments are kept apart from those of batches, and written last."""
+    """The sampled sources of a run. Their judgments are stored apart from those of batches, and written last."""
 
     @property
     def slug(self) -> str:

@@ -1,7 +1,7 @@
-"""A feedback round: cases on which annotators differed, to judge again, and the new guidelines.
+"""A feedback round: cases on which annotators disagreed, to judge again, and the new guidelines.
 
-What was said is shown, never by whom, never a method; no name of a document, no id of a sentence. Answers are second
-answers and acknowledgements; they never become judgments.
+The page shows what was said, but never who said it, a method, a document's name or a sentence's id. Answers are second
+answers and confirmations; they never become judgments.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOTHING_ADDED = "Nothing was added to the guidelines."
 
 
 def notice_key(run_key: str, batch: int) -> str:
-    """Return the opaque, stable name of the task in which the guidelines are acknowledged: 16 hex digits."""
+    """Return the opaque, stable key of the task that shows the guidelines: 16 hex digits."""
     return opaque(run_key, f"feedback {batch}", "guidelines")
 
 
@@ -56,7 +56,7 @@ def feedback_tasks(
     clarifications: str,
     guidelines: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return task key -> data of the round after a batch: one task a case, and at the end the guidelines.
+    """Return task key -> data of the round after a batch: one task per case, and the guidelines at the end.
 
     ``clarifications``: Markdown that was added to the guidelines; may be empty. ``guidelines``: Markdown, the newest.
     """
@@ -86,7 +86,7 @@ def feedback_tasks(
 
 
 def said_html(opinions: Sequence[Opinion]) -> str:
-    """Return what annotators said of a case, without names: how many said what, then flags and comments."""
+    """Return what annotators said about a case, without names: how many said what, then flags and comments."""
     counts = Counter(opinion.label for opinion in opinions)
     people = {1: "One annotator"}
     lines = [f"{people.get(n, f'{n} annotators')}: <b>{label}</b>" for label in Label if (n := counts[label])]
@@ -121,7 +121,7 @@ def feedback_project(run_key: str, batch: int, domain: Domain, guidelines: str, 
     """Return the project of the round after a batch, which ``overlap`` annotators answer: all of the batch."""
     return Project(
         title=feedback_title(run_key, batch),
-        description=f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators differed",
+        description=f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators disagreed",
         label_config=label_config("feedback"),
         instruction=guidelines_html(HOW_TO + guidelines),
         overlap=overlap,

@@ -1,6 +1,6 @@
-"""A qualification: applicants judge gold pairs on the page of a batch; no gold link is in its tasks.
+"""Qualification: applicants judge gold pairs on the page of a batch; its tasks have no gold links.
 
-Before, an expert may link these pairs, on the page of exhaustive judging.
+Beforehand, an expert may link these pairs on the page for exhaustive judging.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from labelstudio_config.pages.annotate import batch_project, batch_tasks, judgme
 from labelstudio_config.snapshot import Snapshot
 
 MOST_APPLICANTS = 50
-"""People who can judge each task; Label Studio wants a number."""
+"""People who can judge each task; Label Studio requires a number."""
 
 
 def qualification_project(run_key: str, domain: Domain) -> Project:
@@ -39,12 +39,12 @@ def qualification_project(run_key: str, domain: Domain) -> Project:
 
 
 def qualification_tasks(run_key: str, gold: GoldSet, domain: Domain) -> dict[str, dict[str, Any]]:
-    """Return task key -> data, in the order in which applicants get the tasks."""
+    """Return task key -> data, in the order in which applicants see the tasks."""
     return batch_tasks(run_key, 1, gold.pools, gold.corpus, domain)
 
 
 APPLICANT = "applicant"
-"""What the pseudonyms of applicants begin with: they are not yet the run's annotators."""
+"""Prefix of applicants' pseudonyms: they are not yet the run's annotators."""
 
 
 def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Sequence[Annotator]) -> JudgmentsPull:
@@ -54,7 +54,7 @@ def applications_in(snapshot: Snapshot, pools: Sequence[Pool], applicants: Seque
 
 
 class QualificationPage(Page):
-    """The gold pairs of a run. ``applicants``: how many are waited for; more may apply."""
+    """The gold pairs of a run. ``applicants``: how many the run waits for; more may apply."""
 
     applicants: int
 
@@ -78,17 +78,17 @@ class QualificationPage(Page):
 
 
 EXPERT = "expert"
-"""What the pseudonyms of experts begin with."""
+"""Prefix of experts' pseudonyms."""
 
 
 def gold_project(run_key: str, domain: Domain) -> Project:
-    """Return the project in which an expert links gold pairs: one account's own, by its title."""
+    """Return the project in which an expert links gold pairs; its title makes it one account's own."""
     project = exhaustive.exhaustive_project(run_key, domain, domain.guidelines, overlap=1)
     return project.model_copy(update={"title": own_title(title_of(run_key, "gold pair"), 0)})
 
 
 class GoldPage(Page):
-    """The pairs of a run that an expert links: every source sentence against every target sentence."""
+    """The pairs that an expert links: every source sentence against every target sentence."""
 
     @property
     def slug(self) -> str:

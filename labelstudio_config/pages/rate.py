@@ -1,6 +1,6 @@
-"""A rating: people say how good documents are, by a domain's criteria.
+"""Rating: people say how good documents are, by a domain's criteria.
 
-Nothing in a task tells whether its document is synthetic.
+Nothing in a task reveals whether its document is synthetic.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")
 def rating_tasks(
     documents: Sequence[RatedDocument], corpora: Mapping[PairKind, Corpus], domain: Domain
 ) -> dict[str, dict[str, Any]]:
-    """Return task key -> data: two documents without marks, whatever is known of their links.
+    """Return task key -> data: two documents without highlights, whatever is known of their links.
 
     Raises:
         InputError: when a document's pair is not in its corpus.
@@ -47,7 +47,7 @@ def rating_tasks(
     lost = next((one for one in documents if (one.kind, one.pair) not in pairs), None)
     if lost is not None:
         msg = f"the pair {lost.pair!r}, which is to be rated, is not among the {lost.kind} pairs"
-        raise InputError(msg, "bring it back, or rate under another run key")
+        raise InputError(msg, "restore it, or rate under another run key")
     tasks = {}
     for one in documents:
         corpus, pair = corpora[one.kind], pairs[one.kind, one.pair]
@@ -61,7 +61,7 @@ def rating_tasks(
 
 
 KEYS = ("12345", "qwert", "asdfg", "zxcvb")
-"""For each criterion the keys of its values, lowest first: rows of the keyboard."""
+"""For each criterion, the keys of its values, lowest first: rows of the keyboard."""
 
 
 def rating_page(criteria: Sequence[Criterion]) -> str:
@@ -95,7 +95,7 @@ def instruction(criteria: Sequence[Criterion]) -> str:
 
 
 RATER = "rater"
-"""What the pseudonyms of raters begin with: their numbers are not those of the run's annotators."""
+"""Prefix of raters' pseudonyms: they are numbered separately from the run's annotators."""
 RATING = "rating_"
 """Names of the rows in the label config: ``rating_0``, ``rating_1``, ..."""
 COMMENT = "comment"
@@ -103,7 +103,7 @@ VALUES = frozenset(str(value) for value in range(LOWEST, HIGHEST + 1))
 
 
 class RatingPull(Pull):
-    """What raters said."""
+    """The ratings of documents."""
 
     ratings: list[Rating]
 

@@ -1,4 +1,4 @@
-"""What our own Label Studio server runs with: keys, pages and a queue for annotators, own work only, Prolific.
+"""Additions to our own Label Studio server: keys, pages and a queue for annotators, access control, Prolific.
 
 It runs in Label Studio's environment, not in ours.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).parent),
     "DJANGO_SETTINGS_MODULE": "abcdlink_settings",
-    # Seconds after which a task that somebody left open is offered to others; Label Studio's default is a day.
+    # Seconds after which a task that somebody left open is offered to others; Label Studio's default is one day.
     "TASK_LOCK_TTL": "900",
 }
 """Variables of the server's process."""

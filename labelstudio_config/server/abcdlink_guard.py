@@ -1,7 +1,7 @@
-"""Middleware of our own Label Studio: annotators see and change their own answers only.
+"""Middleware of our own Label Studio: annotators see and change only their own answers.
 
-Label Studio Community has no roles: every account may read and change all there is. Here an account that is not the
-organization's owner can do what the labelling page does, and nothing else. What is refused says so.
+Label Studio Community has no roles: every account may read and change everything. Here, an account that is not the
+organization's owner can do what the labelling page does and nothing else. A refused request is told why.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ PLACES = (
 WITH_ANSWERS = r"tasks.*|dm/tasks.*|dm/views.*|dm/actions|projects/\d+/(next|tasks)"
 STATE = re.compile(r"^(To do|Closed) · ")
 OWN = re.compile(r".* · [A-Z]")
-"""The title of one annotator's own project, without what it begins with."""
+"""The title of one annotator's own project, without its prefix."""
 
 
 class OwnWorkOnly:
-    """Refuses what annotators may not do, and takes other people's answers out of what they read."""
+    """Refuses what annotators may not do, and removes other people's answers from what they read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -69,7 +69,7 @@ class OwnWorkOnly:
 
 
 def person(request: HttpRequest) -> Row:
-    """Return who asks; ``None``: nobody who is logged in."""
+    """Return the account behind a request; ``None`` if nobody is logged in."""
     if request.user.is_authenticated:
         return request.user
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
@@ -86,7 +86,7 @@ def is_owner(user: Row) -> bool:
 
 
 def refusal(request: HttpRequest, path: str, user: Row) -> str:
-    """Return why an annotator may not do this; empty: they may."""
+    """Return why an annotator may not do this; empty if they may."""
     reads = request.method in READS
     writes = next((methods for where, methods in WRITES.items() if re.fullmatch(where, path)), "")
     if (reads and re.fullmatch(NOT_READ, path)) or (not reads and request.method not in writes.split()):
@@ -99,19 +99,19 @@ def refusal(request: HttpRequest, path: str, user: Row) -> str:
         number = named.get(name) or (int(found[1]) if (found := re.search(rf"/{name}s/(\d+)", path)) else None)
         one = number and _model(name).objects.filter(pk=number).first()
         if one and getattr(one, owner) != user.pk:
-            return "This answer belongs to somebody else."
+            return "This answer belongs to someone else."
         if one:
             named["task"] = one.task_id
     if named.get("user", user.pk) != user.pk:
-        return "This account belongs to somebody else."
+        return "This account belongs to someone else."
     if not reads and author_named(request) not in (None, user.pk):
         return "You can only submit answers in your own name."
     elsewhere = other_project(project_of(request, named), user)
-    return f"This project belongs to somebody else: yours is {elsewhere!r}." if elsewhere else ""
+    return f"This project belongs to someone else. Yours is {elsewhere!r}." if elsewhere else ""
 
 
 def author_named(request: HttpRequest) -> JSON:
-    """Return whom a request names as the author of an answer; ``None``: nobody."""
+    """Return the account that a request names as the author of an answer, or ``None``."""
     try:
         sent = json.loads(request.body or b"{}")
     except ValueError:
@@ -121,7 +121,7 @@ def author_named(request: HttpRequest) -> JSON:
 
 
 def project_of(request: HttpRequest, named: dict[str, int]) -> Row:
-    """Return the project that a request is about; ``None``: none, or it is not told."""
+    """Return the project that a request is about; ``None`` if there is none or it is unknown."""
     projects = apps.get_model("projects", "Project").objects
     if "task" in named:
         return projects.filter(tasks__pk=named["task"]).first()
@@ -130,7 +130,7 @@ def project_of(request: HttpRequest, named: dict[str, int]) -> Row:
 
 
 def other_project(project: Row, user: Row) -> str:
-    """Return the project with the same tasks that someone has begun instead of this one; empty: none."""
+    """Return the project with the same tasks that someone has begun instead of this one; empty if none."""
     name = project and STATE.sub("", project.title)
     if not name or project.maximum_annotations != 1 or not OWN.fullmatch(name):
         return ""
@@ -171,7 +171,7 @@ def own_only(response: HttpResponse, path: str, user: Row) -> HttpResponse:
 
 
 def partial_view(user: Row) -> Callable[[dict[str, Any]], bool]:
-    """Return what tells whether a project is one that an annotator sees in the list: not closed, not another's."""
+    """Return a test for whether an annotator sees a project in the list: not closed, and not someone else's."""
 
     def keep(listed: dict[str, Any]) -> bool:
         project = apps.get_model("projects", "Project").objects.filter(pk=listed.get("id")).first()
@@ -181,7 +181,7 @@ def partial_view(user: Row) -> Callable[[dict[str, Any]], bool]:
 
 
 def without_others(value: JSON, user: Row) -> JSON:
-    """Return what was to be sent without the answers and names of other people."""
+    """Return a response without the answers and names of other people."""
     if isinstance(value, list):
         return [without_others(one, user) for one in value if not _is_others(one, user)]
     if not isinstance(value, dict):
@@ -200,7 +200,7 @@ def without_others(value: JSON, user: Row) -> JSON:
 
 
 def _is_others(one: JSON, user: Row) -> bool:
-    """Tell whether an item of a list is an annotation or draft of somebody else."""
+    """Tell whether an item of a list is someone else's annotation or draft."""
     if not isinstance(one, dict) or "result" not in one:
         return False
     author = one.get("completed_by", one.get("user"))

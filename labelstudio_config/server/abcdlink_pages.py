@@ -1,4 +1,4 @@
-"""Middleware of our own Label Studio: pages load ``keys.js``, and everyone has a page with their own tasks."""
+"""Middleware of our own Label Studio: pages load ``keys.js``, and everyone gets a page with their own tasks."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ a.go:hover, a.go:focus {{ background: #2f6fde22; }}
 .code {{ padding: 14px 18px; border-radius: 8px; background: #2f6fde22; }}
 a.go b {{ color: light-dark(#1f5fce, #8ab4ff); }}
 </style></head><body><h1>Your tasks</h1>{content}
-<p>Bookmark this page: it always leads to what comes next. You are logged in as {account}
+<p>Bookmark this page: it always shows what comes next. You are logged in as {account}
 (<a href="/logout">log out</a>).</p></body></html>"""
 
 NOTHING = """<p><b>There is nothing to do right now. Thank you!</b></p>
-<p>After a batch of sentences there may be a short round of feedback, and then the next batch. Both appear on this page
-when they begin; the coordinator tells you when.</p>"""
+<p>After a batch there may be a short feedback round, and then the next batch. Both appear on this page
+when they start; the coordinator will tell you when.</p>"""
 
 
 class Work(NamedTuple):
-    """A project to work on: how many tasks someone has done in it, and how many are left for them."""
+    """A project to work on, with the number of tasks that someone has done in it and has left."""
 
     project: Row
     done: int
@@ -48,12 +48,12 @@ class Work(NamedTuple):
 
     @property
     def for_all(self) -> bool:
-        """Whether all annotators do it; the rest (adjudication, say) is for whom the coordinator asks."""
+        """Whether all annotators do it; others (adjudication, say) are for people whom the coordinator asks."""
         return FOR_ALL.search(self.project.title) is not None
 
 
 class Pages:
-    """Adds the script to every page, where it does something if abcdlink made the page; sends annotators to theirs."""
+    """Adds the script to every page (it only acts on pages from abcdlink), and sends annotators to their own page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -80,7 +80,7 @@ class Pages:
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """Show someone their projects, or begin one of them."""
+    """Show someone their projects, or open one of them."""
     if not request.user.is_authenticated:
         return HttpResponseRedirect(f"/user/login/?next={HOME}")
     chosen = re.fullmatch(rf"{HOME}go/(\d+)", request.path)
@@ -97,15 +97,15 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def link(one: Work) -> str:
-    """Return the HTML of what leads to a project."""
+    """Return the link to a project, as HTML."""
     return (
-        f'<a class="go" href="{HOME}go/{one.project.pk}"><b>{"Continue" if one.done else "Begin"}: '
+        f'<a class="go" href="{HOME}go/{one.project.pk}"><b>{"Continue" if one.done else "Start"}: '
         f"{escape(STATE.sub('', one.project.title))}</b><br>{one.done} of {one.done + one.left} tasks done</a>"
     )
 
 
 def work_of(user: Row) -> Iterator[Work]:
-    """Yield what someone can work on; of projects with one annotator each, their own or else the first free one."""
+    """Yield what someone can work on; of projects with one annotator each, their own or the first free one."""
     offered: set[str] = set()
     projects = apps.get_model("projects", "Project").objects.filter(
         organization=user.active_organization, title__startswith=TO_DO
@@ -120,7 +120,7 @@ def work_of(user: Row) -> Iterator[Work]:
 
 
 def is_taken(project: Row, user: Row) -> bool:
-    """Tell whether a project for one annotator belongs to somebody else."""
+    """Tell whether a project for one annotator belongs to someone else."""
     if has_begun(project, user):
         return False
     answered = apps.get_model("tasks", "Annotation").objects.filter(project=project).exists()

@@ -1,6 +1,6 @@
-"""Participants of a platform such as Prolific: who they are there, and the code that they finish with.
+"""Participants from a platform such as Prolific: their ids there, and their completion codes.
 
-The platform sends people to ``/abcdlink/join`` with three ids in the address. They stay in the browser's session until
+The platform sends people to ``/abcdlink/join`` with three ids in the address. The ids stay in the session until
 the participant has signed up or logged in, and are then noted with the account. Both files here are in the server's
 data folder, next to its database; only the coordinator reads them.
 """
@@ -25,11 +25,11 @@ from django.db.models import Count, F, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 
 HOME = "/abcdlink/"
-"""The one address that annotators need: it leads to whatever is theirs to do."""
+"""The only address that annotators need: it leads to whatever they have to do."""
 PARAMETERS = {"participant_id": "PROLIFIC_PID", "study_id": "STUDY_ID", "session_id": "SESSION_ID"}
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WAITING = "abcdlink_participant"
-"""In the session: the ids of someone who has not logged in yet."""
+"""Session key for the ids of someone who has not logged in yet."""
 FINISH = "https://app.prolific.com/submissions/complete?cc="
 ADDRESS = "{}@email.prolific.com"
 """The anonymous e-mail address that Prolific gives each participant."""
@@ -59,9 +59,9 @@ def join(request: HttpRequest) -> HttpResponse:
     """Take the ids from the address, and lead to sign-up, log-in, or the tasks."""
     ids = {name: request.GET.get(parameter, "") for name, parameter in PARAMETERS.items()}
     if not all(map(ID.fullmatch, ids.values())):
-        return told("This link is missing your IDs", "Open the study on Prolific and follow its link.", 400)
+        return told("This link is missing your IDs", "Open the study on Prolific and follow the link there.", 400)
     if request.user.is_authenticated and is_owner(request.user):
-        return told("You are the coordinator", "Try the link for participants in a private window.", 400)
+        return told("You are the coordinator", "To try the participants' link, open it in a private window.", 400)
     request.session[WAITING] = ids
     if request.user.is_authenticated:
         return arrive(request) or HttpResponseRedirect(HOME)
@@ -71,7 +71,7 @@ def join(request: HttpRequest) -> HttpResponse:
 
 
 def arrive(request: HttpRequest) -> HttpResponse | None:
-    """Note the ids of someone who has just logged in; a response: they cannot go on, and why."""
+    """Note the ids of someone who has just logged in; returns a response only if they cannot go on."""
     user = request.user
     if not user.is_authenticated or WAITING not in request.session:
         return None
@@ -81,10 +81,10 @@ def arrive(request: HttpRequest) -> HttpResponse | None:
     with LOCK:
         there = participants()
         if any(one["user"] == user.pk and one["participant_id"] != ids["participant_id"] for one in there):
-            how = "Log out below, open the study on Prolific again, and use an account of your own."
+            how = "Log out below, open the study on Prolific again, and use your own account."
             return told("This account belongs to another participant", how, 409)
         if any(one["user"] != user.pk and one["participant_id"] == ids["participant_id"] for one in there):
-            how = "Log out below, and log in with the account that you made when you first came from Prolific."
+            how = "Log out below, then log in with the account that you created when you first came from Prolific."
             return told("You already have another account", how, 409)
         if not any(one["user"] == user.pk and ids.items() <= one.items() for one in there):
             now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -93,13 +93,13 @@ def arrive(request: HttpRequest) -> HttpResponse | None:
 
 
 def address_for(request: HttpRequest) -> str:
-    """Return the e-mail address that a participant may sign up with; empty: not known."""
+    """Return the e-mail address that a participant may sign up with; empty if unknown."""
     ids = request.path in {"/user/signup/", "/user/login/"} and request.session.get(WAITING)
     return ADDRESS.format(ids["participant_id"]) if ids else ""
 
 
 def participants() -> list[Participant]:
-    """Return who came from the platform, the oldest first, with their accounts; nothing is kept of deleted accounts."""
+    """Return who came from the platform, oldest first, with their accounts; nothing is kept of deleted accounts."""
     with LOCK:
         kept = stored(PARTICIPANTS, [])
         users = apps.get_model("users", "User").objects.filter(pk__in=[one["user"] for one in kept])
@@ -111,14 +111,14 @@ def participants() -> list[Participant]:
 
 
 def keep_code(request: HttpRequest) -> HttpResponse:
-    """Keep or remove the code of a project: ``{"title": ..., "code": ...}``, the title without its beginning."""
+    """Set or remove the code of a project: ``{"title": ..., "code": ...}``, the title without its prefix."""
     try:
         sent = json.loads(request.body)
         title, code = str(sent["title"]), str(sent["code"])
     except (ValueError, TypeError, KeyError):
         return JsonResponse({"detail": "Send a title and a code."}, status=400)
     if code and not ID.fullmatch(code):
-        return JsonResponse({"detail": "A code has up to 64 letters, digits, - and _."}, status=400)
+        return JsonResponse({"detail": "A code has up to 64 characters: letters, digits, - and _."}, status=400)
     with LOCK:
         codes = {**stored(CODES, {}), title: code}
         write(CODES, {name: one for name, one in codes.items() if one})
@@ -126,7 +126,7 @@ def keep_code(request: HttpRequest) -> HttpResponse:
 
 
 def codes_of(user: Row) -> Iterator[tuple[str, str]]:
-    """Yield title and code of each project in which nothing is left for someone to do, and something was done."""
+    """Yield title and code of each project that someone has finished."""
     for title, code in stored(CODES, {}).items():
         found = apps.get_model("projects", "Project").objects.filter(title__contains=title)
         counts = [done_and_left(project, user) for project in found if title_of(project) == title]
@@ -135,7 +135,7 @@ def codes_of(user: Row) -> Iterator[tuple[str, str]]:
 
 
 def title_of(project: Row) -> str:
-    """Return a project's title as codes name it: without its beginning, and without the letter of one annotator."""
+    """Return a project's title as codes name it: without its prefix and the letter of one annotator."""
     name: str = STATE.sub("", project.title)
     return name[: -len(" · A")] if project.maximum_annotations == 1 and OWN.fullmatch(name) else name
 
@@ -169,7 +169,7 @@ def told(headline: str, text: str, status: int) -> HttpResponse:
 
 
 def stored(name: str, empty: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return what a file here holds."""
+    """Return the content of a file here."""
     try:
         return json.loads(place(name).read_bytes())
     except FileNotFoundError:
@@ -177,7 +177,7 @@ def stored(name: str, empty: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def write(name: str, value: object) -> None:
-    """Replace a file here as a whole; nobody but the server's own account may read it."""
+    """Replace a file here as a whole; only the server's own account may read it."""
     path = place(name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     half = path.with_suffix(".tmp")
@@ -190,5 +190,5 @@ def write(name: str, value: object) -> None:
 
 
 def place(name: str) -> Path:
-    """Return where a file is: next to Label Studio's database, not among the media that it serves."""
+    """Return the path of a file: next to Label Studio's database, not among the media that it serves."""
     return Path(settings.BASE_DATA_DIR) / "abcdlink" / name

@@ -1,7 +1,7 @@
-"""The queue of a tab counts answers and locks: a task that enough people have is not offered to others.
+"""The queue of a tab counts answers and locks: a task that enough people have taken is not offered to others.
 
-Label Studio offers the first task of a tab that is not marked as done. Who has a task open does not matter to it, so
-people who share a project would all judge the same task. And when two people submit a task at the same moment, each of
+Label Studio offers the first task of a tab that is not marked as done. It does not check who has a task open, so
+people who share a project would all judge the same task. When two people submit a task at the same moment, each of
 their requests counts the answers and writes the mark; the one that counted first may write last, and the task stays
 open with all its answers.
 """
@@ -24,18 +24,18 @@ Row = Any
 """A record, or a query, of Label Studio's database; its types are not known here."""
 
 CHOOSING = threading.Lock()
-"""The server is one process: two people who ask at the same moment are not offered the same task."""
+"""The server is one process, so this keeps two people who ask at once from being offered the same task."""
 
 
 def heed_locks(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Be a middleware that changes how the next task is chosen, and no request; it may be loaded several times."""
+    """Change how the next task is chosen; a middleware that leaves requests alone. It may be loaded several times."""
     from data_manager.actions import next_task as action
     from projects.functions.next_task import get_next_task as choose
 
     def choose_untaken(user: Row, tasks: Row, project: Row, *more: object) -> tuple[Row, str]:
         with CHOOSING:
             found: tuple[Row, str] = choose(user, tasks.exclude(pk__in=taken(user, project)), project, *more)
-            # Label Studio does not renew a lock where the locks of all who may answer are there.
+            # Label Studio does not renew a lock when everyone who may answer already has one.
             until = now() + timedelta(seconds=settings.TASK_LOCK_TTL)
             _rows("TaskLock").filter(task=found[0], user=user).update(expire_at=until)
         return found
@@ -45,9 +45,9 @@ def heed_locks(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
 
 def taken(user: Row, project: Row) -> list[int]:
-    """Return the tasks that as many others have answered or have open as are to answer them.
+    """Return the tasks that enough others have answered or have open.
 
-    Those with all their answers are marked as done. A lock is released after its answer is there, so locks are read
+    Those with all their answers are marked as done. A lock is released after its answer is stored, so locks are read
     first: whoever submits meanwhile is seen at least once.
     """
     locks = _rows("TaskLock").filter(task__project=project, expire_at__gt=now()).exclude(user=user)

@@ -1,18 +1,18 @@
-/* Keys for pages with candidates, in Label Studio's own page: one letter a decision, one key for the rest.
+/* Keys for pages with candidates, inside Label Studio: one key per decision, one key for all the rest.
 
-   Without this script the keys of the label config work: n is Link, Shift and n No Link. With it:
-   0 to 9       Link for the candidate with this number, Shift and the digit: No Link. The place of the key counts,
-                not what it prints, so that AZERTY needs no Shift. Pressing twice changes nothing.
-   L and N      Link and No Link for the marked candidate, which is the first undecided one or chosen by arrow keys.
-   R            The rest is No Link; noted in the answer as a choice of its own.
-   Enter        Answers a dialog; goes to what is undecided; submits when nothing is.
-   No key decides on a candidate that was not in sight since the task was opened. */
+   Without this script, the keys of the label config apply: n is Link, Shift + n is No Link. With it:
+   0 to 9       Link for the candidate with this number; with Shift, No Link. The position of the key counts,
+                not its character, so that AZERTY needs no Shift. Pressing it twice changes nothing.
+   L and N      Link and No Link for the outlined candidate: the first undecided one, or the one chosen by arrow keys.
+   R            No Link for all the rest; the answer records this as a choice of its own.
+   Enter        Confirms a dialog; else goes to the first undecided candidate; else submits.
+   No key decides on a candidate that has not been in view since the task was opened. */
 "use strict";
 (() => {
-  // Nobody signs up for news of Label Studio by not looking.
+  // Nobody is subscribed to Label Studio's newsletter by overlooking the checkbox.
   const news = document.querySelector("input[type=checkbox][name^=allow_newsletters]");
   if (news?.checked) news.click();
-  // Who comes from a platform signs up with the address that the platform gives them.
+  // People from a platform sign up with the address that the platform gave them.
   const address = document.currentScript?.dataset.email, field = document.querySelector("input[name=email]");
   if (address && field && !field.value) field.value = address;
 
@@ -21,13 +21,13 @@
 
   const rows = () => [...document.querySelectorAll(".xd-row")].filter((row) => row.querySelector("[name=Link]"));
   const inputs = (row) => row.querySelectorAll("input[type=radio]");
-  // Label Studio gives the buttons of all rows one name, so that the browser takes them for one group: only the class
-  // tells what is chosen.
+  // Label Studio gives the buttons of all rows the same name, so the browser treats them as one group: only the class
+  // says which one is chosen.
   const isChosen = (input) => Boolean(input.closest(".ant-radio-checked"));
   const isOpen = (row) => ![...inputs(row)].some(isChosen);
   const openOnes = () => rows().flatMap((row, number) => (isOpen(row) ? [number] : []));
 
-  // A dialog that fades away was answered: the next key is not for it.
+  // A dialog that is fading out has been answered: the next key is not for it.
   const visible = (element) => element.getClientRects().length > 0 && !element.closest("[class*='-leave']");
   const dialog = () => {
     const confirm = [...document.querySelectorAll(".ant-modal-confirm-btns .ant-btn-primary")].filter(visible).pop();
@@ -55,22 +55,22 @@
     return box.height > 0 && box.bottom <= bottom && box.bottom > Math.max(panel.top, 0);
   }
 
-  /* The task that is shown, also where React draws the next one into the same elements. */
+  /* The task on the page, even when React draws the next one into the same elements. */
   const shown = () => {
     const store = window.Htx;
     return `${store?.task?.id}|${store?.annotationStore?.selected?.id}`;
   };
 
-  /* After the last task: what comes next, on the annotator's own page. Label Studio would fetch the page of a plain link
-     itself, and show an error, as it is none of its own. */
+  /* After the last task: a link to the annotator's own page. Label Studio would fetch the target of a plain link
+     itself and show an error, because the page is not one of its own. */
   function lookForTheEnd() {
     const over = document.body.innerText.includes("No More Tasks Left in Queue");
     const shown = document.getElementById("xd-next");
     if (over && !shown) {
       const place = document.createElement("div");
       place.id = "xd-next";
-      place.innerHTML = "<b>You have done all tasks here. Thank you!</b> " +
-        "<a href='/abcdlink/' target='_self' data-external>See what comes next</a>: it appears there, on the only page you need to bookmark.";
+      place.innerHTML = "<b>You have finished all tasks here. Thank you!</b> " +
+        "<a href='/abcdlink/' target='_self' data-external>See what comes next</a>. That page always shows it; bookmark it if you like.";
       place.style.cssText = "position:fixed;z-index:50;left:50%;top:60%;transform:translateX(-50%);padding:14px 20px;" +
         "border:1px solid #2f6fde;border-radius:8px;max-width:90vw;font-size:16px;background:var(--color-neutral-background,#fff)";
       document.body.append(place);
@@ -117,14 +117,14 @@
     if (!row) return;
     if (!seen.has(number)) {
       goTo(number);
-      say(`Candidate ${number} was out of sight. Read it, then press the key again.`);
+      say(`You have not seen candidate ${number} yet. Read it, then press the key again.`);
       return;
     }
     choose(row, what);
     say("");
     const open = openOnes().filter((one) => one !== number);
     goTo(open.find((one) => one > number) ?? open[0] ?? number);
-    if (!open.length) say("All candidates are decided. Enter submits.");
+    if (!open.length) say("All candidates are decided. Press Enter to submit.");
   }
 
   function choose(row, what) {
@@ -135,7 +135,7 @@
   function rest() {
     const open = openOnes();
     if (!rows().every((row) => inputs(row)[REST])) {
-      say("Here each candidate needs a decision of its own: Link or No Link.");
+      say("On this page each candidate needs its own decision: Link or No Link.");
       return;
     }
     const unseen = open.filter((number) => !seen.has(number));
@@ -143,12 +143,12 @@
       rows()[unseen[0]].scrollIntoView({ block: "start" });
       current = unseen[0];
       look();
-      say(`${unseen.length} candidates were out of sight. Read on, then press R again.`);
+      say(`You have not seen ${unseen.length === 1 ? "1 candidate" : `${unseen.length} candidates`} yet. Read on, then press R again.`);
     } else if (open.length) {
       open.forEach((number) => choose(rows()[number], REST));
-      say(`${open.length} × No Link (rest). Enter submits.`);
+      say(`${open.length} × No Link (rest). Press Enter to submit.`);
     } else {
-      say("All candidates are decided. Enter submits.");
+      say("All candidates are decided. Press Enter to submit.");
     }
   }
 
@@ -156,7 +156,7 @@
     const [first] = openOnes();
     if (first !== undefined) {
       goTo(first);
-      say(`${openOnes().length} candidates still need a decision: Link or No Link.`);
+      say(`${openOnes().length === 1 ? "1 candidate still needs" : `${openOnes().length} candidates still need`} a decision: Link or No Link.`);
       return;
     }
     const button = document.querySelector(
@@ -176,11 +176,11 @@
     element.isContentEditable || /^(TEXTAREA|SELECT)$/.test(element.tagName) ||
     (element.tagName === "INPUT" && !/^(radio|checkbox|button)$/.test(element.type));
 
-  /* Returns what a key does here; undefined: it is not ours. */
+  /* Returns what a key does here; undefined if the key is not ours. */
   function meaning(event) {
     if (event.key === "Enter" && dialog()) return () => dialog().click();
     if (!document.querySelector(".xd-wrap") || dialog() || event.altKey || event.metaKey) return undefined;
-    // Without candidates, Ctrl and Enter are Label Studio's own: it waits until it can submit.
+    // Without candidates, Ctrl + Enter is left to Label Studio, which waits until it can submit.
     if (event.key === "Enter") return !rows().length && event.ctrlKey ? undefined : () => submit();
     if (!rows().length || event.ctrlKey) return undefined;
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
@@ -197,7 +197,7 @@
 
   addEventListener("keydown", (event) => {
     if (writes(event.target) && !dialog()) {
-      // What was written is taken by Label Studio; then the keys decide again.
+      // Label Studio takes what was typed; then the keys decide again.
       if (event.key === "Enter" && document.querySelector(".xd-wrap")) setTimeout(() => event.target.blur());
       return;
     }

@@ -96,7 +96,7 @@ def test_two_tasks_by_keyboard_with_a_flag_and_a_comment(page: Page, client: Cli
     expect(page.locator(".xd-src")).to_contain_text("1 of 2 · sentence 1 of 2 in pair 1 of 1")
     press(page, ["0", "Shift+Digit1"])
     page.keyboard.press("Control+Enter")
-    assert said(page) == "1 candidates still need a decision: Link or No Link."
+    assert said(page) == "1 candidate still needs a decision: Link or No Link."
     page.get_by_role("button", name="Submit current annotation").click()
     dialog = page.get_by_text("Candidate 2 still needs a decision: Link or No Link")
     expect(dialog).to_be_in_viewport(ratio=1)
@@ -152,7 +152,7 @@ def test_keys_decide_what_is_in_sight_and_never_clear(page: Page, client: Client
     press(page, ["n", "l", "ArrowDown", "l"])
     assert decided(page) == "-+-+?+" + "?" * 6
     press(page, ["r"])
-    assert ("?" in decided(page), "out of sight" in said(page)) == (True, True)
+    assert ("?" in decided(page), "have not seen" in said(page)) == (True, True)
     press(page, ["r"])
     assert decided(page) == "-+-+r+" + "r" * 6
     press(page, ["4", "Enter"])

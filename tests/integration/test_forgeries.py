@@ -116,7 +116,7 @@ def test_an_answer_that_someone_else_changed_counts_as_its_author_gave_it(batch:
     assert batch.look().complete
     assert batch.labels()["annotator-1", first] == [LINK] * 3
     assert "annotator-1" in batch.anomalies()
-    assert "the answer as its author gave it counts" in batch.anomalies()
+    assert "the author's own answer counts" in batch.anomalies()
     # Its author may change it, of course.
     batch.ada.patch(f"/api/annotations/{given.json()['id']}", json=rewritten(given, LINK, NO, NO)).raise_for_status()
     _, snapshot = look_now(batch.store, SLUG)
@@ -178,7 +178,7 @@ def test_candidates_are_those_that_were_pushed(batch: Batch) -> None:
         submit(session, tasks[second], [NO] * 3).raise_for_status()
     assert batch.look().complete
     assert batch.labels()["annotator-1", first] == [LINK, NO, NO]
-    assert f"the task {first} is not as it was pushed: someone changed candidates" in batch.anomalies()
+    assert f"the task {first} was changed after it was pushed: someone edited candidates" in batch.anomalies()
 
 
 def test_a_project_with_another_title_is_the_same_project(batch: Batch) -> None:

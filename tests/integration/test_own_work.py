@@ -136,7 +136,7 @@ def test_whoever_takes_over_is_let_in_but_nobody_twice(scene: Scene) -> None:
         task = max(one["id"] for one in scene.client.tasks(scene.hers))
         assert submit(cy, task, NO).is_success
         refused = submit(cy, max(one["id"] for one in scene.client.tasks(scene.his)), NO)
-    assert (refused.status_code, "belongs to somebody else" in refused.text) == (403, True)
+    assert (refused.status_code, "belongs to someone else" in refused.text) == (403, True)
     now, said = scene.batch.look()
     assert (now.done, said) == (1, [])
 
