@@ -1,4 +1,4 @@
-"""Flow annotate: batches go to Label Studio, people judge, the results come back, a feedback round between."""
+"""Flow annotate: push a batch to Label Studio, wait for people, pull their judgments, hold a feedback round, repeat."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ from tasks.projects import pull, push
 from tasks.runs import add_tag, suspend
 
 SIMULATED_TAG = "simulated-annotators"
-"""Tag of a run in which programs judged."""
+"""Tag of a run that simulated annotators judged."""
 
 
 class GoForm(RunInput):
-    """What the coordinator says of a batch before annotators see it: the form in the Prefect UI."""
+    """The coordinator's decision on a batch before annotators see it: the form in the Prefect UI."""
 
-    # Required, so that an empty resume is refused: it was meant for the wait before this one, and decides nothing.
+    # Required, so that an empty resume, which was meant for an earlier wait, is refused.
     model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["min_words"]})
 
     go: bool = True
@@ -66,17 +66,17 @@ class GoForm(RunInput):
 
 
 def go_form(preview: BatchPreview, problem: str) -> type[GoForm]:
-    """Return the form with the filters as they are; its fields say everything, as the UI may cut other text."""
+    """Return the form with the current filters; its fields say everything, since the UI may cut off other text."""
     filters = preview.filters
     refused = f"The filters are unchanged: {problem}. " if problem else ""
     told = (
         f"{refused}Batch {preview.batch} is ready: {preview.size}; {preview.time}. The preview is under Artifacts. On: "
-        "annotators see the batch now. Off: you see a new preview, with the filters below, which hold for this batch "
-        "and those after it."
+        "annotators see the batch now. Off: you get a new preview with the filters below, which apply to this batch "
+        "and later ones."
     )
     shortest = "Source sentences with fewer words are not shown."
-    unproposed = "Show source sentences for which nothing is proposed, too, with random candidates alone."
-    exclude = "Regular expressions: a source sentence in which one is found is not shown. (?#...) names one."
+    unproposed = "Also show source sentences for which nothing is proposed, with random candidates only."
+    exclude = "Regular expressions: a source sentence that matches one is not shown. (?#...) gives it a name."
     fields: dict[str, Any] = {
         "go": (bool, Field(True, title="Go", description=told)),
         "min_words": (int, Field(filters.min_words, title="Fewest words", description=shortest)),
@@ -95,8 +95,8 @@ def annotate(
     """Have people judge the candidates of a run, batch by batch; ends with a data set and a report.
 
     Args:
-        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        run: run key, the name of this whole job; the same key continues it.
+        domain: name or path of the domain; empty: the one that the run was started with.
         annotation: how people annotate.
     """
     store = open_run(run)
@@ -117,9 +117,9 @@ def annotate(
 
 
 def choose(store: Store, domain: str, batch: int) -> bool:
-    """Let the linker learn from the batches before and choose this one; tells whether there is one.
+    """Let the linker learn from the earlier batches and choose this one; tells whether there is one.
 
-    Only where candidates are chosen by budget: in other modes all batches are there from the start.
+    Only when candidates are chosen by budget: in other modes, all batches exist from the start.
     """
     plan = plan_by_budget(store)
     if plan is None:
@@ -141,7 +141,7 @@ def choose(store: Store, domain: str, batch: int) -> bool:
 
 
 def annotate_batch(store: Store, domain: str, batch: int, annotation: PeopleParameters) -> None:
-    """Push a batch, suspend until it is complete, pull and measure it; nothing when that was done before."""
+    """Push a batch, suspend until it is complete, then pull and measure it, unless that is already done."""
     if store.exists(batch_file(batch, AGREEMENT)):
         return
     overlap = annotation.overlap_in(domain)
@@ -159,16 +159,16 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
 
 
 def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
-    """Show a batch to the coordinator, with the filters that they choose, until they give Go.
+    """Show a batch to the coordinator, with the filters they choose, until they release it.
 
-    The run is suspended meanwhile. Each look has a fixed key: when the run is killed after it was resumed, what was
-    filled in is read again.
+    The run is suspended meanwhile. Each preview has a fixed key: if the run is killed after it was resumed, the
+    form is read again.
     """
     batch, chosen = page.batch, find_domain(domain)
     while not (review := review_of(store, batch)).go:
         preview = AS_TASKS.step(f"preview batch {batch}", write_preview, store, chosen, page)
         show_preview(store, preview)
-        told = f"Batch {batch} is ready: {preview.size}; {preview.time}. Annotators see it when you say so."
+        told = f"Batch {batch} is ready: {preview.size}; {preview.time}. Annotators see it when you release it."
         wait_for_coordinator(store, batch_slug(batch), told)
         form = go_form(preview, review.problem)
         said = suspend(f"preview-{batch}-{review.looks}", form)
@@ -177,19 +177,19 @@ def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
 
 
 class FeedbackForm(RunInput):
-    """What the coordinator says: the form in the Prefect UI."""
+    """The coordinator's decision on feedback: the form in the Prefect UI."""
 
-    # Required, so that an empty resume is refused: it was meant for the wait before this one, and decides nothing.
+    # Required, so that an empty resume, which was meant for an earlier wait, is refused.
     model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["clarifications"]})
 
     clarifications: str = ""
     label_studio_round: bool = Field(
-        True, description="Annotators judge the borderline cases again and acknowledge the guidelines in Label Studio."
+        True, description="Annotators judge the borderline cases again and confirm the guidelines in Label Studio."
     )
 
     @property
     def examples(self) -> dict[int, Label]:
-        """The cases that become examples of the guidelines: number -> what each is an example of."""
+        """The cases that become examples in the guidelines: number -> what each is an example of."""
         given = {name.removeprefix(CASE): value for name, value in self.model_dump().items() if name.startswith(CASE)}
         return {int(number): Label(value) for number, value in given.items() if value != NO_EXAMPLE}
 
@@ -199,27 +199,27 @@ NO_EXAMPLE = "no example"
 
 
 def form_for(store: Store, feedback: Feedback) -> type[FeedbackForm]:
-    """Return the form with a choice for each borderline case: whether it becomes an example of the guidelines."""
+    """Return the form, with a choice for each borderline case of whether it becomes an example in the guidelines."""
     corpus = read_corpus_from(store, NATURAL)
     pairs = {pair.id: pair for pair in corpus.pairs}
     fields: dict[str, Any] = {}
     for number, case in enumerate(feedback.cases, start=1):
         pair = pairs[case.pair]
         texts = corpus.source_of(pair).text_of(case.source), corpus.target_of(pair).text_of(case.target)
-        told = f"Make it an example of the guidelines? A: “{texts[0]}” B: “{texts[1]}”"
+        told = f"Make it an example in the guidelines? A: “{texts[0]}” B: “{texts[1]}”"
         choice = Literal["no example", "Link", "No Link"]
         fields[f"{CASE}{number}"] = (choice, Field(NO_EXAMPLE, title=f"Case {number}", description=told))
     return create_model("FeedbackForm", __base__=FeedbackForm, **fields)
 
 
 def feedback_round(store: Store, domain: str, batch: int, auto: bool) -> None:
-    """Show memos, cases and draft; wait for the coordinator, then for annotators; nothing when that was before.
+    """Show memos, cases and draft; wait for the coordinator, then for annotators, unless that is already done.
 
     Args:
         store: the run.
         domain: name or path of the domain.
-        batch: after which the round is.
-        auto: whether to go on at once, with the guidelines as they are and without asking anybody.
+        batch: the batch before the round.
+        auto: whether to continue at once, with the current guidelines and without asking anyone.
     """
     if outcome_in(store, batch):
         return
@@ -234,7 +234,7 @@ def feedback_round(store: Store, domain: str, batch: int, auto: bool) -> None:
         accepted = AS_TASKS.step(step, accept_feedback, store, batch, guidelines, text, form.label_studio_round, by)
     if accepted.label_studio_round and judges_in(store, batch):
         page = FeedbackPage(batch=batch, clarifications=accepted.clarifications)
-        ask_people(store, domain, page, or_resumed="who has not answered is recorded")
+        ask_people(store, domain, page, or_resumed="those who have not answered are recorded")
     else:
         pull(store.key, FeedbackPage(batch=batch))
     if accepted.label_studio_round and (outcome := outcome_in(store, batch)):
@@ -242,7 +242,7 @@ def feedback_round(store: Store, domain: str, batch: int, auto: bool) -> None:
 
 
 def ask_coordinator(store: Store, batch: int, feedback: Feedback) -> FeedbackForm:
-    """Suspend until the coordinator has filled in the form, or said the same on the command line."""
+    """Suspend until the coordinator has filled in the form, or done the same on the command line."""
     told = (
         f"The memos of batch {batch} are ready. Talk with the annotators, then resume this run here or with "
         f"`abcdlink feedback start {store.key}`."
@@ -250,9 +250,9 @@ def ask_coordinator(store: Store, batch: int, feedback: Feedback) -> FeedbackFor
     wait_for_coordinator(store, feedback_slug(batch), told)
     form = form_for(store, feedback).with_initial_data(
         description=f"Edit what is added to the guidelines after batch {batch} (Markdown). Lines that begin with "
-        "> DRAFT are left out; when nothing else is left, the guidelines stay. Each borderline case can become an "
+        "> DRAFT are left out; if nothing else remains, the guidelines stay as they are. Each case can become an "
         "example below. Memos and cases are under Artifacts.",
         clarifications=feedback.draft,
     )
-    # One fixed key: Prefect suspends once for it; when the run was killed later, what was filled in is read again.
+    # One fixed key: Prefect suspends once for it; if the run is killed later, the form is read again.
     return suspend(f"feedback-{batch}", form)

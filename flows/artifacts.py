@@ -37,7 +37,7 @@ from tasks.running import key, show_text, table
 
 
 def show_generation(run: str, result: Generation) -> None:
-    """Show how many pairs were generated and why others were refused."""
+    """Show how many pairs were generated, and why others were refused."""
     rows: list[dict[str, Any]] = [
         {"what": name, "count": getattr(result, name)} for name in ("documents", "pairs", "links", "refused", "dropped")
     ]
@@ -62,7 +62,7 @@ def show_generation(run: str, result: Generation) -> None:
 
 
 def show_validation(run: str, result: Validation) -> None:
-    """Show the synthetic corpus beside natural documents: measures, distributions, links, what is out of bounds."""
+    """Compare the synthetic corpus with natural documents: measures, distributions, links, what is out of bounds."""
     rows = [{"measure": name, "value": value} for name, value in result.measures.items()]
     flags = "; ".join((*result.flags, *result.notes)) or "nothing out of bounds"
     table(key(run, "validation"), rows, f"Synthetic against natural documents: {flags}")
@@ -92,7 +92,7 @@ def show_validation(run: str, result: Validation) -> None:
 
 
 def show_benchmark(run: str, result: Benchmark) -> None:
-    """Show what every approach did, best first, what was left out, the comparisons, and a picture."""
+    """Show the results of every approach, best first, what was left out, the comparisons, and a picture."""
     order = sorted(result.approaches, key=lambda row: -row.f1_of_all)
     rows = [benchmark_row(row, result.usage.get(row.approach.asked.name)) for row in order]
     rows += [
@@ -128,7 +128,7 @@ def show_overview(run: str, overview: Overview) -> None:
 
 
 def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
-    """Return one row of the benchmark's table; scores are fractions of 1, seconds and money are of the whole."""
+    """Return one row of the benchmark's table; scores are fractions of 1, seconds and costs are totals."""
     false = row.all_sources.false_link_rate
     cells: dict[str, Any] = {
         "approach": row.approach.name,
@@ -171,14 +171,14 @@ def comparison_row(one: Comparison) -> dict[str, Any]:
 
 
 def show_shortlist(run: str, result: Shortlist) -> None:
-    """Show the chosen approaches and the reasons in words."""
+    """Show the chosen approaches and why they were chosen."""
     names = "\n".join(f"1. `{approach.name}`" for approach in result.approaches)
     text = f"# Shortlist\n\n{names}\n\n" + "\n".join(f"- {reason}" for reason in result.reasons)
     show_text(key(run, "shortlist"), text, "The approaches that propose candidates")
 
 
 def show_candidates(run: str, counts: PoolCounts) -> None:
-    """Show how many pools and candidates there are, without saying which is which."""
+    """Show how many pools and candidates there are, without revealing which is which."""
     rows = [{"what": f"pools of batch {batch}", "count": count} for batch, count in counts.batches.items()]
     rows += [{"what": f"candidates by {method}", "count": count} for method, count in counts.methods.items()]
     rows += [{"what": f"left out: {reason}", "count": count} for reason, count in counts.filtered.items()]
@@ -188,7 +188,7 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
 
 
 def show_preview(store: Store, preview: BatchPreview) -> None:
-    """Show what a batch holds, to the coordinator alone: candidates by method, hours, filters, what is left out."""
+    """Show what a batch contains, to the coordinator only: candidates by method, hours, filters, what is left out."""
     batch, filters = preview.batch, preview.filters
     rows: list[dict[str, Any]] = [
         {"what": "tasks", "value": preview.tasks},
@@ -201,33 +201,33 @@ def show_preview(store: Store, preview: BatchPreview) -> None:
             {"what": f"target sentences left out: {reason}", "value": count}
             for reason, count in preview.targets_left_out.items()
         ),
-        {"what": "filter: fewest words", "value": filters.min_words},
+        {"what": "filter: minimum words", "value": filters.min_words},
         {"what": "filter: excluded", "value": ", ".join(map(name_of_pattern, filters.exclude))},
-        {"what": "filter: show sources without proposals", "value": filters.unproposed},
+        {"what": "filter: also show sources without proposals", "value": filters.unproposed},
         {"what": "tasks as annotators will see them", "value": store.where(batch_file(batch, PREVIEW_PAGE))},
     ]
     table(key(store.key, "preview", batch), rows, f"Preview of batch {batch}: {preview.size}; {preview.time}")
 
 
 def show_gains(run: str, gains: Gains | None) -> None:
-    """Show what each batch by budget gave, and whether it is worth to go on."""
+    """Show what each batch by budget yielded, and whether another is worth it."""
     if gains:
-        table(key(run, "gains"), gains.rows, gains.words or "What each batch gave")
+        table(key(run, "gains"), gains.rows, gains.words or "What each batch yielded")
 
 
 def show_project(run: str, pushed: PushedProject) -> None:
-    """Link to the Label Studio project that annotators share, or to each of their own."""
+    """Link to the Label Studio project that annotators share, or to each annotator's own."""
     for number, one in enumerate(pushed.projects, start=1):
         create_link_artifact(
             key=key(run, pushed.slug, *([str(number)] if len(pushed.projects) > 1 else [])),
             link=one.url,
             link_text=f"{one.title} in Label Studio",
-            description=f"{len(pushed.task_keys)} tasks; annotators for each: {pushed.overlap}",
+            description=f"{len(pushed.task_keys)} tasks; annotators per task: {pushed.overlap}",
         )
 
 
 def show_agreement(store: Store, batch: int, result: Agreement) -> None:
-    """Show acceptance and agreement of one batch, and what the batches so far say: differences, times, early stop."""
+    """Show a batch's acceptance rates and agreement, and the figures so far: differences, times, early stop."""
     acceptance = {f"method {method}": one for method, one in result.acceptance.items()}
     parts = {
         "all": result,
@@ -265,7 +265,7 @@ def agreement_row(name: str, one: Measures, acceptance: Acceptance | None) -> di
 
 
 def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:
-    """Show what a feedback round begins with: each annotator's memo, the borderline cases, and the draft."""
+    """Show what a feedback round starts with: each annotator's memo, the borderline cases, and the draft."""
     for annotator, memo in feedback.memos.items():
         show_memo(store.key, batch, annotator, memo)
     show_text(
@@ -286,13 +286,13 @@ def show_memo(run: str, batch: int, annotator: str, memo: str) -> None:
 
 
 def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:
-    """Show what came of a feedback round; kappa of the batch stays that of the first answers."""
+    """Show the outcome of a feedback round; the batch's kappa stays that of the first answers."""
     rows: list[dict[str, Any]] = [
         {"what": "disagreements shown", "value": outcome.cases},
         {"what": "judged again by two or more", "value": outcome.answered},
         {"what": "resolved", "value": outcome.resolved},
         {"what": "read the guidelines", "value": ", ".join(outcome.acknowledged)},
-        {"what": "did not say that they read them", "value": ", ".join(outcome.missing)},
+        {"what": "did not confirm that they read them", "value": ", ".join(outcome.missing)},
         {"what": "still have a question", "value": ", ".join(outcome.questions)},
     ]
     table(key(store.key, "feedback", batch, "outcome"), rows, f"Feedback after batch {batch}")

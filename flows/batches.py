@@ -1,4 +1,4 @@
-"""Flow batches: what a coordinator does with a batch that is in front of annotators, from the Prefect UI."""
+"""Flow batches: what a coordinator can do from the Prefect UI with a batch that annotators work on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def batches(
     account: str = "",
     to: str = "",
 ) -> None:
-    """Look at a batch in Label Studio, pull it again, hand work on, or offer skipped tasks again.
+    """Look at a batch in Label Studio, pull it again, reassign work, or offer skipped tasks again.
 
     Args:
         run: run key.
@@ -62,7 +62,7 @@ def batches(
 
 
 def words_of(store: Store, batch: int, action: Action, account: str, to: str) -> list[str]:
-    """Do what is asked for and return what came of it, one sentence each."""
+    """Perform the action and return its results, one sentence each."""
     match action:
         case Action.CHECK:
             changed = check(store, batch)
@@ -73,13 +73,13 @@ def words_of(store: Store, batch: int, action: Action, account: str, to: str) ->
         case Action.REQUEUE:
             return requeue(store, batch) or ["nobody skipped a task of this batch"]
     if not account:
-        msg = "no annotator to stop waiting for is named"
+        msg = "no annotator is named to stop waiting for"
         raise InputError(msg, "fill in the field `account`")
     return reassign(store, batch, account, to)
 
 
 def show_partial(store: Store, batch: int, so_far: Agreement) -> None:
-    """Show kappa and acceptance of what has been judged so far, and how many more pairs would be needed."""
+    """Show kappa and acceptance rates so far, and how many more pairs would be needed."""
     rows = [{"method": method, **one.model_dump()} for method, one in so_far.acceptance.items()]
     kappa = so_far.note if so_far.kappa is None else f"{so_far.kappa:.4f}"
     told = (

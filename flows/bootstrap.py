@@ -1,4 +1,4 @@
-"""Flows start and bootstrap: the whole job, from a natural corpus to batches in front of annotators."""
+"""Flows start and bootstrap: the whole job, from a natural corpus to batches for annotators."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SHOWS: dict[str, Callable[[str, Any], None]] = {
     "shortlist": artifacts.show_shortlist,
     "candidates": artifacts.show_candidates,
 }
-"""Stage -> shows its result on the run page."""
+"""Stage -> function that shows its result on the run page."""
 
 
 @flow(name="start", flow_run_name="start {run}", **NOTED)
@@ -58,14 +58,14 @@ def start(
     goal: Goal = Goal.COMPARE,
     budget: Annotated[float, BeforeValidator(lambda given: given or 0.0), Field(ge=0)] = 0.0,
 ) -> None:
-    """Start or continue a job: from your documents to batches in front of annotators.
+    """Start or continue a job: from your documents to batches for annotators.
 
     The same as `bootstrap`, with fewer questions.
 
     Args:
-        run: Name of this job: up to 80 letters, digits, '.', '_' and '-', beginning with a letter or digit.
+        run: Name of this job: up to 80 letters, digits, '.', '_' and '-', starting with a letter or digit.
         corpus: Folder of your documents as `abcdlink import` writes it; `sample`: the domain's invented documents.
-        domain: What a link means: news, reviews, or a domain that you made with `abcdlink init`.
+        domain: What a link means: news, reviews, or a domain that you created with `abcdlink init`.
         annotators: How many people judge each candidate.
         goal: Compare methods: which of two approaches is better, with random candidates between them. Find links:
             all that either approach proposes (two retrievers, where only the embedded LLM is there). Quick try: BM25
@@ -79,7 +79,7 @@ def start(
 
 
 def job_for(goal: Goal, corpus: str, annotators: int) -> tuple[WholeJob, AnnotationParameters]:
-    """Return what a goal takes. Who wants links is spared the candidates of the embedded LLM, which are at chance."""
+    """Return the settings of a goal. For finding links, the embedded LLM is left out: its decisions are at chance."""
     batches = 1 if goal is Goal.TRY else 2
     mode = PoolMode.UNION if goal is Goal.FIND else PoolMode.COMPARISON
     annotation = AnnotationParameters(batches=batches, overlap=annotators, mode=mode)
@@ -107,10 +107,10 @@ def bootstrap(
     """For experts: the whole job with every setting. Generate, benchmark, shortlist, build pools, start annotate.
 
     Annotation is a run of its own: only a top-level run can be suspended while people work, and a
-    suspended run goes through its steps from the top when it is resumed.
+    suspended run goes through its steps from the start when it is resumed.
 
     Args:
-        run: run key, the name of this whole job; the same key goes on with what is there.
+        run: run key, the name of this whole job; the same key continues it.
         domain: name or path of a domain, e.g. news or reviews.
         setting: paper: prompts and numbers as in the paper; empty: as the domain says.
         corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample.
@@ -120,16 +120,16 @@ def bootstrap(
         benchmark: which approaches are compared.
         shortlist: how the two that propose candidates are chosen.
         annotation: which candidates annotators see, and how they annotate them.
-        quick: skip generation and benchmark and ask no LLM; BM25 alone proposes candidates, to try the page.
+        quick: skip generation and benchmark and use no LLM; BM25 alone proposes candidates, to try the page.
     """
     job = whole_job(corpus, pairs, targets, generation, benchmark, shortlist, annotation, quick)
     do_whole_job(run, in_setting(domain, setting), job, annotation)
 
 
 def do_whole_job(run: str, domain: str, job: WholeJob, annotation: AnnotationParameters) -> None:
-    """Do all stages up to the candidates on this run's page, then start the flow annotate.
+    """Do all stages up to the candidates as part of this run, then start the flow annotate.
 
-    While an LLM is asked by batch the run is suspended; it goes through the stages from the top when it goes on.
+    While an LLM batch is pending, the run is suspended; when it resumes, it goes through the stages from the start.
     """
 
     def show(stage: str, result: Record) -> None:
@@ -142,7 +142,7 @@ def do_whole_job(run: str, domain: str, job: WholeJob, annotation: AnnotationPar
 
 
 def limit_spending(budget: float) -> None:
-    """Let this process, which is this run's alone, and those that it starts spend no more on the LLM."""
+    """Set the LLM budget for this process, which only serves this run, and its children."""
     os.environ["ABCDLINK_LLM_BUDGET"] = str(budget)
     get_settings.cache_clear()
 
@@ -153,4 +153,4 @@ def start_annotation(run: str, domain: str, annotation: AnnotationParameters) ->
     started = start_once(ANNOTATE, parameters, f"annotate-{run}")
     link = f"{PREFECT_UI_URL.value()}/runs/flow-run/{started.id}"
     create_link_artifact(key=key(run, "annotate"), link=link, link_text=f"Annotation of {run}")
-    get_run_logger().info("The annotation of %s goes on in its own run: %s", run, link)
+    get_run_logger().info("The annotation of %s continues in its own run: %s", run, link)

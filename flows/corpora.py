@@ -1,4 +1,4 @@
-"""Flows clean, pair and boundaries: a corpus that is made of another one, before anything is generated or annotated."""
+"""Flows clean, pair and boundaries: they derive one corpus from another before anything is generated or annotated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tasks.running import key, table
 
 @flow(name="clean", flow_run_name="clean {corpus}")
 def clean(corpus: str, out: str, domain: str = "news", cleaning: CleaningPlan = CleaningPlan()) -> CleaningCounts:
-    """Take captions, share lines and other leftovers of web pages out of documents; nothing is changed.
+    """Remove captions, share lines and other web page leftovers from documents; no sentence is changed.
 
     Args:
         corpus: folder of a corpus as `abcdlink import` writes it, or of .txt files; it stays as it is.
@@ -33,7 +33,7 @@ def clean(corpus: str, out: str, domain: str = "news", cleaning: CleaningPlan = 
     counts = AS_TASKS.step(f"clean {corpus}", run_cleaning, corpus, out, find_domain(domain), cleaning, progress)
     rows = [{"what": counts.unit, "count": counts.sentences}, {"what": "documents changed", "count": counts.changed}]
     rows += [{"what": f"removed: {by}", "count": number} for by, number in counts.removed.items()]
-    rows += [{"what": f"answer not taken: {why}", "count": number} for why, number in counts.refused.items()]
+    rows += [{"what": f"answer not used: {why}", "count": number} for why, number in counts.refused.items()]
     rows += [{"what": "kept for their links", "count": counts.linked}]
     table(key("clean", out), rows, f"{counts}. Look at {out}/removed.html.")
     return counts
@@ -41,13 +41,13 @@ def clean(corpus: str, out: str, domain: str = "news", cleaning: CleaningPlan = 
 
 @flow(name="pair", flow_run_name="pair {corpus}")
 def pair(corpus: str, rule: PairingRule, out: str = "", domain: str = "news") -> dict[str, int]:
-    """Make pairs of documents that have none; without `out`, only show examples of what would be paired.
+    """Pair documents that have no pairs; without `out`, only show examples of the pairs.
 
     Args:
         corpus: folder of a corpus as `abcdlink import` writes it; it stays as it is.
-        rule: which two documents make a pair.
+        rule: which documents form a pair.
         out: folder of the paired copy; empty: nothing is written.
-        domain: name or path of a domain, whose language counts where the corpus does not say its own.
+        domain: name or path of a domain, whose language applies if the corpus does not state its own.
     """
     whole, pairing = AS_TASKS.step(f"pair {corpus}", run_pairing, corpus, out, rule, find_domain(domain))
     written = f"Wrote {out}" if out else "Nothing is written without `out`"
@@ -57,13 +57,13 @@ def pair(corpus: str, rule: PairingRule, out: str = "", domain: str = "news") ->
 
 @flow(name="boundaries", flow_run_name="boundaries {run}", **NOTED)
 def boundaries(run: RunKey, corpus: str, domain: str = "news", documents: FirstPairs = None) -> None:
-    """Have people join, split or leave out sentences of a corpus; ends with a new version of the corpus.
+    """Have people join, split or remove sentences of a corpus; ends with a new version of the corpus.
 
     Args:
-        run: run key, of this work alone: a run that has candidates keeps its documents as they are.
+        run: run key, for this work alone: a run that has candidates keeps its documents as they are.
         corpus: folder of a corpus as `abcdlink import` writes it.
         domain: name or path of the domain that the documents are for.
-        documents: only the first so many documents; none: all.
+        documents: only the first N documents; empty: all.
     """
     store = open_run(run)
     AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus, find_domain(domain), None)

@@ -1,4 +1,4 @@
-"""The demonstration: the whole job on the shipped sample, judged by simulated annotators or by people."""
+"""The demo: the whole job on the shipped sample, judged by simulated annotators or by people."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tasks.runs import ended_badly, newest_run, page_of, reach_server, resume, s
 
 ANNOTATE, ADJUDICATE = "annotate", "adjudicate"
 CLARIFICATION = "- Two sentences on the same event are no link if neither says what the other says."
-"""What the demonstration adds to the guidelines where the annotators' disagreements show no pattern."""
+"""What the demo adds to the guidelines if the annotators' disagreements show no pattern."""
 BATCHES = 2
 OVERLAP = 2
 SECONDS_BETWEEN_LOOKS = 1.5
@@ -45,7 +45,7 @@ LONGEST_SECONDS = 1500
 
 MILESTONES = {
     GENERATION: "synthetic corpus generated",
-    VALIDATION: "synthetic corpus measured against the natural one",
+    VALIDATION: "synthetic corpus compared with the natural one",
     BENCHMARK: "approaches benchmarked",
     SHORTLIST: "shortlist chosen",
     POOL_COUNTS: "candidate pools built",
@@ -55,19 +55,19 @@ MILESTONES = {
     project_file(batch_slug(2), PUSHED): "batch 2 is in Label Studio",
     batch_file(2, AGREEMENT): "batch 2 pulled and measured",
     REPORT: "data set and report written",
-    ADJUDICATIONS: "disagreements adjudicated, data set and report written again",
+    ADJUDICATIONS: "disagreements adjudicated, data set and report regenerated",
 }
 
 
 def run_demo(stack: Stack, run: str, domain: str, pairs: int, documents: int, people: bool) -> None:
-    """Run ``bootstrap`` on servers that are up; then play the annotators and show what came out.
+    """Run ``bootstrap`` on running servers; then play the annotators and show the results.
 
-    With ``people`` it ends when it is people's turn, and says what they open; called again it says what
-    the run waits for now, or shows what came out.
+    With ``people`` it ends when it is people's turn, and says what to open; called again, it says what
+    the run waits for now, or shows the results.
 
     Raises:
-        InputError: when the run was begun with other settings.
-        AbcdlinkError: when a flow fails; says which and why.
+        InputError: when the run was started with other settings.
+        AbcdlinkError: when a flow fails; it says which one and why.
     """
     reach_server()
     parameters = {
@@ -83,7 +83,7 @@ def run_demo(stack: Stack, run: str, domain: str, pairs: int, documents: int, pe
         show_outcome(store)
     else:
         show_now(store, json=False)
-        out.print("Give this command again to see what the run waits for next.")
+        out.print("Run this command again to see what comes next.")
     show_servers(stack)
 
 
@@ -98,15 +98,15 @@ def begin(parameters: dict[str, Any]) -> None:
     say(f"Run {run!r}: {page_of(flow_run)}")
     changed = [name for name, value in parameters.items() if flow_run.parameters.get(name) != value]
     if changed:
-        msg = f"run {run!r} was begun with other settings: {', '.join(changed)}"
-        raise InputError(msg, "use another run key (--run), or the settings it was begun with")
+        msg = f"run {run!r} was started with other settings: {', '.join(changed)}"
+        raise InputError(msg, "use another run key (--run), or the settings it was started with")
 
 
 def follow(store: Store, people: bool) -> bool:
-    """Tell the milestones as they are reached; let programs do what people would, unless ``people`` do.
+    """Print milestones as they are reached; let programs do people's work, unless ``people`` do it.
 
     Returns:
-        Whether the run is at its end; otherwise it is people's turn.
+        Whether the run has finished; otherwise it is people's turn.
     """
     begun, told, played = time.monotonic(), set[str](), set[tuple[str, WaitsFor]]()
     flow = ANNOTATE
@@ -127,8 +127,8 @@ def follow(store: Store, people: bool) -> bool:
             play(store, flow, waiting)
             played.add((waiting.slug, waiting.kind))
         if time.monotonic() - begun > LONGEST_SECONDS:
-            msg = f"run {store.key!r} is not at its end after {LONGEST_SECONDS // 60} minutes"
-            raise AbcdlinkError(msg, "look at it in the Prefect UI; `abcdlink demo` again goes on with it")
+            msg = f"run {store.key!r} has not finished after {LONGEST_SECONDS // 60} minutes"
+            raise AbcdlinkError(msg, "look at it in the Prefect UI; running `abcdlink demo` again continues it")
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
@@ -155,7 +155,7 @@ def waits_for(store: Store, flow: str) -> Waiting | None:
 
 
 def play(store: Store, flow: str, waiting: Waiting) -> None:
-    """Do what the run waits for as programs, then resume it at once: the watcher would within half a minute."""
+    """Let programs do what the run waits for, then resume it at once; the watcher would take up to half a minute."""
     client, token = label_studio(), get_settings().label_studio_token.get_secret_value()
     if waiting.kind is WaitsFor.COORDINATOR:
         batch = batch_of(waiting.slug)
@@ -164,7 +164,7 @@ def play(store: Store, flow: str, waiting: Waiting) -> None:
         resume(waiting.flow_run, {"clarifications": text, "label_studio_round": True})
         return
     if flow == ADJUDICATE:
-        say("         a simulated adjudicator decides where annotators differ (a program, not a person)")
+        say("         a simulated adjudicator decides where annotators disagree (a program, not a person)")
         simulate_adjudicator(store, client, token, OVERLAP + 1)
     elif is_feedback(waiting.slug):
         say("         simulated annotators judge the borderline cases again")
@@ -184,11 +184,11 @@ def show_outcome(store: Store) -> None:
 
 
 def show_servers(stack: Stack) -> None:
-    """Print what is still up, and how the coordinator logs in."""
+    """Print which servers are still running, and how the coordinator logs in."""
     for service in stack.services:
         if service.url:
             out.print(f"{service.name}: {service.url}", soft_wrap=True)
     for line in (stack.login, *stack.notes):
         if line:
             out.print(line, soft_wrap=True)
-    out.print("The servers are still up; stop them with `make down`.")
+    out.print("The servers are still running; stop them with `make down`.")

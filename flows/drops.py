@@ -1,4 +1,4 @@
-"""The flow drops: new data are taken in, ranked with the shortlisted approaches, and shown to annotators."""
+"""The flow drops: new data is imported, ranked by the shortlisted approaches, and shown to annotators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flows.stages import candidates
 from tasks.running import key, table
 
 LEDGER = "drops"
-"""Folder beside the runs that says what was taken already."""
+"""Folder beside the runs that records which data has been imported."""
 
 
 @flow(name="drops")
@@ -31,23 +31,23 @@ def drops(
     domain: str = "",
     annotation: AnnotationParameters = AnnotationParameters(batches=1),
 ) -> list[str]:
-    """Take in what is new and open one annotation batch for it; returns the keys of the runs that were begun.
+    """Import new data and open one annotation batch for it; returns the keys of the runs that were started.
 
-    A file is marked as done only after its annotation has started: if the flow is killed before that, the next one
-    takes the same file again, under the same run key.
+    A file is marked as done only after its annotation has started: if the flow is killed before that, the next run
+    imports the same file again, under the same run key.
 
     Args:
         run: run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.
         source: folder or s3:// prefix; empty: ABCDLINK_DROPS_SOURCE.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        domain: name or path of the domain; empty: the one that the run was started with.
         annotation: which candidates annotators see, and how they annotate them.
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
     if not source:
-        get_run_logger().info("No source of data drops is set (ABCDLINK_DROPS_SOURCE): nothing to do.")
+        get_run_logger().info("No source of new data is set (ABCDLINK_DROPS_SOURCE): nothing to do.")
         return []
     if not run:
-        msg = "no run is set whose shortlist the flow drops should use"
+        msg = "no run is set for the flow drops to take its shortlist from"
         raise InputError(msg, "set ABCDLINK_DROPS_RUN, or give the run key of a finished benchmark")
     domain = run_domain(existing_run(run), domain)
     try:
@@ -55,12 +55,12 @@ def drops(
         with lock_of(DROPS).acquire(timeout=0):
             return take_all(run, source, domain, annotation)
     except Timeout:
-        get_run_logger().info("Another run of this flow is at work: nothing to do.")
+        get_run_logger().info("Another run of this flow is active: nothing to do.")
         return []
 
 
 def take_all(run: str, source: str, domain: str, annotation: AnnotationParameters) -> list[str]:
-    """Take in what is new, part by part; returns the run keys that were begun."""
+    """Import what is new, part by part; returns the keys of the runs that were started."""
     begun: list[str] = []
     more = True
     while more:
@@ -82,13 +82,13 @@ def ledger_root(source: str) -> str:
 
 
 def take_new(source: str, language: str, domain: str) -> DropResult:
-    """Read what is new and whole."""
+    """Read the new files that are complete."""
     remove = find_domain(domain).settings.cleaning.line_patterns
     return take(open_source(source), open_folder(ledger_root(source)), get_segmenter(language), remove=remove)
 
 
 def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, result: DropResult) -> str | None:
-    """Build the pools of a drop and start its annotation; returns its run key, ``None`` while the LLM is waited for."""
+    """Build the pools of a drop and start its annotation; returns its run key (``None``: it waits for the LLM)."""
     store = open_drop(existing_run(base), result, find_domain(domain))
     try:
         if candidates(store.key, domain, annotation.pools()) is None:
@@ -102,7 +102,7 @@ def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, resu
 
 
 def show_drop(result: DropResult) -> None:
-    """Show what was taken, what waits, and what was refused or put in quarantine; nothing when there is nothing."""
+    """Show what was imported, what waits, and what was refused or quarantined, if anything."""
     rows = [
         {"file": taken.name, "what": "taken", "pairs": taken.pairs, "why": f"{taken.bad_lines} bad lines"}
         for taken in result.taken

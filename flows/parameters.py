@@ -1,6 +1,6 @@
-"""What a coordinator can choose; the form in the Prefect UI is made from these models.
+"""What a coordinator can choose; the form in the Prefect UI is generated from these models.
 
-The form shows the descriptions of the fields, and for a flow's own parameters those of its docstring.
+The form shows the fields' descriptions and, for a flow's own parameters, those in its docstring.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ FirstPairs = Annotated[int | None, Field(ge=1)]
 
 
 def _offer_retrievers(schema: dict[str, Any]) -> None:
-    """Let the form offer the retrievers that there are, those of installed packages included."""
+    """Let the form offer the available retrievers, including those of installed packages."""
     schema["enum"] = list(dict.fromkeys([*RETRIEVERS, *installed(GROUP)]))
 
 
 def _offer_profiles(schema: dict[str, Any]) -> None:
-    """Let the form offer the LLM profiles that there were when the deployments were made (`abcdlink up`)."""
+    """Let the form offer the LLM profiles that existed when the deployments were created (`abcdlink up`)."""
     schema["enum"] = list(names())
 
 
@@ -60,19 +60,19 @@ class GenerationParameters(Parameters):
     strategy: Strategy = Field(
         Strategy.SENTENCE,
         description="sentence: one linked sentence at a time (works with small models); "
-        "document: the whole source document at once (the strategy of the paper).",
+        "document: the whole source document at once (as in the paper).",
     )
     documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
-    seed: int = Field(13, ge=0, description="Seed of the choice of target sentences.")
+    seed: int = Field(13, ge=0, description="Random seed for choosing target sentences.")
     like: str = Field(
-        "", description="Folder of a corpus with links whose shape is imitated; empty: as the domain says."
+        "", description="Folder of a corpus with links whose structure is imitated; empty: as the domain says."
     )
     second_look: str = Field(
         "",
         description="LLM profile whose model judges all links and all sentences without links, or run:KEY for the "
         "learned linker of another run; empty: none.",
     )
-    drop: bool = Field(True, description="Drop what the second look disagrees with; otherwise it is only shown.")
+    drop: bool = Field(True, description="Drop what the second look disagrees with; otherwise it is only reported.")
 
     def generating(self) -> Generating:
         """Return the library's record."""
@@ -80,7 +80,7 @@ class GenerationParameters(Parameters):
 
 
 class TargetParameters(Sampling):
-    """Documents to generate for, where they are not those of the natural pairs."""
+    """Documents to generate for, if not those of the natural pairs."""
 
     folder: str = Field(
         "", description="Folder of a corpus, which needs no pairs; empty: the target documents of the natural pairs."
@@ -88,9 +88,9 @@ class TargetParameters(Sampling):
 
 
 class LLMParameters(LLMPlan):
-    """Which set-ups of the LLM are compared: every combination."""
+    """Which LLM settings are compared: every combination."""
 
-    use: bool = Field(True, description="Off: no LLM is asked.")
+    use: bool = Field(True, description="Off: no LLM is used.")
     models: tuple[ProfileName, ...] = Field((), description=LLMPlan.model_fields["models"].description)
 
     def plan(self) -> LLMPlan | None:
@@ -108,7 +108,7 @@ class BenchmarkParameters(BenchmarkPlan):
         "must be allowed.",
     )
     more_retrievers: tuple[Name, ...] = Field(
-        (), description="Others by name, such as hybrid:bm25-stemmed+bge-m3 or st:organisation/model."
+        (), description="Other retrievers by name, such as hybrid:bm25-stemmed+bge-m3 or st:organisation/model."
     )
     llm: LLMParameters = Field(LLMParameters(), title="LLM")
 
@@ -120,19 +120,19 @@ class BenchmarkParameters(BenchmarkPlan):
 
 
 class PeopleParameters(Parameters):
-    """How people annotate candidates that are made."""
+    """How people annotate existing candidates."""
 
-    batches: int = Field(2, ge=1, le=20, description="Batches; there is a feedback round between two of them.")
+    batches: int = Field(2, ge=1, le=20, description="Number of batches; a feedback round follows each but the last.")
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each task; empty: as the domain says."
     )
     shared_queue: bool = Field(
         False,
-        description="All annotators share one project for each batch, and may see each other's answers there; off: "
-        "each has their own.",
+        description="All annotators share one project per batch, where they may see each other's answers; off: "
+        "each has their own project.",
     )
     deadline_days: int | None = Field(
-        None, ge=1, le=365, description="Days within which each batch should be done; empty: no deadline."
+        None, ge=1, le=365, description="Days in which each batch should be done; empty: no deadline."
     )
     late_days: int = Field(3, ge=1, le=365, description="Days without an answer after which an annotator is late.")
     reminder_block: str = Field(
@@ -142,8 +142,8 @@ class PeopleParameters(Parameters):
     )
     preview: bool | None = Field(
         None,
-        description="Before annotators see a batch, wait until you have looked at it and said Go; empty: as "
-        "ABCDLINK_PREVIEW says, which is yes unless it was changed.",
+        description="Before annotators see a batch, wait until you have looked at it and released it; empty: as "
+        "ABCDLINK_PREVIEW says (yes by default).",
     )
     auto_feedback: bool = Field(
         False, description="Start the next batch immediately: no feedback round, no waiting for the coordinator."
@@ -167,18 +167,18 @@ class AnnotationParameters(PeopleParameters, PoolPlan):
         return PoolPlan.model_validate(self.model_dump(include=set(PoolPlan.model_fields)))
 
     def people(self) -> dict[str, Any]:
-        """Return what of this concerns people, as parameters of the flow annotate."""
+        """Return the part that concerns people, as parameters of the flow annotate."""
         return self.model_dump(mode="json", include=set(PeopleParameters.model_fields))
 
 
 def annotation_of_one(annotation: AnnotationParameters) -> AnnotationParameters:
-    """Return the same annotation of what a single approach proposes.
+    """Return the same annotation for candidates from a single approach.
 
     Raises:
         InputError: when the candidates are to come from two approaches.
     """
     if annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
-        msg = f"a quick try has one approach, and the mode {annotation.mode.value!r} needs two"
+        msg = f"a quick try has one approach, but the mode {annotation.mode.value!r} needs two"
         raise InputError(msg, "leave out the mode")
     return annotation.model_copy(update={"mode": PoolMode.SINGLE})
 
@@ -193,10 +193,10 @@ def whole_job(
     annotation: AnnotationParameters | None = None,
     quick: bool = False,
 ) -> WholeJob:
-    """Return the library's record of all that is asked for up to the candidates; ``None``: the defaults.
+    """Return the library's record of everything up to the candidates; ``None`` stands for the defaults.
 
     Raises:
-        InputError: when a quick try, which has one approach, is to take candidates from two.
+        InputError: when a quick try, which has one approach, should take candidates from two.
     """
     writing, annotation = generation or GenerationParameters(), annotation or AnnotationParameters()
     if quick:
@@ -215,30 +215,30 @@ def whole_job(
 
 
 class LabelParameters(Parameters):
-    """How a corpus that nobody judges is labelled."""
+    """How to label a corpus without human judgments."""
 
     name: str = Field("", description="Name of these labels in the run; empty: that of the corpus folder.")
-    linker: str = Field("", description="Learned linker of the run; empty: the only one that there is.")
-    precision: float = Field(0.95, gt=0, le=1, description="Wanted precision of the links; sets the threshold.")
+    linker: str = Field("", description="Learned linker of the run; may be left empty if there is only one.")
+    precision: float = Field(0.95, gt=0, le=1, description="Target precision of the links; sets the threshold.")
     floor: float = Field(0.05, gt=0, lt=1, description="Keep every candidate with at least this probability.")
 
 
 class QualificationParameters(Parameters):
-    """How applicants are tried out."""
+    """How applicants are tested."""
 
     corpus: str = Field(
         "sample",
         description="Folder with gold links, as `abcdlink import` writes it; `sample`: the domain's shipped sample.",
     )
     pairs: tuple[str, ...] = Field(
-        (), description="Ids of the gold pairs; none: the one pair whose number of links is nearest."
+        (), description="Ids of the gold pairs; empty: the one pair with the closest number of links."
     )
-    links: int = Field(WANTED_LINKS, ge=1, description="How many links that pair should have.")
+    links: int = Field(WANTED_LINKS, ge=1, description="Number of links that this pair should have.")
     expert: bool = Field(
         False, description="First, one account links the named pairs in Label Studio; links in the corpus do not count."
     )
     eligibility: Eligibility = Field(
-        Eligibility(), description="Who may be taken, by their screening fields (`abcdlink qualify screening`)."
+        Eligibility(), description="Who is eligible, by their screening fields (`abcdlink qualify screening`)."
     )
     applicants: int = Field(
         4, ge=1, le=MOST_APPLICANTS, description="Applications close when this many applicants have judged every task."
@@ -247,27 +247,27 @@ class QualificationParameters(Parameters):
     threshold: float = Field(
         0.6, ge=-1, le=1, description="Propose only applicants with at least this kappa against the gold links."
     )
-    seed: int = Field(13, ge=0, description="Seed of the distractors and of the sources without links.")
+    seed: int = Field(13, ge=0, description="Random seed for the distractors and the sources without links.")
 
 
 class RatingParameters(Parameters):
     """How people rate documents."""
 
-    synthetic: int = Field(30, ge=1, description="Synthetic documents that are rated, at most.")
-    natural: int = Field(30, ge=0, description="Natural documents that are mixed in, at most.")
+    synthetic: int = Field(30, ge=1, description="At most this many synthetic documents are rated.")
+    natural: int = Field(30, ge=0, description="At most this many natural documents are mixed in.")
     same_targets: bool = Field(
         False,
         description="Natural documents on the same target documents as the synthetic ones (their counterparts, as in "
         "the paper); otherwise on other targets, so that raters cannot compare.",
     )
-    overlap: int | None = Field(None, ge=1, le=10, description="Raters of a document; empty: as the domain says.")
-    seed: int = Field(13, ge=0, description="Seed of the choice and of the order.")
+    overlap: int | None = Field(None, ge=1, le=10, description="Raters per document; empty: as the domain says.")
+    seed: int = Field(13, ge=0, description="Random seed for the choice and the order.")
 
 
 TENTH = 0.1
-"""Share of the source sentences that are judged exhaustively, unless something else is asked for."""
+"""Share of the source sentences that are judged exhaustively by default."""
 MOST_SOURCES = 1000
-"""Source sentences that are pushed where judging stops at a number of links: each task has both documents."""
+"""Source sentences that are pushed when judging stops at a number of links: each task has both documents."""
 
 
 class ExhaustiveParameters(Parameters):
@@ -277,29 +277,30 @@ class ExhaustiveParameters(Parameters):
         None,
         gt=0,
         le=1,
-        description="Share of the source sentences, sampled at random; empty: a tenth, or up to 1,000 sentences where "
+        description="Share of the source sentences, sampled at random; empty: a tenth, or up to 1,000 sentences if "
         "judging stops at a number of links.",
     )
-    number: int | None = Field(None, ge=1, description="A number of source sentences instead of a share.")
+    number: int | None = Field(None, ge=1, description="Number of source sentences, instead of a share.")
     links: int | None = Field(
-        None, ge=1, description="Stop when all who are asked have found so many links; empty: judge the whole sample."
+        None, ge=1, description="Stop once annotators have found this many links; empty: judge the whole sample."
     )
     overlap: int | None = Field(
         None, ge=1, le=10, description="Annotators who judge each source sentence; empty: as the domain says."
     )
     rule: Literal[LabelRule.BOTH, LabelRule.MAJORITY] = Field(
-        LabelRule.BOTH, description="What makes a sentence a gold link. both: all who judged it say so; majority: most."
+        LabelRule.BOTH,
+        description="What makes a sentence a gold link. both: everyone who judged it says so; majority: most do.",
     )
-    seed: int = Field(13, ge=0, description="Seed of the sample.")
+    seed: int = Field(13, ge=0, description="Random seed of the sample.")
 
     @property
     def share_or_none(self) -> float | None:
-        """The share, where no number is asked for."""
+        """The share, if no number is given."""
         return None if self.size else self.share or TENTH
 
     @property
     def size(self) -> int | None:
-        """The number of source sentences, where it goes by that."""
+        """The number of source sentences, if one applies."""
         return self.number or (MOST_SOURCES if self.links and not self.share else None)
 
     def overlap_in(self, domain: str) -> int:
@@ -308,14 +309,14 @@ class ExhaustiveParameters(Parameters):
 
 
 class CodingParameters(Parameters):
-    """Which wrong predictions are coded, into which patterns, and by how many."""
+    """Which wrong predictions are coded, into which patterns, and by how many coders."""
 
-    most: int = Field(100, ge=1, le=5000, description="Wrong predictions that are coded, drawn at random.")
-    overlap: int = Field(2, ge=1, le=10, description="Coders; each has a project of their own.")
+    most: int = Field(100, ge=1, le=5000, description="Number of wrong predictions to code, drawn at random.")
+    overlap: int = Field(2, ge=1, le=10, description="Number of coders; each has their own project.")
     patterns: tuple[str, ...] = Field(
-        (), description="Patterns to choose from, each as `name: meaning`; none: the usual ones."
+        (), description="Patterns to choose from, each as `name: meaning`; empty: the usual ones."
     )
-    seed: int = Field(13, ge=0, description="Seed of the draw.")
+    seed: int = Field(13, ge=0, description="Random seed of the draw.")
 
     @field_validator("patterns")
     @classmethod
@@ -325,5 +326,5 @@ class CodingParameters(Parameters):
 
 
 def run_domain(store: Store, domain: str) -> str:
-    """Return what a run's domain is found by; ``domain`` is what the form says, empty: what the run was begun with."""
+    """Return the name or path of a run's domain: ``domain`` from the form, or if empty, the one it was started with."""
     return domain_of(store, domain).reference

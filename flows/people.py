@@ -1,4 +1,4 @@
-"""Flows in which people do other work than judging batches: qualify, rate, exhaustive, adjudicate, coding."""
+"""Flows in which people do work other than judging batches: qualify, rate, exhaustive, adjudicate, coding."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
 
 
 def report(store: Store) -> str:
-    """Regenerate the report of a run; returns where it is."""
+    """Regenerate the report of a run; returns its path."""
     return AS_TASKS.step("report", write_report, store)
 
 
 @flow(name="rate", flow_run_name="rate {run}", **NOTED)
 def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParameters()) -> None:
-    """Have people rate synthetic documents, with natural ones among them, without knowing which are which.
+    """Have people rate synthetic documents mixed with natural ones, without knowing which is which.
 
-    The synthetic corpus of the run must be there.
+    The run must have a synthetic corpus.
 
     Args:
-        run: run key, the name of this whole bootstrap.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        run: run key, the name of this whole job.
+        domain: name or path of the domain; empty: the one that the run was started with.
         rating: how many documents, and how many raters.
     """
     store = open_run(run)
@@ -89,8 +89,8 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
     """Have people judge every target sentence of a random sample of sources; ends with true recall.
 
     Args:
-        run: run key, the name of this whole bootstrap.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        run: run key, the name of this whole job.
+        domain: name or path of the domain; empty: the one that the run was started with.
         judging: what is sampled and how it is judged.
     """
     store = open_run(run)
@@ -111,34 +111,34 @@ def adjudicate(
     batches: Batches = [],  # noqa: B006 - pydantic copies it
     settled_too: bool = False,
 ) -> None:
-    """Have a third person, or the annotators together, decide where annotators differ; ends with data set and report.
+    """Have a third person, or the annotators together, decide where annotators disagree; ends with data set and report.
 
-    Run it again when more batches were pulled, or pulled again: new disputes are added.
+    Run it again after more batches have been pulled: new disputes are added.
 
     Args:
-        run: run key, the name of this whole bootstrap.
-        domain: name or path of the domain; empty: the one that the run was begun with.
-        batches: of which the disputes are decided; empty: of all that were pulled so far.
-        settled_too: also ask about disagreements that a feedback round settled; else its answers decide them.
+        run: run key, the name of this whole job.
+        domain: name or path of the domain; empty: the one that the run was started with.
+        batches: batches whose disputes are decided; empty: all that have been pulled.
+        settled_too: also ask about disagreements that a feedback round settled; otherwise its answers decide them.
     """
     store = open_run(run)
     ask_people(store, run_domain(store, domain), AdjudicationPage(batches=tuple(batches), settled_too=settled_too))
     summary = summary_of(store)
     rows = adjudication.rows_of(summary)
     table(key(run, ADJUDICATE_SLUG, "decisions"), rows, f"Adjudication; report: {report(store)}")
-    followed = "How often decisions were what each annotator had said"
+    followed = "How often decisions followed each annotator"
     table(key(run, ADJUDICATE_SLUG, "followed"), adjudication.followed_rows(summary), followed)
 
 
 @flow(name="coding", flow_run_name="coding {run}", **NOTED)
 def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParameters()) -> None:
-    """Have people say which pattern explains each wrong prediction, independently of each other.
+    """Have people say, independently of each other, which pattern explains each wrong prediction.
 
     Best after the last batch and adjudication: only candidates on which people agree, or that were adjudicated, count.
 
     Args:
-        run: run key, the name of this whole bootstrap.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        run: run key, the name of this whole job.
+        domain: name or path of the domain; empty: the one that the run was started with.
         coding: what is coded and how.
     """
     store = open_run(run)
@@ -151,21 +151,21 @@ def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParam
 
 
 class Decision(RunInput):
-    """Who may judge batches, by pseudonym or account: the form that the coordinator fills in."""
+    """Who may judge batches, by pseudonym or account: the coordinator's form."""
 
     qualified: list[str]
 
 
 @flow(name="qualify", flow_run_name="qualify {run}", **NOTED)
 def qualify(run: RunKey, domain: str = "", qualification: QualificationParameters = QualificationParameters()) -> None:
-    """Have applicants judge pairs whose links are known, and let the coordinator take the best.
+    """Have applicants judge pairs whose links are known, and let the coordinator choose the best.
 
-    It needs nothing else of the run, so that it can come before all other flows. An expert may link the pairs first.
+    It needs nothing else from the run, so it can come before all other flows. An expert may link the pairs first.
     Applications close when the wanted number of applicants have judged every task, or earlier when this run is resumed.
 
     Args:
-        run: run key, the name of this whole bootstrap; it may be new.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        run: run key, the name of this whole job; it may be new.
+        domain: name or path of the domain; empty: the one that the run was started with.
         qualification: how applicants are tried out.
     """
     store, asked = open_run(run), qualification
@@ -199,17 +199,17 @@ def show_applicants(store: Store, applicants: list[Applicant], best: list[Applic
 
 
 def decide(store: Store, best: list[Applicant]) -> Qualified:
-    """Suspend until the coordinator has said who is taken; a form that names nobody or someone else comes again."""
+    """Suspend until the coordinator has chosen; a form that names nobody, or a non-applicant, is shown again."""
     trouble = ""
     for attempt in count(1):
-        told = f"Resume it with those applicants who are taken, or by `abcdlink qualify confirm {store.key}`."
+        told = f"Resume it with the chosen applicants, or use `abcdlink qualify confirm {store.key}`."
         wait_for_coordinator(store, QUALIFY_SLUG, told)
         form = Decision.with_initial_data(
-            description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as the table under "
-            "Artifacts shows them. The proposal is filled in.",
+            description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as in the table under "
+            "Artifacts. The proposal is filled in.",
             qualified=[one.annotator for one in best],
         )
-        # The same key in every process: what was filled in is read again when the run was killed after it.
+        # The same key in every process: the form is read again if the run is killed afterwards.
         answer = suspend(f"decision-{attempt}", form)
         try:
             return confirm(store, answer.qualified)

@@ -1,7 +1,7 @@
-"""Flow reconcile: resumes the runs whose people or LLM are done, and starts dead runs again.
+"""Flow reconcile: resumes runs whose people or LLM are done, and restarts dead runs.
 
-The watcher does this all the time. The scheduled flow is a safety net; it takes no lock that a dead process could
-hold, and looking twice at once does no harm: Prefect accepts one of two attempts to resume a run.
+The watcher does this all the time; the scheduled flow is a safety net. It takes no lock that a dead process could
+hold, and two of them at once do no harm: Prefect accepts only one of two attempts to resume a run.
 """
 
 from __future__ import annotations
@@ -49,29 +49,29 @@ from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]
 """Flows whose runs wait for people."""
 ASKING_FLOWS = ["start", "bootstrap", "benchmark", "candidates"]
-"""Flows whose runs wait for an LLM that is asked by batch."""
+"""Flows whose runs wait for an LLM batch."""
 LONG_FLOWS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate"]
-"""Flows whose runs are started again when their process died; all of them go on where they were."""
+"""Flows whose runs are restarted when their process has died; they all resume where they were."""
 UNDER_WAY = ["Pending", "Submitting", "Running"]
-"""States of a run that has a process, or is about to get one; a worker that is killed leaves its runs in them."""
+"""States of a run that has a process or is about to get one; a killed worker leaves its runs in them."""
 SIGN_SECONDS = 45.0
-"""A living run gives a sign of life every 30 seconds."""
+"""Seconds without a heartbeat after which a run counts as dead; a living run sends one every 30 seconds."""
 NOTHING = "Nothing to do."
 """Message of the final state of a run of ``reconcile`` that changed nothing."""
 
 
 class Choice(Protocol):
-    """Chooses which suspended runs are worth a look now."""
+    """Chooses which suspended runs to look at now."""
 
     def is_due(self, run: str, projects: Sequence[int]) -> bool:
-        """Tell whether the projects (none: the LLM batch) of a run are to be looked at."""
+        """Tell whether to look at a run's projects (none: its LLM batch) now."""
 
     def looked(self, run: str) -> None:
-        """Note that it was."""
+        """Note that this was looked at."""
 
 
 class Every:
-    """Looks at every run."""
+    """Chooses every run."""
 
     def is_due(self, run: str, projects: Sequence[int]) -> bool:  # noqa: ARG002
         """Return true."""
@@ -83,7 +83,7 @@ class Every:
 
 @dataclass
 class Round:
-    """What one look at all runs came to: what was done, and run name -> what went wrong with this run alone."""
+    """The result of looking at all runs: what was done, and run name -> what went wrong with this run."""
 
     waiting: int = 0
     done: list[str] = field(default_factory=list)
@@ -92,12 +92,12 @@ class Round:
 
 @flow(name="reconcile")
 def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> State[None]:
-    """Resume the runs whose annotators or LLM are done, and restart the runs whose process died.
+    """Resume runs whose annotators or LLM are done, and restart runs whose process died.
 
-    It also updates who did how much on their pages, reminds of deadlines, and notices answers that were changed later.
+    It also updates progress on run pages, sends reminders of deadlines, and notices answers that were changed later.
 
     Args:
-        stale_seconds: a running flow that gave no sign of life for so long is started again; it gives one every
+        stale_seconds: a running flow without a heartbeat for this long is restarted; flows send one every
             30 seconds.
     """
     with get_client(sync_client=True) as client:
@@ -109,10 +109,10 @@ def reconcile(stale_seconds: Annotated[int, Field(ge=1)] = 150) -> State[None]:
 
 
 def awake_since() -> datetime | None:
-    """Return since when the machine is awake, where the watcher saw it sleep.
+    """Return since when the machine has been awake, if the watcher saw it sleep.
 
-    Where the watcher has not looked for long, it is gone or the machine has just woken up: living runs get the time
-    to give a sign of life.
+    If the watcher has been silent for long, it is gone or the machine has just woken up: living runs get the time
+    to send a heartbeat.
     """
     home = get_settings().home.resolve()
     heartbeat = read_heartbeat(home)
@@ -129,14 +129,14 @@ def look_at_all(
     shown: dict[str, str] | None = None,
     awake: datetime | None = None,
 ) -> Round:
-    """Look at every suspended, running or crashed run; a fault of one run never keeps another waiting.
+    """Look at every suspended, running or crashed run; an error in one run never keeps another waiting.
 
     Args:
-        client: of the Prefect server.
-        stale: a run that gave no sign of life for so long is dead.
-        choice: which suspended runs are worth a look; default: all.
-        shown: faults that were shown on the runs' pages before, so that each is shown once.
-        awake: since when runs could give signs of life, where the machine slept before.
+        client: client of the Prefect server.
+        stale: a run without a heartbeat for this long is dead.
+        choice: which suspended runs to look at; default: all.
+        shown: faults that are already on the runs' pages, so that each is shown once.
+        awake: since when runs could send heartbeats, if the machine slept before.
     """
     choice, shown = choice or Every(), {} if shown is None else shown
     found = Round()
@@ -152,7 +152,7 @@ def look_at_all(
             fault = str(error) or type(error).__name__
             found.faults[flow_run.name] = fault
             if shown.get(str(flow_run.id)) != fault:
-                flow_run_logger(flow_run).error("This run could not be looked after: %s", fault)
+                flow_run_logger(flow_run).error("This run could not be checked: %s", fault)
             shown[str(flow_run.id)] = fault
         else:
             shown.pop(str(flow_run.id), None)
@@ -161,18 +161,18 @@ def look_at_all(
 
 
 def restart_if_dead(flow_run: FlowRun, stale: timedelta, awake: datetime | None) -> str:
-    """Start a run again whose process died; returns what was done."""
+    """Restart a run whose process died; returns what was done."""
     # A process begins to hold its lock before its run is Running.
     if flow_run.state_name == "Running" and is_abandoned(f"{FLOW}{flow_run.id}"):
         stale = min(stale, timedelta(seconds=SIGN_SECONDS))
-    # A subflow has no deployment: the run that it belongs to starts it again.
+    # A subflow has no deployment: its parent run starts it again.
     if flow_run.deployment_id is None or (flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale, awake)):
         return ""
     if not may_start_again(flow_run):
         return ""
-    flow_run_logger(flow_run).warning("The process of this run is gone: it is started again.")
+    flow_run_logger(flow_run).warning("The process of this run is gone; the run is restarted.")
     reschedule(flow_run)
-    return f"Run {flow_run.name} was started again."
+    return f"Run {flow_run.name} was restarted."
 
 
 def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice) -> str:
@@ -187,13 +187,13 @@ def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice) -> str:
         complete = is_done(flow_run, waiting, choice)
     if not complete:
         return ""
-    flow_run_logger(flow_run).info("What this run waited for is complete: it goes on.")
+    flow_run_logger(flow_run).info("What this run was waiting for is complete; it continues.")
     resume(flow_run.id)
     return f"Run {flow_run.name} was resumed."
 
 
 def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
-    """Look at the project that a run waits for, show how it stands on the run's page, and tell whether it is done."""
+    """Look at the project that a run waits for, show its progress on the run's page, and tell whether it is done."""
     run = str(flow_run.parameters["run"])
     store, logger = open_run(run), flow_run_logger(flow_run)
     projects = [one.project_id for one in read_pushed(store, waiting.slug).projects]
@@ -211,7 +211,7 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
 
 
 def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> bool:
-    """Look at the batch by which an LLM was asked, and tell whether it is over, whatever came of it."""
+    """Look at an LLM batch, and tell whether it is over, whatever its outcome."""
     if not choice.is_due(f"{run} {corpus}", ()):
         return False
     store = open_run(run)
@@ -229,13 +229,13 @@ def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> b
 
 CHECKED = "checked.json"
 BETWEEN_CHECKS = timedelta(hours=1)
-"""Hours, since a check reads a whole batch from Label Studio."""
+"""Hours between checks, since each reads a whole batch from Label Studio."""
 
 
 def look_after(store: Store, waiting: Waiting, summary: str, logger: Loggers) -> None:
-    """Show the annotators of the batch that a run waits for on its page, and remind where that is due.
+    """Show the annotators of a batch on the page of the run that waits for it, and send reminders if due.
 
-    It goes by what was found just before. Other projects have no schedule, and nobody is expected there.
+    It uses what was just read. Other projects have no schedule, and nobody is expected there.
     """
     slug = waiting.slug
     pushed, now = read_pushed(store, slug), datetime.now(UTC)
@@ -253,7 +253,7 @@ def look_after(store: Store, waiting: Waiting, summary: str, logger: Loggers) ->
 
 
 def check_earlier(store: Store, logger: Loggers) -> None:
-    """Compare pulled batches with Label Studio, each once an hour, and say what has changed."""
+    """Compare pulled batches with Label Studio, each once an hour, and report what has changed."""
     now = datetime.now(UTC)
     for batch in batches_pushed(store):
         name = batch_file(batch, CHECKED)

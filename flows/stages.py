@@ -1,4 +1,4 @@
-"""Flows of single stages: generate, validate, benchmark, shortlist, candidates, and label for corpora nobody judges."""
+"""Flows of single stages: generate, validate, benchmark, shortlist, candidates, and label."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def generate(
     targets: TargetParameters = TargetParameters(),
     generation: GenerationParameters = GenerationParameters(),
 ) -> Generation:
-    """Take natural pairs, or documents alone, into the run and write a synthetic source document for each target.
+    """Copy natural pairs, or documents alone, into the run and write a synthetic source document for each target.
 
     Args:
-        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        run: run key, the name of this whole job; the same key continues it.
         domain: name or path of a domain, e.g. news or reviews.
         corpus: folder of a corpus as `abcdlink import` writes it; `sample` is the domain's shipped sample;
-            empty: no natural pairs, where targets are given.
-        pairs: use only the first N natural pairs; none: all.
+            empty: no natural pairs, if targets are given.
+        pairs: use only the first N natural pairs; empty: all.
         targets: documents to generate for, if not those of the natural pairs.
         generation: how the synthetic corpus is written.
     """
@@ -76,12 +76,12 @@ def generate(
 
 @flow(name="validate", flow_run_name="validate {run}", **NOTED)
 def validate(run: RunKey, domain: str = "", beside: list[str] = []) -> Validation:  # noqa: B006 - Prefect copies it
-    """Measure the synthetic corpus of a run against its natural one.
+    """Compare the synthetic corpus of a run with its natural one.
 
     Args:
-        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of the domain; empty: the one that the run was begun with.
-        beside: folders of more corpora to show beside these.
+        run: run key, the name of this whole job; the same key continues it.
+        domain: name or path of the domain; empty: the one that the run was started with.
+        beside: folders of further corpora to compare.
     """
     store = open_run(run)
     result = AS_TASKS.step("validate", run_validation, store, domain_of(store, domain), beside)
@@ -102,8 +102,8 @@ def benchmark(
     """Score retrievers, learned linkers and LLMs on the synthetic corpus of a run.
 
     Args:
-        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        run: run key, the name of this whole job; the same key continues it.
+        domain: name or path of the domain; empty: the one that the run was started with.
         benchmark: which approaches are compared.
     """
     store = open_run(run)
@@ -125,7 +125,7 @@ def benchmark_corpora(
     """Score retrievers, learned linkers and LLMs on any corpora with gold links, several of them side by side.
 
     Args:
-        run: run key, under which everything is kept; the same key goes on with what is there.
+        run: run key, under which everything is stored; the same key continues it.
         corpora: folders of corpora with gold links, as `abcdlink import` writes them.
         domains: name or path of the domain of all corpora, or one for each of them.
         setting: paper: prompts and numbers as in the paper; empty: as the domains say.
@@ -146,7 +146,7 @@ def shortlist(run: RunKey, shortlist: ShortlistRule = ShortlistRule()) -> Shortl
     """Choose the approaches that propose candidates to the annotators.
 
     Args:
-        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
+        run: run key, the name of this whole job; the same key continues it.
         shortlist: how they are chosen.
     """
     result = AS_TASKS.step("shortlist", run_shortlist, open_run(run), shortlist)
@@ -163,8 +163,8 @@ def candidates(
     """Build the pools that annotators will see, batch by batch.
 
     Args:
-        run: run key, the name of this whole bootstrap; the same key goes on with what is there.
-        domain: name or path of the domain; empty: the one that the run was begun with.
+        run: run key, the name of this whole job; the same key continues it.
+        domain: name or path of the domain; empty: the one that the run was started with.
         pools: which candidates annotators see.
     """
     store = open_run(run)
@@ -178,12 +178,12 @@ def candidates(
 def label(
     run: RunKey, corpus: Annotated[str, Field(min_length=1)], labels: LabelParameters = LabelParameters()
 ) -> Labels:
-    """Label a corpus of any size; started again, it does only the parts that are missing.
+    """Label a corpus of any size; run again, it does only the missing parts.
 
     Args:
         run: run key of a run with a learned linker.
         corpus: folder of the corpus or s3:// prefix, as `abcdlink import` writes it.
-        labels: how it is labelled.
+        labels: how to label it.
     """
     store = existing_run(run)
     name = labels.name or safe(corpus.rstrip("/").rpartition("/")[2])

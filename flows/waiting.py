@@ -1,6 +1,6 @@
-"""How a run waits, mostly for people: it is suspended, so no process waits, and its page is kept up to date.
+"""How a run waits, mostly for people: it is suspended, so no process waits, and its page stays up to date.
 
-``reconcile`` resumes the run when its project is complete; the run then goes through its steps from the top, and each
+``reconcile`` resumes the run when its project is complete; the run then goes through its steps from the start, and each
 finds its result in the run's folder. Only a top-level run of a deployment can be suspended.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import Artifact as ArtifactResponse
 
 LIVE_ARTIFACTS = "live-artifacts.json"
-"""What run pages show of a project, by artifact key and flow run; beside the project in the run's folder."""
+"""What run pages show about a project, by artifact key and flow run; stored beside the project in the run."""
 
 
 def show_progress(store: Store, flow_run: str, slug: str, percent: float, told: str) -> None:
@@ -61,16 +61,16 @@ def show_rows(store: Store, flow_run: str, slug: str, name: str, rows: list[dict
 
 
 def show_live(store: Store, slug: str, artifact: Artifact, content: object) -> None:
-    """Show an artifact, or replace it in place; nothing when ``content`` is what it shows already.
+    """Show an artifact, or replace it in place, unless it already shows ``content``.
 
-    A look every half minute would otherwise fill the page of a run that waits for weeks.
+    Otherwise, updates every half minute would fill the page of a run that waits for weeks.
     """
     name = project_file(slug, LIVE_ARTIFACTS)
     shown_now: dict[str, Any] = store.read_json(name, dict[str, dict[str, str]]) if store.exists(name) else {}
-    # Each flow run has a page of its own, and several of them may show the same at one time.
+    # Each flow run has its own page, and several of them may show the same thing.
     shown_as = f"{artifact.key} {artifact.flow_run_id}"
     before = shown_now.get(shown_as, {})
-    # Kept as a digest: what a page shows may hold an invitation, and the run's folder is for others too.
+    # Stored as a digest: the page may contain an invitation, and the run's folder may be shared.
     digest = hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
     if before and before["content"] == digest:
         return
@@ -84,7 +84,7 @@ def create(artifact: Artifact) -> str:
 
 
 def replace(artifact_id: UUID, artifact: Artifact) -> bool:
-    """Replace data and description of an artifact; ``False``: it is gone."""
+    """Replace data and description of an artifact; ``False`` if it is gone."""
     change = ArtifactUpdate(data=artifact.format(), description=artifact.description)
     with get_client(sync_client=True) as client:
         try:
@@ -99,7 +99,7 @@ RAISED = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
 
 
 def surroundings(store: Store) -> Surroundings:
-    """Return what the servers know of a run; without an invitation where none is needed or Label Studio is away."""
+    """Return what the servers know of a run; without an invitation if none is needed or Label Studio is down."""
     from labelstudio_config.run import label_studio
 
     invitation = ""
@@ -112,7 +112,7 @@ def surroundings(store: Store) -> Surroundings:
 
 
 def show_what_now(store: Store, flow_run: str) -> WhatNow:
-    """Show on a run's page where the run is."""
+    """Show on a run's page where the run stands."""
     now = what_now(store, surroundings(store))
     text = now.markdown()
     shown = MarkdownArtifact(
@@ -123,12 +123,12 @@ def show_what_now(store: Store, flow_run: str) -> WhatNow:
 
 
 def began(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:
-    """Note that a flow is at work."""
+    """Note that a flow is running."""
     _note(flow, flow_run, WaitsFor.NOBODY)
 
 
 def ended(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:
-    """Note that a flow is over."""
+    """Note that a flow has finished."""
     _note(flow, flow_run, WaitsFor.NOTHING)
 
 
@@ -138,7 +138,7 @@ def failed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
 
 
 def _note(flow: Flow[..., Any], flow_run: FlowRun, kind: WaitsFor, told: str = "") -> None:
-    """Note what a flow is at. A subflow notes nothing: the flow that it is part of speaks for it."""
+    """Note the state of a flow. A subflow notes nothing: its parent flow does."""
     if flow_run.parent_task_run_id is not None:
         return
     store = open_run(str(flow_run.parameters["run"]))
@@ -148,7 +148,7 @@ def _note(flow: Flow[..., Any], flow_run: FlowRun, kind: WaitsFor, told: str = "
 
 
 class Hooks(TypedDict):
-    """Hooks of a flow, as its decorator takes them."""
+    """A flow's hooks, as arguments of its decorator."""
 
     on_running: list[Any]
     on_completion: list[Any]
@@ -162,13 +162,13 @@ NOTED: Hooks = {
     "on_failure": [failed],
     "on_cancellation": [failed],
 }
-"""Hooks of every flow that has a run key: they keep *What now* up to date."""
+"""Hooks of every flow with a run key: they keep *What now* up to date."""
 
 
 def ask_people(store: Store, domain: str, page: Page, or_resumed: str = "") -> None:
     """Push the tasks of a page, suspend this run until people have done them, and pull the answers.
 
-    Nothing is pushed when the answers were pulled before. ``or_resumed``: see ``wait_for_annotators``.
+    Nothing is pushed if the answers have already been pulled. ``or_resumed``: see ``wait_for_annotators``.
     """
     if not page.is_pulled(store) and push(store.key, domain, page) is not None:
         wait_for_annotators(store, page.slug, or_resumed)
@@ -180,8 +180,8 @@ def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
 
     Args:
         store: the run.
-        slug: of the project.
-        or_resumed: what it means when someone resumes the run before; empty: nothing, it waits on.
+        slug: slug of the project.
+        or_resumed: what resuming the run early means; empty: nothing, it keeps waiting.
     """
     while not (progress := look(store.key, slug)).complete:
         pushed = read_pushed(store, slug)
@@ -189,7 +189,7 @@ def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
         wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.ANNOTATORS, slug)
         show_what_now(store, str(flow_run.id))
         get_run_logger().info(
-            "%s waits for people at %s (%d of %d tasks done). This run is suspended now and goes on by itself when "
+            "%s waits for people at %s (%d of %d tasks done). This run is suspended now and continues by itself when "
             "they are done%s.",
             slug,
             pushed.url,
@@ -198,30 +198,30 @@ def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
             f", or when it is resumed: {or_resumed}" if or_resumed else "",
         )
         if or_resumed:
-            # One fixed key: Prefect suspends once for it, so that whoever resumes the run ends the wait.
+            # One fixed key: Prefect suspends once for it, so resuming the run ends the wait.
             suspend(f"{slug}-annotators")
             return
-        # A key of its own each time: being resumed is a hint, completeness decides.
+        # A new key each time: resuming is only a hint, completeness decides.
         suspend(f"{slug}-{uuid4()}")
 
 
 def wait_for_coordinator(store: Store, slug: str, told: str) -> None:
-    """Note and say that this run is about to wait for the coordinator: the form itself is the flow's."""
+    """Record and log that this run is about to wait for the coordinator; the flow provides the form."""
     wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.COORDINATOR, slug)
     show_what_now(store, str(flow_run.id))
     get_run_logger().info("%s This run is suspended now.", told)
 
 
 PAUSE = "llm-batch"
-"""Begins the keys of suspensions that wait for a batch, so that ``reconcile`` knows them from others."""
+"""Prefix of the keys of suspensions that wait for a batch, by which ``reconcile`` recognises them."""
 
 
 @contextmanager
 def waiting_for_answers() -> Iterator[None]:
-    """Suspend this run where its stages have to wait for a batch: it goes on from the top when the batch is over.
+    """Suspend this run if its stages have to wait for a batch; it continues from the start when the batch is over.
 
     Raises:
-        AnswersPendingError: when it cannot be suspended since no deployment started it.
+        AnswersPendingError: when it cannot be suspended because no deployment started it.
     """
     try:
         yield
@@ -231,12 +231,12 @@ def waiting_for_answers() -> Iterator[None]:
         store, corpus = open_run(str(flow_run.parameters["run"])), pending.corpus
         wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.LLM, told=corpus)
         show_what_now(store, str(flow_run.id))
-        get_run_logger().info("This run waits for the LLM's batch about the %s pairs and goes on by itself.", corpus)
-        # A key of its own each time: being resumed is a hint, the batch decides.
+        get_run_logger().info("This run waits for the LLM batch on the %s pairs and continues by itself.", corpus)
+        # A new key each time: resuming is only a hint, the batch decides.
         suspend(f"{PAUSE} {corpus} {uuid4()}")
 
 
 def batch_waited_for(suspended: FlowRun) -> str:
-    """Return about which corpus a suspended run waits for a batch; empty: it waits for something else."""
+    """Return the corpus whose LLM batch a suspended run waits for; empty if it waits for something else."""
     pause_key = (suspended.state.state_details.pause_key if suspended.state else None) or ""
     return pause_key.split(" ")[1] if pause_key.startswith(f"{PAUSE} ") else ""

@@ -1,8 +1,8 @@
-"""``python -m flows.watcher``: the one process that looks after waiting and dead runs, again and again.
+"""``python -m flows.watcher``: the process that keeps checking waiting and dead runs.
 
-A look is one request to Prefect, and for each waiting run one small request to Label Studio; only where answers came
-in, and every ten minutes, the project is read whole. A run is resumed through Prefect's API: no flow run is made for
-looking. It holds no lock and keeps nothing but its heartbeat, so it can be killed at any moment.
+A check is one request to Prefect, and one small request to Label Studio for each waiting run; only when answers came
+in, and every ten minutes, is the whole project read. A run is resumed through Prefect's API; checking creates no
+flow run. The watcher holds no lock and stores only its heartbeat, so it can be killed at any moment.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from services import Heartbeat, read_heartbeat
 
 LOOK_SECONDS = 15.0
 BATCH_SECONDS = 60.0
-"""Between looks at an LLM's batch, which takes minutes to hours."""
+"""Seconds between checks of an LLM batch, which takes minutes to hours."""
 WHOLE_SECONDS = 600.0
-"""Between looks at a whole project where nothing seems new: changed answers, reminders."""
+"""Seconds between reads of a whole project in which nothing seems new: changed answers, reminders."""
 QUIET_SECONDS = 60.0
-"""Between looks where nobody has answered for as long as until a whole look: nights and weekends."""
+"""Seconds between checks if nobody has answered since before the last whole read: nights and weekends."""
 SHARE = 10
-"""After a look that took a second, so many seconds pass before the next one at the same project."""
+"""Seconds of pause before the next check of a project for each second that the last one took."""
 MOST_SECONDS = 60.0
-"""But no more than this: a look may have taken long since a server was being started again."""
+"""Longest such pause: a check may have taken long because a server was restarting."""
 STALE = timedelta(seconds=150)
 ASLEEP = timedelta(seconds=90)
-"""Between two looks: the machine slept, or Prefect was away, and no run could give a sign of life."""
+"""Seconds between two checks above which the machine slept or Prefect was down, so no run could send a heartbeat."""
 
 logger = logging.getLogger("abcdlink.watcher")
 
 
 class WorthALook:
-    """Chooses the runs where something is new, by how many answers Label Studio counts, or that are due anyway."""
+    """Chooses the runs that have new answers, by Label Studio's counts, or that are due anyway."""
 
     def __init__(self) -> None:
         self._client: Client | None = None
@@ -54,7 +54,7 @@ class WorthALook:
         self._asked: tuple[int | None, ...] = ()
 
     def is_due(self, run: str, projects: Sequence[int]) -> bool:
-        """Tell whether a run is worth a look."""
+        """Tell whether to look at a run."""
         self._began = time.monotonic()
         if self._began < self._next.get(run, 0.0):
             return False
@@ -73,7 +73,7 @@ class WorthALook:
         return True
 
     def looked(self, run: str) -> None:
-        """Note how long the look took, and with it when the next one may be."""
+        """Note how long the look took, which sets the time of the next one."""
         now = time.monotonic()
         self._counts[run] = self._asked
         self._whole[run] = now + WHOLE_SECONDS
@@ -83,16 +83,16 @@ class WorthALook:
         try:
             client = self._client = self._client or label_studio()
             return tuple(count for project in projects for count in client.counts(project))
-        except AbcdlinkError:  # gone, or not there: the look itself says what is wrong
+        except AbcdlinkError:  # gone or unavailable: the look itself says what is wrong
             self._client = None
             return None
 
 
 class Watcher:
-    """Looks, and writes the heartbeat.
+    """Checks the runs and writes the heartbeat.
 
     Args:
-        home: folder of the heartbeat.
+        home: the folder of the heartbeat.
     """
 
     def __init__(self, home: Path) -> None:
@@ -102,14 +102,14 @@ class Watcher:
         self.awake: datetime | None = None
 
     def run(self) -> None:
-        """Look for ever; a Prefect server that is away is waited for."""
+        """Check forever; wait for a Prefect server that is down."""
         while True:
             try:
                 with get_client(sync_client=True) as client:
                     while True:
                         self.look(client)
                         time.sleep(LOOK_SECONDS)
-            except Exception as error:  # noqa: BLE001 - it must outlive whatever goes wrong
+            except Exception as error:  # noqa: BLE001 - it must survive any error
                 self.note(f"{type(error).__name__}: {error}")
                 time.sleep(LOOK_SECONDS)
 
@@ -126,7 +126,7 @@ class Watcher:
         Heartbeat(looked=looked, awake=self.awake, waiting=found.waiting, faults=found.faults).write(self.home)
 
     def note(self, error: str) -> None:
-        """Keep why the newest look failed, beside when the last one succeeded."""
+        """Record why the newest check failed, and when the last one succeeded."""
         before = read_heartbeat(self.home) or Heartbeat(looked=datetime.now(UTC))
         if before.error != error:
             logger.warning(error)
@@ -134,7 +134,7 @@ class Watcher:
 
 
 def main() -> int:
-    """Run until the process is ended."""
+    """Run until the process is stopped."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     Watcher(get_settings().home.resolve()).run()

@@ -1,4 +1,4 @@
-"""Blocks of Prefect: keys of LLM profiles that are kept in one, and notifications that one sends."""
+"""Prefect blocks: API keys of LLM profiles, and notifications."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def secret_block(name: str) -> str:
     try:
         block = cast("Secret[str]", Secret.load(name))
     except (ValueError, OSError, RuntimeError, PrefectException, httpx.HTTPError) as error:
-        msg = f"Prefect gives no Secret block {name!r} ({(str(error).splitlines() or [type(error).__name__])[0]})"
-        raise ServiceError(msg, "make the block in Prefect's UI, under Blocks, and run `abcdlink up`") from None
+        msg = f"Prefect has no Secret block {name!r} ({(str(error).splitlines() or [type(error).__name__])[0]})"
+        raise ServiceError(msg, "create it in Prefect's UI, under Blocks, and run `abcdlink up`") from None
     return str(block.get())
 
 
@@ -58,7 +58,7 @@ def notify_by(name: str, subject: str, body: str) -> None:
             if isawaitable(sending):
                 asyncio.run(_done(sending))
     except Exception as error:  # noqa: BLE001 - every kind of block fails in its own way
-        # Its text often holds the address that it was sent to, which is a secret.
+        # Its text often contains the address that it was sent to, which is secret.
         msg = f"the block {name!r} could not send a notification ({type(error).__name__})"
         raise ServiceError(msg, "look at the block in the Prefect UI") from None
 

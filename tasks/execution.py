@@ -1,6 +1,6 @@
-"""How flows have the work of a stage done: steps as Prefect tasks, parts as tasks under the runner that is set.
+"""How flows execute a stage: steps as Prefect tasks, parts as tasks under the configured runner.
 
-What is loaded for one part serves the next ones of the same flow run, one thread at a time.
+What is loaded for one part serves later parts of the same flow run, one thread at a time.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _LOCK = Lock()
 
 
 def one_at_a_time() -> Lock:
-    """Return this process's lock: a ranker is not thread-safe, and uses the threads that the settings allow by itself.
+    """Return this process's lock: a ranker is not thread-safe, and uses all threads that the settings allow.
 
-    It is a function because a runner sends a task with all that it names, and a lock cannot be sent.
+    It is a function because a runner pickles a task with everything it refers to, and a lock cannot be pickled.
     """
     return _LOCK
 
 
 @lru_cache(maxsize=1)
 def ranker_of(flow_run_id: str, run: str, corpus: str, retriever: str) -> Ranker:  # noqa: ARG001
-    """Return the ranker of the last part; another flow run reads again what the run holds."""
+    """Return the ranker of the last part; another flow run reads the run's data again."""
     return Ranker(open_run(run), corpus, retriever)
 
 
@@ -62,7 +62,7 @@ def forget() -> None:
 
 @task(task_run_name="prepare {retriever} on {corpus}, part {part}")
 def warm_part(run: str, corpus: str, retriever: str, part: int) -> None:
-    """Compute what one retriever needs to know of one part of the sentences of a corpus."""
+    """Compute what a retriever needs to know about one part of a corpus's sentences."""
     with one_at_a_time():
         ranker_of(str(flow_run.id), run, corpus, retriever).warm(part)
 
@@ -76,7 +76,7 @@ def rank_part(run: str, corpus: str, retriever: str, part: int) -> None:
 
 @task(task_run_name="label {labels}, part {part}")
 def label_part(run: str, labels: str, part: int) -> None:
-    """Label one part of a corpus that nobody judges."""
+    """Label one part of a corpus without judgments."""
     with one_at_a_time():
         labels_of(str(flow_run.id), run, labels).label(part)
 
@@ -88,10 +88,10 @@ def decide_part(run: str, corpus: str, domain: str, approach: Approach, part: in
 
 
 def run_parts(runner: Runner, task: Task[Any, None], parts: Sequence[dict[str, Any]]) -> Iterator[None]:
-    """Run a task once for each set of parameters; yields as they are done.
+    """Run a task once for each set of parameters; yields as they finish.
 
-    The first error is raised at once. What has not begun then never does; what runs is waited for
-    when the runner is left, and keeps its result.
+    The first error is raised at once. Tasks that have not started then never do; running ones are waited for
+    when the runner exits, and their results are kept.
 
     Raises:
         ServiceError: when a process of the runner died.
@@ -102,7 +102,7 @@ def run_parts(runner: Runner, task: Task[Any, None], parts: Sequence[dict[str, A
             future.result()
         except BrokenProcessPool:
             msg = f"a process that ran {task.name!r} died (killed, or out of memory)"
-            raise ServiceError(msg, "run this again: parts that are done are kept") from None
+            raise ServiceError(msg, "run this again: finished parts are kept") from None
         yield
 
 
@@ -112,14 +112,14 @@ class AsTasks:
     progress = staticmethod(prefect_progress)
 
     def step(self, name: str, do: Callable[..., T], *arguments: Any, **options: Any) -> T:  # noqa: ANN401
-        """Run the function as a task of this flow; it is tried again when a service did not answer."""
-        # Its result is in the run's folder: nothing is to be found again by the hash of its arguments.
+        """Run the function as a task of this flow; it is retried if a service did not answer."""
+        # Its result is in the run's folder: no need for a cache by the hash of its arguments.
         as_task = Task(do, name=do.__name__, task_run_name=name, cache_policy=NO_CACHE, **SERVICE_RETRIES)
         done: T = as_task(*arguments, **options)
         return done
 
     def rank(self, store: Store, corpus_name: str, retrievers: Iterable[str]) -> None:
-        """Rank in parts, under the runner that is set."""
+        """Rank in parts, under the configured runner."""
         to_do = {}
         for name in retrievers:
             ranker = Ranker(store, corpus_name, name)
@@ -137,10 +137,10 @@ class AsTasks:
         forget()
 
     def decide(self, store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> None:
-        """Ask by batch first where that is set, then part by part.
+        """Ask by batch first, if configured, then part by part.
 
-        Parts wait for the LLM and not for this machine: they run in threads, or one after another where
-        another runner is set, so that all questions know of each other's limits.
+        Parts wait for the LLM and not for this machine: they run in threads, or one after another if
+        another runner is set, so that all questions share their limits.
         """
         if not approaches:
             return
@@ -180,7 +180,7 @@ def _rank(
 
 
 def tell_cost(store: Store, corpus: str, domain: Domain, approaches: Sequence[Approach]) -> None:
-    """Show what the LLM has still to be asked; nothing where it costs nothing."""
+    """Show what the LLM still has to be asked, unless it costs nothing."""
     settings = [profile(model) for model in dict.fromkeys(one.profile for one in with_smaller(approaches))]
     if not any(one.llm_has_prices for one in settings):
         return
@@ -201,14 +201,14 @@ def cost_in_words(found: CostEstimate, model: str, *, by_batch: bool) -> str:
         for name, one in rows
     ]
     notes = [f"Prompt tokens: {found.total.method}."]
-    notes += ["By the Batch API the cost is half of that."] if by_batch else []
-    notes += [f"No prices are set for {name}: its cost is unknown." for name in found.priceless]
+    notes += ["With the Batch API, the cost is half of that."] if by_batch else []
+    notes += [f"No prices are set for {name}, so its cost is unknown." for name in found.priceless]
     table = "\n".join([head, "|---|---:|---:|---:|---:|---:|", *lines])
-    return f"# What {model} has to be asked\n\n{table}\n\n{' '.join(notes)}"
+    return f"# Questions for {model}\n\n{table}\n\n{' '.join(notes)}"
 
 
 def answers_are_there(store: Store, corpus: str, domain: Domain, approaches: Sequence[Approach]) -> bool:
-    """Ask by batch, once, and tell whether the batch is over; says on the run page what came of it."""
+    """Ask by batch, once, and tell whether the batch is over; shows its outcome on the run page."""
     state = AS_TASKS.step(f"ask about {corpus} by batch", ask_by_batch, store, corpus, domain, approaches)
     told = batch_in_words(state)
     get_run_logger().info("LLM batch on the %s pairs: %s", corpus, told)
@@ -217,7 +217,7 @@ def answers_are_there(store: Store, corpus: str, domain: Domain, approaches: Seq
 
 
 def batch_in_words(state: BatchState) -> str:
-    """Return how far a batch is, and what is asked as usual because it has no answer from the batch."""
+    """Return how far a batch is, and what is asked one by one because the batch gave no answer."""
     told = [f"{state.answered} answered"]
     told += [f"{state.waiting} waited for"] if state.waiting else []
     if state.open:

@@ -1,6 +1,6 @@
-"""Work for people in Label Studio: push, look, pull; the same for every kind of page.
+"""Work for people in Label Studio: push, look and pull, the same for every kind of page.
 
-The run's folder is the only truth: a step that finds its result there returns it and does nothing
+The run's folder is the only source of truth: a step that finds its result there returns it and does nothing
 else. So a flow that is resumed, or killed and run again, goes through all its steps at no cost.
 """
 
@@ -28,7 +28,7 @@ Loggers = Logger | LoggerAdapter[Logger]
 
 @task(task_run_name="push {page.slug}", **SERVICE_RETRIES)
 def push(run: str, domain: str, page: Page) -> PushedProject | None:
-    """Bring the tasks of a page into their Label Studio project; ``None``: there is nothing to ask."""
+    """Push the tasks of a page into their Label Studio project; ``None`` if there is nothing to ask."""
     store = open_run(run)
     if is_pushed(store, page.slug) and not page.grows:
         return read_pushed(store, page.slug)
@@ -40,12 +40,12 @@ def push(run: str, domain: str, page: Page) -> PushedProject | None:
 
 @task(task_run_name="look at {slug}", **SERVICE_RETRIES)
 def look(run: str, slug: str) -> Progress:
-    """Read how far the annotators of a project are, push back what is missing, and say once what looks wrong."""
+    """Read the progress of a project's annotators, push missing tasks again, and report each anomaly once."""
     return look_at_people(open_run(run), slug, get_run_logger())
 
 
 def look_at_people(store: Store, slug: str, logger: Loggers) -> Progress:
-    """Look as the task does, outside it."""
+    """Look as the task does, outside a flow."""
     pushed, snapshot = look_now(store, slug)
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
         logger.warning("Run %s, %s: %s.", store.key, slug, line)
@@ -57,7 +57,7 @@ def look_at_people(store: Store, slug: str, logger: Loggers) -> Progress:
 
 @task(task_run_name="pull {page.slug}", **SERVICE_RETRIES)
 def pull(run: str, page: Page) -> dict[str, Any]:
-    """Read and keep the answers, by the last look at Label Studio; returns counts."""
+    """Read and store the answers from the last look at Label Studio; returns counts."""
     store = open_run(run)
     if not page.is_pulled(store):
         if is_pushed(store, page.slug):

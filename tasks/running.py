@@ -1,4 +1,4 @@
-"""How tasks run: in threads, processes or on a cluster; what is tried again; what run pages show of them."""
+"""How tasks run (in threads, processes or on a cluster), what is retried, and what run pages show about them."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from abcdlink.errors import AbcdlinkError, InputError, ServiceError
 from abcdlink.settings import Settings, get_settings
 
 LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
-"""Where Prefect says that a run failed."""
+"""Loggers with which Prefect reports failed runs."""
 
 NOISE = ("Running hook ", "Hook ")
-"""Beginnings of messages that tell a coordinator nothing."""
+"""Prefixes of messages that mean nothing to a coordinator."""
 
 
 def worth_saying(record: logging.LogRecord) -> bool:
-    """Tell whether a log record says something, and take the traceback of what is no fault of the program out of it.
+    """Tell whether a log record is useful, and drop its traceback if the error is not a bug.
 
-    A suspension is an exception for Prefect: its traceback would look like a fault.
+    To Prefect, a suspension is an exception; its traceback would look like a bug.
     """
     if record.exc_info and isinstance(record.exc_info[1], AbcdlinkError | Pause):
         record.exc_info = None
@@ -45,18 +45,18 @@ def worth_saying(record: logging.LogRecord) -> bool:
 
 
 def say_errors_in_one_line() -> None:
-    """Let Prefect log clear errors without tracebacks, in this process."""
+    """Let Prefect log clear errors without tracebacks in this process."""
     for name in LOGGERS:
         logging.getLogger(name).addFilter(worth_saying)
 
 
 def service_failed(task: Any, run: TaskRun, state: State[Any]) -> bool:  # noqa: ANN401, ARG001 - Prefect's signature
-    """Retry when a service did not answer; wrong input stays wrong."""
+    """Retry if a service did not answer; wrong input stays wrong."""
     try:
         state.result(raise_on_failure=True)
     except ServiceError:
         return True
-    except Exception:  # noqa: BLE001 - any other error is not worth another try
+    except Exception:  # noqa: BLE001 - no other error is worth a retry
         return False
     return False
 
@@ -70,7 +70,7 @@ SERVICE_RETRIES: dict[str, Any] = {
 
 
 def key(*parts: object) -> str:
-    """Return an artifact key: lower-case letters, digits and dashes are all that Prefect allows."""
+    """Return an artifact key: Prefect allows only lower-case letters, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", "-".join(str(part) for part in parts).lower()).strip("-")
 
 
@@ -109,19 +109,19 @@ Runner = TaskRunner[Any]
 
 
 def task_runner() -> Runner:
-    """Return the runner that the settings name; it is started by ``with``.
+    """Return the runner that the settings name; ``with`` starts it.
 
-    It is made when a flow needs it, not when its module is imported: the command line imports the
-    flows too, and the settings of a worker may be others.
+    It is created when a flow needs it, not when its module is imported: the command line imports the
+    flows too, and a worker's settings may differ.
 
     Raises:
-        InputError: when its extra is not installed, or an address is set that it has no use for.
+        InputError: when its extra is not installed, or an address is set that it cannot use.
     """
     settings = get_settings()
     workers = worker_count(settings)
     if settings.runner_address and settings.runner not in {"dask", "ray"}:
         msg = f"ABCDLINK_RUNNER_ADDRESS is set, but the runner {settings.runner!r} is on this machine"
-        raise InputError(msg, "set ABCDLINK_RUNNER to dask or ray, or take the address away")
+        raise InputError(msg, "set ABCDLINK_RUNNER to dask or ray, or unset the address")
     match settings.runner:
         case "process":
             return ProcessPoolTaskRunner(max_workers=workers, initializer=_die_with_parent)
@@ -133,10 +133,10 @@ def task_runner() -> Runner:
 
 
 def worker_count(settings: Settings) -> int:
-    """Return how many parts run at one time on this machine.
+    """Return how many parts run at the same time on this machine.
 
-    Where the settings do not say: one in threads, since Python computes in one thread at a time;
-    else as many processes as give each the threads that it is set to use.
+    By default, one in threads, since Python computes in one thread at a time;
+    otherwise, enough processes for each to have the threads that it is set to use.
     """
     if settings.runner_workers:
         return settings.runner_workers
@@ -145,7 +145,7 @@ def worker_count(settings: Settings) -> int:
 
 
 def _die_with_parent() -> None:
-    """End this process with the one that started it: killed, it cannot say that there is no more to do."""
+    """End this process with its parent: if that is killed, it cannot say that the work is over."""
     parent = parent_process()
     if parent is None:
         return
@@ -162,7 +162,7 @@ def _dask(address: str, workers: int) -> Runner:
     if address:
         return make(address=address)
     # No dashboard: its port may be in use, and Prefect's pages show the parts.
-    # TLS with certificates of its own: without it, any user of the machine could run code in the workers.
+    # TLS with its own certificates: otherwise, any user of this machine could run code in the workers.
     private = {"dashboard_address": None, "security": True}
     return make(cluster_kwargs={"n_workers": workers, "threads_per_worker": 1, **private})
 

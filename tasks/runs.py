@@ -1,4 +1,4 @@
-"""Flow runs as Prefect knows them: suspend and resume them, find those that died and start them again."""
+"""Flow runs as Prefect knows them: suspend and resume them, find those that died and restart them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor, all_waiting
 
 MOST_RESTARTS = 5
-"""A run whose process died is started again at most so often within a day."""
+"""Most restarts within a day of a run whose process died."""
 GONE = "Its process was gone"
 
 PAGE = 200
@@ -74,18 +74,18 @@ def forget(client: SyncPrefectClient, flow: str, message: str) -> None:
 def resume(flow_run: UUID | str, form: dict[str, Any] | None = None) -> bool:
     """Resume a suspended run; tells whether it was suspended (else nothing is done).
 
-    ``form``: what is put into the form that the run waits for, where it waits for one.
+    ``form``: the values for the form that the run waits for, if it waits for one.
 
     Raises:
         InputError: when there is no such run.
     """
     with get_client(sync_client=True) as client:
         try:
-            # The answer is 200 also when the run was not paused: the body tells.
+            # The status is 200 even if the run was not paused: only the body tells.
             return client.resume_flow_run(UUID(str(flow_run)), run_input=form).status == SetStateStatus.ACCEPT
         except ObjectNotFound:
             msg = f"Prefect has no flow run {flow_run}"
-            raise InputError(msg, "check with `abcdlink status` which server this is") from None
+            raise InputError(msg, "check with `abcdlink status` which server is in use") from None
 
 
 @overload
@@ -93,14 +93,14 @@ def suspend(key: str) -> None: ...
 @overload
 def suspend(key: str, form: type[Form]) -> Form: ...
 def suspend(key: str, form: type[Form] | None = None) -> Form | None:
-    """Suspend the run of this process, which ends here; returns, with what was filled in, once it was resumed.
+    """Suspend the run of this process, which ends here; returns the filled-in form once the run has been resumed.
 
     Args:
-        key: of the wait: Prefect suspends a run once for each.
-        form: what the run waits for; default: nothing but being resumed.
+        key: key of the wait; Prefect suspends a run once for each key.
+        form: form that the run waits for; default: only for being resumed.
 
     Raises:
-        Abort: this process was taken for dead while it slept, and another has taken its place: it ends without
+        Abort: this process was taken for dead while the machine slept, and another replaced it: it ends without
             touching the run.
     """
     try:
@@ -112,12 +112,12 @@ def suspend(key: str, form: type[Form] | None = None) -> Form | None:
             state = client.read_flow_run(UUID(this_run.id)).state
         if state is None or state.is_running():
             raise
-        msg = f"another process does this run, which is {state.name}"
+        msg = f"another process has taken over this run, which is {state.name}"
         raise Abort(msg) from None
 
 
 def add_tag(flow_run: UUID | str, tag: str) -> None:
-    """Give a run a tag, unless it has it."""
+    """Tag a run, unless it has the tag already."""
     with get_client(sync_client=True) as client:
         tags = client.read_flow_run(UUID(str(flow_run))).tags
         if tag not in tags:
@@ -146,9 +146,9 @@ def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
 
 
 def is_dead(flow_run: FlowRun, stale_after: timedelta, awake: datetime | None = None) -> bool:
-    """Tell whether a flow run has given no sign of life for so long that its process must be gone.
+    """Tell whether a flow run has been silent for so long that its process must be gone.
 
-    ``awake``: since when it could give one, where the machine slept before.
+    ``awake``: since when it could send heartbeats, if the machine slept before.
     """
     began = flow_run.state.timestamp if flow_run.state else None
     soon = datetime.now(UTC) - stale_after
@@ -159,9 +159,9 @@ def is_dead(flow_run: FlowRun, stale_after: timedelta, awake: datetime | None = 
 
 
 def may_start_again(flow_run: FlowRun) -> bool:
-    """Tell whether a run whose process died will be started again.
+    """Tell whether a run whose process died will be restarted.
 
-    Only a day counts: a run may kill its own process each time, but a machine that is off at night is not its fault.
+    Only one day counts: a run may kill its own process each time, but is not to blame for a machine off at night.
     """
     if flow_run.run_count <= MOST_RESTARTS:
         return True
@@ -173,7 +173,7 @@ def may_start_again(flow_run: FlowRun) -> bool:
 
 
 def ended_badly(flow_run: FlowRun) -> bool:
-    """Tell whether a run failed, was cancelled, or crashed too often to be started again today."""
+    """Tell whether a run failed, was cancelled, or crashed too often to be restarted today."""
     state = flow_run.state
     if state is None:
         return False
@@ -181,7 +181,7 @@ def ended_badly(flow_run: FlowRun) -> bool:
 
 
 def reschedule(flow_run: FlowRun) -> None:
-    """Let a run whose process died start again; nothing when its state has changed since it was read."""
+    """Restart a run whose process died, unless its state has changed since it was read."""
     with get_client(sync_client=True) as client:
         now = client.read_flow_run(flow_run.id).state
         if now is not None and flow_run.state is not None and now.id == flow_run.state.id:
@@ -191,14 +191,14 @@ def reschedule(flow_run: FlowRun) -> None:
 def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | None = None) -> FlowRun:
     """Start a run of a deployment (``flow/deployment``) and return it at once.
 
-    It is a top-level run, also when a flow starts it: Prefect suspends no subflow.
+    It is a top-level run, even if a flow starts it: Prefect cannot suspend a subflow.
 
     Raises:
         ServiceError: when Prefect does not know the deployment.
     """
     from prefect.deployments import run_deployment
 
-    # The name that the flow takes when it begins: from now on, so that it is found while it waits for its worker.
+    # The name that the flow will take when it starts; set now, so that it is found while it waits for a worker.
     name = f"{deployment.partition('/')[0]} {parameters['run']}" if "run" in parameters else None
     try:
         return run_deployment(  # type: ignore[return-value]
@@ -217,7 +217,7 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
 def start_once(deployment: str, parameters: dict[str, Any], idempotency_key: str) -> FlowRun:
     """Start a run of a deployment, or return the one that was started under this key before.
 
-    A run that failed, was cancelled, or crashed too often does not count: another is started in its place.
+    A run that failed, was cancelled, or crashed too often does not count: a new one is started instead.
     """
     while True:
         flow_run = start(deployment, parameters, idempotency_key)
@@ -231,7 +231,7 @@ AT_WORK = {WaitsFor.NOBODY, WaitsFor.LLM}
 
 
 def reach_server() -> None:
-    """Raise ``ServiceError`` when no Prefect server answers, or it refuses our password."""
+    """Raise ``ServiceError`` if no Prefect server answers, or it refuses our password."""
     url, auth = PREFECT_API_URL.value(), str(PREFECT_API_AUTH_STRING.value() or "")
     user, _, password = auth.partition(":")
     try:
@@ -265,21 +265,21 @@ def newest_run(name: str) -> FlowRun | None:
 
 
 def parameters_of(flow_run: str) -> dict[str, Any]:
-    """Return what a flow run was started with; ``InputError`` when Prefect has forgotten it."""
+    """Return the parameters of a flow run; raises ``InputError`` if Prefect no longer has it."""
     with get_client(sync_client=True) as client:
         try:
             return client.read_flow_run(UUID(flow_run)).parameters
         except ObjectNotFound:
             msg = f"Prefect has no flow run {flow_run}"
-            raise InputError(msg, "start the flow again with the settings that it had") from None
+            raise InputError(msg, "start the flow again with the same settings") from None
 
 
 def wait_while_working(store: Store, flow_run: str = "") -> None:
-    """Return when no flow of a run is at work: people are needed, one failed, or all are over.
+    """Return once no flow of a run is active: people are needed, one failed, or all are over.
 
     Args:
         store: the run.
-        flow_run: was just started or resumed, and may have noted nothing yet.
+        flow_run: flow run that was just started or resumed, and may not have recorded anything yet.
     """
     with get_client(sync_client=True) as client:
         while flow_run:

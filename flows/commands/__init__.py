@@ -18,7 +18,7 @@ from flows.commands.status import use_local_server
 
 
 class Annotators(StrEnum):
-    """Who judges in the demonstration."""
+    """Who judges in the demo."""
 
     SIMULATED = "simulated"
     HUMAN = "human"
@@ -31,7 +31,7 @@ AnnotatorsOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    run = typer.Typer(help="Start a flow on the Prefect server, or do stages here.", no_args_is_help=True)
+    run = typer.Typer(help="Start a flow on the Prefect server, or run stages here.", no_args_is_help=True)
     run.command("bootstrap")(run_bootstrap)
     run.command("benchmark")(run_benchmark)
     run.command("reconcile")(run_reconcile)
@@ -56,7 +56,7 @@ def run_reconcile(json: JsonOption = False) -> None:
 
 
 def run_drops(json: JsonOption = False) -> None:
-    """Take in new data now instead of at the next scheduled time.
+    """Import new data now instead of at the next scheduled time.
 
     Example: `abcdlink run drops`
     """
@@ -68,7 +68,7 @@ def demo(
         str, typer.Option(help="Run key; the same key continues what is there. Default: demo, or demo-human.")
     ] = "",
     domain: Annotated[str, typer.Option(help="Name or path of a domain.")] = "news",
-    pairs: Annotated[int, typer.Option(min=2, help="Natural pairs to annotate, half of them in each batch.")] = 4,
+    pairs: Annotated[int, typer.Option(min=2, help="Natural pairs to annotate, half in each batch.")] = 4,
     documents: Annotated[int, typer.Option(min=1, help="Target documents to generate for.")] = 3,
     annotators: AnnotatorsOption = Annotators.SIMULATED,
 ) -> None:
@@ -78,7 +78,7 @@ def demo(
     """
     from services.commands import start_servers
 
-    # The first start generates the password of Prefect, which its client reads when it is imported.
+    # The first start generates Prefect's password, which its client reads on import.
     stack = start_servers()
     use_local_server()
     from flows.demo import run_demo

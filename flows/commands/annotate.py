@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from labelstudio_config.attendance import Attendance
     from labelstudio_config.batches import Status
 
-BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Number of the batch.")]
+BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Batch number.")]
 MaybeBatchOption = Annotated[
-    int | None, typer.Option("--batch", min=1, help="Number of the batch; default: all that are in Label Studio.")
+    int | None, typer.Option("--batch", min=1, help="Batch number; default: all that are in Label Studio.")
 ]
 DeadlineOption = Annotated[
     int | None, typer.Option("--deadline-days", min=1, help="Days annotators have for a batch; default: no deadline.")
@@ -47,7 +47,7 @@ BlockOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    annotate = group(app, "annotate", "Batches in front of annotators.", start=start, status=status, show=show)
+    annotate = group(app, "annotate", "Batches for annotators.", start=start, status=status, show=show)
     annotate.command("preview")(preview)
     annotate.command("go")(go)
     annotate.command("pull")(pull)
@@ -69,7 +69,7 @@ def start(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Start annotating a run that has its candidates.
+    """Start annotating a run that has candidates.
 
     Example: `abcdlink annotate start spring-news --overlap 2 --deadline-days 14`
     """
@@ -94,23 +94,21 @@ def preview(
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="Leave out source sentences in which this regular expression is found; repeatable, instead "
-            "of those there are. An empty one: leave out none."
+            help="Leave out source sentences that match this regular expression; repeatable, replaces "
+            "the current ones. Empty: leave out none."
         ),
     ] = None,
     unproposed: Annotated[
         bool | None,
-        typer.Option(
-            "--unproposed/--proposed-only", help="Whether to show source sentences for which nothing is proposed."
-        ),
+        typer.Option("--unproposed/--proposed-only", help="Whether to show source sentences without any proposal."),
     ] = None,
     show: OpenOption = False,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Look at the batch that waits for your Go as annotators will see it, or change what it leaves out.
+    """See the batch that waits for your Go as annotators will see it, or change what it leaves out.
 
-    Filter options choose the candidates again, for this batch and those after it. Then look again.
+    Filter options choose the candidates again, for this batch and later ones. Then look again.
 
     Example: `abcdlink annotate preview spring-news --min-words 6 --exclude "^Read more"`
     """
@@ -128,11 +126,11 @@ def preview(
     found = preview_of(store, batch)
     if found is None:
         msg = f"batch {batch} of run {run!r} has no preview"
-        raise InputError(msg, f"`abcdlink status {run}` says what the run is at")
+        raise InputError(msg, f"`abcdlink status {run}` says where the run stands")
     if said:
         filters = checked_filters(found.filters, said)
         resume_run(waiting.flow_run, {**filters.model_dump(mode="json"), "go": False})
-        told = "The candidates are chosen again; then the batch waits for your Go again."
+        told = "The candidates are being chosen again; then the batch waits for your Go again."
         answer(store, told, json, wait, waiting.flow_run)
         return
     page = store.where(batch_file(batch, PREVIEW_PAGE))
@@ -147,7 +145,7 @@ def preview(
             ("candidates by method", found.shares),
             *((f"left out: {reason}", count) for reason, count in found.left_out.items()),
             *((f"target sentences left out: {reason}", count) for reason, count in found.targets_left_out.items()),
-            ("filter: fewest words", shown.min_words),
+            ("filter: minimum words", shown.min_words),
             ("filter: excluded", excluded),
             ("filter: without proposals too", "yes" if shown.unproposed else "no"),
         ]
@@ -159,7 +157,7 @@ def preview(
 
 
 def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
-    """Release to annotators the batch that waits for your Go.
+    """Release the batch that waits for your Go to annotators.
 
     Example: `abcdlink annotate go spring-news`
     """
@@ -184,7 +182,7 @@ def _waits_for_go(store: Store) -> Waiting:
 
 
 def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
-    """Show how many tasks everyone has done in each batch, who is late, and the deadline.
+    """Show how many tasks each annotator has done in each batch, who is late, and the deadline.
 
     Example: `abcdlink annotate status spring-news`
     """
@@ -202,7 +200,7 @@ def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = 
 
 
 def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
-    """Show agreement and acceptance of each batch; for one not pulled yet, of its answers so far.
+    """Show agreement and acceptance rates of each batch; for a batch not pulled yet, of the answers so far.
 
     Example: `abcdlink annotate show spring-news --batch 1`
     """
@@ -264,7 +262,7 @@ def reassign(
     to: Annotated[str, typer.Option("--to", help="Account that does the work instead.")] = "",
     json: JsonOption = False,
 ) -> None:
-    """Stop waiting for an annotator, and say how another does the open tasks.
+    """Stop waiting for an annotator, and say how someone else can do the open tasks.
 
     Example: `abcdlink annotate reassign spring-news --batch 1 --from ada@example.org --to ben@example.org`
     """
@@ -297,8 +295,8 @@ def _show_status(run: str, found: Status) -> None:
     if found.people:
         print_table(title, columns, [_row(one) for one in found.people], texts=4)
     else:
-        say(f"{title}; nobody has begun.")
-    out.print(f"{found.overlap} annotators for each task: {found.url}", soft_wrap=True, markup=False)
+        say(f"{title}; nobody has started.")
+    out.print(f"{found.overlap} annotators per task: {found.url}", soft_wrap=True, markup=False)
 
 
 def _row(one: Attendance) -> tuple[Any, ...]:

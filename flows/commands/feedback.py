@@ -26,10 +26,10 @@ def register(app: typer.Typer) -> None:
 
 def show(
     run: RunArgument,
-    batch: Annotated[int, typer.Option(min=1, help="The batch that the round is about.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, help="Batch that the round is about.")] = 1,
     json: JsonOption = False,
 ) -> None:
-    """Show the memos, the borderline cases, the draft and, when the round is over, what came of it.
+    """Show the memos, the borderline cases, the draft and, once the round is over, its outcome.
 
     Example: `abcdlink feedback show spring-news --batch 1`
     """
@@ -48,11 +48,11 @@ def show(
     out.print(feedback.draft, soft_wrap=True, markup=False)
     say(f"{len(feedback.cases)} borderline cases. The draft is in {store.where(batch_file(batch, DRAFT))}.")
     if outcome and not (outcome.acknowledged or outcome.missing or outcome.cases):
-        say("No round was held: nobody was asked in Label Studio.")
+        say("There was no round: nobody was asked in Label Studio.")
     elif outcome:
         say(
-            f"Of {outcome.cases} disagreements {outcome.answered} were judged again and {outcome.resolved} resolved; "
-            f"did not say that they read the guidelines: {', '.join(outcome.missing) or 'nobody'}."
+            f"Of {outcome.cases} disagreements, {outcome.answered} were judged again and {outcome.resolved} resolved; "
+            f"did not confirm that they read the guidelines: {', '.join(outcome.missing) or 'nobody'}."
         )
 
 
@@ -60,14 +60,15 @@ def start(
     run: RunArgument,
     clarifications: Annotated[
         Path | None,
-        typer.Option(help="Markdown file with what is added to the guidelines; default: the draft in the run."),
+        typer.Option(help="Markdown file to add to the guidelines; default: the draft in the run."),
     ] = None,
     without_round: Annotated[
-        bool, typer.Option("--without-round", help="Start the next batch at once: nobody is asked in Label Studio.")
+        bool,
+        typer.Option("--without-round", help="Start the next batch at once, without asking anyone in Label Studio."),
     ] = False,
     example: Annotated[
         list[str] | None,
-        typer.Option(help="A borderline case that becomes an example, as its number and link or no-link: 3=link."),
+        typer.Option(help="Borderline case that becomes an example: its number and link or no-link, as in 3=link."),
     ] = None,
     wait: WaitOption = False,
     json: JsonOption = False,
@@ -81,7 +82,7 @@ def start(
     batch = batch_of(waiting.slug)
     filled = _filled_in(store, batch, clarifications, without_round)
     resume_run(waiting.flow_run, filled | _examples(store, batch, example or ()))
-    answer(store, f"Run {run} goes on after the feedback on batch {batch}.", json, wait, waiting.flow_run)
+    answer(store, f"Run {run} continues after the feedback on batch {batch}.", json, wait, waiting.flow_run)
 
 
 def _waits_for_coordinator(store: Store) -> Waiting:
@@ -91,12 +92,12 @@ def _waits_for_coordinator(store: Store) -> Waiting:
     if waiting is not None and about and waiting.kind is WaitsFor.COORDINATOR:
         return waiting
     if waiting is not None and about and waiting.kind is WaitsFor.ANNOTATORS:
-        msg = f"the clarifications of run {key!r} were accepted already"
-        raise InputError(msg, f"`abcdlink feedback close {key}` goes on without those who have not answered")
+        msg = f"the clarifications of run {key!r} have already been accepted"
+        raise InputError(msg, f"`abcdlink feedback close {key}` continues without those who have not answered")
     whom = {WaitsFor.ANNOTATORS: "the annotators of", WaitsFor.COORDINATOR: "your Go for"}
     what = f"{whom[waiting.kind]} {waiting.slug}" if waiting and waiting.kind in whom else "nothing"
     msg = f"run {key!r} waits for {what}, not for feedback"
-    raise InputError(msg, f"`abcdlink status {key}` shows how far it is")
+    raise InputError(msg, f"`abcdlink status {key}` shows where it stands")
 
 
 def _examples(store: Store, batch: int, given: Sequence[str]) -> dict[str, str]:
@@ -111,7 +112,7 @@ def _examples(store: Store, batch: int, given: Sequence[str]) -> dict[str, str]:
             msg = f"{one!r} does not say which case becomes an example of what"
             raise InputError(msg, "give the number of a case and link or no-link, as in 3=link")
         found[int(number)] = labels[label]
-    with_examples(store, batch, "", found)  # a case that is not there is found before the run goes on
+    with_examples(store, batch, "", found)  # a wrong case number is found before the run continues
     return {f"case_{number}": label.value for number, label in found.items()}
 
 
@@ -126,7 +127,7 @@ def _filled_in(store: Store, batch: int, clarifications: Path | None, without_ro
             text = clarifications.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             msg = f"there is no file {clarifications}"
-            raise InputError(msg, "give a Markdown file, or leave the option out to take the draft") from None
+            raise InputError(msg, "give a Markdown file, or leave out the option to use the draft") from None
         except UnicodeDecodeError as error:
             msg = f"{clarifications} is not UTF-8 (byte {error.start})"
             raise InputError(msg, "save the file as UTF-8") from None

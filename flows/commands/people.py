@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
     group(
         app,
         "adjudicate",
-        "Decide where annotators differ, by a third person or together.",
+        "Decide where annotators disagree, by a third person or together.",
         start=start_adjudication,
         show=show_adjudication,
     )
@@ -57,7 +57,7 @@ def start_rating(
     synthetic: Annotated[int, typer.Option(min=1, help="Synthetic documents, at most.")] = 30,
     natural: Annotated[int, typer.Option(min=0, help="Natural documents mixed in, at most.")] = 30,
     same_targets: Annotated[
-        bool, typer.Option("--same-targets", help="Natural documents on the targets of the synthetic ones.")
+        bool, typer.Option("--same-targets", help="Use natural documents on the same targets as the synthetic ones.")
     ] = False,
     overlap: Annotated[
         int | None, typer.Option(min=1, max=10, help="Raters for each document. Default: as the domain says.")
@@ -92,15 +92,15 @@ def start_adjudication(
     run: RunArgument,
     domain: RunDomainOption = "",
     batch: Annotated[
-        list[int] | None, typer.Option(min=1, help="Only of this batch; may be given again. Default: all so far.")
+        list[int] | None, typer.Option(min=1, help="Only this batch; repeatable. Default: all so far.")
     ] = None,
     settled_too: Annotated[
-        bool, typer.Option("--settled-too", help="Ask also about what a feedback round settled; else that decides it.")
+        bool, typer.Option("--settled-too", help="Also ask about disagreements that a feedback round settled.")
     ] = False,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Ask a third person, or the annotators together, to decide where annotators differ.
+    """Ask a third person, or the annotators together, to decide where annotators disagree.
 
     Example: `abcdlink adjudicate start spring-news`
     """
@@ -114,7 +114,7 @@ def start_adjudication(
 
 
 def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
-    """Show how disagreements were decided, by method, and with whom the decisions agree.
+    """Show how disagreements were decided, by method, and which annotators the decisions followed.
 
     Example: `abcdlink adjudicate show spring-news`
     """
@@ -130,7 +130,7 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
     for one in summary.adjudicators:
         say(f"{one.adjudicator} decided {one.decided}, {one.consensus} of them by consensus or on their own judgment.")
     if summary.moot:
-        say(f"{summary.moot} decisions are on candidates on which nobody disagrees any longer.")
+        say(f"{summary.moot} decisions are on candidates on which nobody disagrees any more.")
 
 
 def start_boundaries(
@@ -141,7 +141,7 @@ def start_boundaries(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Have people join, split or leave out sentences of a corpus. The run key is for this work alone.
+    """Have people join, split or remove sentences of a corpus. Use a run key of its own for this.
 
     Example: `abcdlink boundaries start spring-boundaries --corpus corpus`
     """
@@ -150,7 +150,7 @@ def start_boundaries(
 
 
 def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
-    """Say what was changed and where the corrected corpus is.
+    """Show what was changed and where the corrected corpus is.
 
     Example: `abcdlink boundaries show spring-boundaries`
     """
@@ -169,7 +169,7 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
             }
         )
         return
-    say(f"{len(done)} documents were looked through; {len(changed_documents(store))} have other sentences now.")
+    say(f"{len(done)} documents were checked; the sentences of {len(changed_documents(store))} changed.")
     for refusal in made.refused:
         say(f"Left as it was: {refusal.where}: {refusal.reason}.")
     say(f"Corrected corpus: {store.where(CORRECTED)}")
@@ -185,10 +185,10 @@ def start_exhaustive(
             min=0.001, max=1, help="Share of the source sentences. Default: 0.1; with --links at most 1,000 sentences."
         ),
     ] = None,
-    number: Annotated[int | None, typer.Option(min=1, help="A number of source sentences instead of a share.")] = None,
+    number: Annotated[int | None, typer.Option(min=1, help="Number of source sentences, instead of a share.")] = None,
     links: Annotated[int | None, typer.Option(min=1, help="Stop once annotators have found this many links.")] = None,
     overlap: OverlapOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 13,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the sample.")] = 13,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -205,16 +205,16 @@ def start_coding(
     run: RunArgument,
     domain: RunDomainOption = "",
     most: Annotated[int, typer.Option("--errors", min=1, help="Wrong predictions to code, drawn at random.")] = 100,
-    overlap: Annotated[int, typer.Option(min=1, max=10, help="Coders; each has a project of their own.")] = 2,
+    overlap: Annotated[int, typer.Option(min=1, max=10, help="Number of coders; each has their own project.")] = 2,
     pattern: Annotated[
         list[str] | None,
-        typer.Option(help="A pattern to choose from, as 'NAME: MEANING'; repeat it. Default: the usual ones."),
+        typer.Option(help="Pattern to choose from, as 'NAME: MEANING'; repeatable. Default: the usual ones."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 13,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the draw.")] = 13,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Have people say why wrong links were proposed and links missed, independently of each other.
+    """Have people say, independently of each other, why wrong links were proposed and links were missed.
 
     Best after the last batch and adjudication: only candidates on which people agree, or that were adjudicated, count.
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from abcdlink.qualify import Applicant
 
 WantedOption = Annotated[int, typer.Option("--wanted", min=1, help="Propose at most this many applicants.")]
-ThresholdOption = Annotated[float, typer.Option("--threshold", min=-1, max=1, help="Smallest kappa of the proposed.")]
+ThresholdOption = Annotated[
+    float, typer.Option("--threshold", min=-1, max=1, help="Minimum kappa of proposed applicants.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -44,27 +46,27 @@ def start(
     domain: RunDomainOption = "",
     corpus: CorpusOption = "sample",
     pair: Annotated[
-        list[str] | None, typer.Option(help="Id of a gold pair; may be given again. Default: one, by --links.")
+        list[str] | None, typer.Option(help="Id of a gold pair; repeatable. Default: one pair, chosen by --links.")
     ] = None,
-    links: Annotated[int, typer.Option(min=1, help="How many links that gold pair should have.")] = 30,
+    links: Annotated[int, typer.Option(min=1, help="Number of links that this gold pair should have.")] = 30,
     expert: Annotated[
         bool, typer.Option("--expert", help="First, one account links the pairs named by --pair in Label Studio.")
     ] = False,
     applicants: Annotated[int, typer.Option(min=1, max=50, help="Close when this many have judged every task.")] = 4,
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
-    language: Annotated[list[str] | None, typer.Option(help="Eligible native language; may be given again.")] = None,
-    residence: Annotated[list[str] | None, typer.Option(help="Eligible country; may be given again.")] = None,
-    degree: Annotated[list[str] | None, typer.Option(help="Eligible degree; may be given again.")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Eligible native language; repeatable.")] = None,
+    residence: Annotated[list[str] | None, typer.Option(help="Eligible country; repeatable.")] = None,
+    degree: Annotated[list[str] | None, typer.Option(help="Eligible degree; repeatable.")] = None,
     approval_rate: Annotated[float, typer.Option(min=0, max=100, help="Minimum approval rate, in percent.")] = 0.0,
     studies: Annotated[int, typer.Option(min=0, help="Minimum number of earlier studies.")] = 0,
     as_in_paper: Annotated[
-        bool, typer.Option("--as-in-paper", help="Admit only those whom the paper admitted.")
+        bool, typer.Option("--as-in-paper", help="Use the paper's criteria of eligibility.")
     ] = False,
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Push gold pairs for applicants; the run key may be new: then name the domain.
+    """Push gold pairs for applicants; if the run key is new, name the domain.
 
     Example: `abcdlink qualify start spring-news --domain news --applicants 6`
     """
@@ -79,7 +81,7 @@ def start(
         studies=studies,
     )
     if as_in_paper and rules != Eligibility():
-        msg = "--as-in-paper cannot be combined with rules of your own"
+        msg = "--as-in-paper cannot be combined with your own criteria"
         raise InputError(msg, "give one or the other")
     if expert and not pair:
         msg = "no pair is named for the expert to link"
@@ -93,13 +95,13 @@ def start(
 
 def screening(
     run: RunArgument,
-    file: Annotated[Path, typer.Argument(help="CSV file, one row an applicant.")],
+    file: Annotated[Path, typer.Argument(help="CSV file, one row per applicant.")],
     json: JsonOption = False,
 ) -> None:
     """Record screening data on applicants. Only the coordinator sees it; it is in no export or report.
 
-    Columns: account or participant_id, native_language, residence, degree, approval_rate (percent), studies; others are
-    kept as well. Prolific's demographic export works as it is.
+    Columns: account or participant_id, native_language, residence, degree, approval_rate (percent), studies; any others
+    are kept too. Prolific's demographic export works as it is.
 
     Example: `abcdlink qualify screening spring-news applicants.csv`
     """
@@ -112,7 +114,7 @@ def screening(
     if json:
         print_json({"rows": len(rows), "left_out": strangers, "accounts": len(kept)})
         return
-    say(f"Took {len(rows)} rows; run {run} has screening fields of {len(kept)} accounts.")
+    say(f"Read {len(rows)} rows; run {run} has screening fields of {len(kept)} accounts.")
     if strangers:
         say(f"Left out {strangers} rows: these participants have judged nothing yet (`abcdlink qualify show {run}`).")
 
@@ -120,7 +122,7 @@ def screening(
 def show(
     run: RunArgument, wanted: WantedOption = 2, threshold: ThresholdOption = 0.6, json: JsonOption = False
 ) -> None:
-    """Show applicants with their accounts and screening fields, best first; before applications close, so far.
+    """Show applicants with their accounts and screening fields, best first; while applications are open, so far.
 
     Example: `abcdlink qualify show spring-news`
     """
@@ -162,7 +164,7 @@ def _applicants(store: Store) -> tuple[list[Applicant], list[Annotator]]:
 
 def confirm(
     run: RunArgument,
-    accounts: Annotated[str, typer.Option(help="Accounts or pseudonyms, with commas; default: the proposal.")] = "",
+    accounts: Annotated[str, typer.Option(help="Accounts or pseudonyms, comma-separated; default: the proposal.")] = "",
     wanted: WantedOption = 2,
     threshold: ThresholdOption = 0.6,
     wait: WaitOption = False,

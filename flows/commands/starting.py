@@ -1,4 +1,4 @@
-"""Commands that begin a whole job or go on with one: ``start``, ``run bootstrap`` and ``continue``."""
+"""Commands that start or continue a whole job: ``start``, ``run bootstrap`` and ``continue``."""
 
 from __future__ import annotations
 
@@ -54,12 +54,15 @@ class Goal(StrEnum):
     TRY = "quick try"
 
 
-BatchesOption = Annotated[int, typer.Option("--batches", min=1, max=20, help="Batches of annotation.")]
+BatchesOption = Annotated[int, typer.Option("--batches", min=1, max=20, help="Number of annotation batches.")]
 OverlapOption = Annotated[
     int | None, typer.Option("--overlap", min=1, max=10, help="Annotators per task; default: as the domain says.")
 ]
 AutoFeedbackOption = Annotated[
-    bool, typer.Option("--auto-feedback", help="Do not wait for the coordinator after a feedback round.")
+    bool,
+    typer.Option(
+        "--auto-feedback", help="Start the next batch at once: no feedback round, no waiting for the coordinator."
+    ),
 ]
 PreviewOption = Annotated[
     bool | None,
@@ -70,7 +73,7 @@ PreviewOption = Annotated[
 
 
 def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bool = False) -> None:
-    """Start a run of a deployment and say where it can be watched; with ``wait``, how it stands when it stands."""
+    """Start a run of a deployment and print its page; with ``wait``, also its state once it waits or ends."""
     use_local_server()
     from tasks.runs import page_of, reach_server, start, wait_while_working
 
@@ -110,7 +113,7 @@ def start(
     wait: WaitOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Start or continue a job: from your documents to batches in front of annotators.
+    """Start or continue a job: from your documents to batches for annotators.
 
     `abcdlink run bootstrap` does the same with every setting.
 
@@ -148,10 +151,10 @@ def run_bootstrap(
     auto_feedback: AutoFeedbackOption = False,
     preview: PreviewOption = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Skip generation and benchmark, ask no LLM: BM25 alone proposes candidates.")
+        bool, typer.Option("--quick", help="Skip generation and benchmark, use no LLM: only BM25 proposes candidates.")
     ] = False,
     in_process: Annotated[
-        bool, typer.Option("--here", help="Do the stages up to the candidates in this process, without Prefect.")
+        bool, typer.Option("--here", help="Run the stages up to the candidates in this process, without Prefect.")
     ] = False,
     wait: WaitOption = False,
     json: JsonOption = False,
@@ -200,7 +203,7 @@ def run_bootstrap(
 
 
 def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
-    """Do what the flow ``bootstrap`` does up to the candidates, from the same parameters, and say what came of it."""
+    """Do what the flow ``bootstrap`` does up to the candidates, with the same parameters, and print the result."""
     from abcdlink.evaluation.shortlist import ShortlistRule
     from abcdlink.stages.execution import Here
     from abcdlink.stages.whole import up_to_candidates
@@ -228,13 +231,13 @@ def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
         print_json(counts.model_dump(mode="json"))
         return
     say(f"{counts.pools} source sentences with {counts.candidates} candidates are ready for annotators.")
-    say(f"Put them in front of people with `abcdlink up` and `abcdlink annotate start {store.key}`.")
+    say(f"Give them to annotators with `abcdlink up` and `abcdlink annotate start {store.key}`.")
 
 
 def go_on(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
-    """Restart a run's failed or cancelled flows with the settings that they were started with.
+    """Restart a run's failed or cancelled flows with their original settings.
 
-    They pick up where they stopped: nothing is done or paid for twice.
+    They resume where they stopped: nothing is done or paid for twice.
 
     Example: `abcdlink continue spring-news`
     """
@@ -242,7 +245,7 @@ def go_on(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) 
     stopped = [(flow, waiting) for flow, waiting in all_waiting(store) if waiting.kind is WaitsFor.FIX]
     if not stopped:
         msg = f"no flow of run {run!r} failed"
-        raise InputError(msg, f"`abcdlink status {run}` says where it is")
+        raise InputError(msg, f"`abcdlink status {run}` says where it stands")
     use_local_server()
     from tasks.runs import parameters_of
 

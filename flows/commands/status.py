@@ -1,4 +1,4 @@
-"""Where a run stands: ``status``, ``runs``, and the pattern of every kind of work for people.
+"""Where a run stands: ``status``, ``runs``, and the commands that every kind of work for people has.
 
 Each kind has ``start``, ``status``, ``close`` and ``show``. Prefect is imported inside the functions: it takes seconds,
 and ``--help`` must not.
@@ -31,14 +31,14 @@ def register(app: typer.Typer) -> None:
 
 
 def use_local_server() -> None:
-    """Let Prefect's client talk to the server that ``abcdlink up`` starts, unless another one is set."""
+    """Let Prefect's client use the server that ``abcdlink up`` starts, unless another one is set."""
     from services.programs import prefect_client_environment
 
     settings = get_settings()
     (settings.home.resolve() / "prefect").mkdir(parents=True, exist_ok=True)
     told = prefect_client_environment(settings)
     if os.environ.get("PREFECT_API_URL", told["PREFECT_API_URL"]) != told["PREFECT_API_URL"]:
-        told = {"PREFECT_HOME": told["PREFECT_HOME"]}  # our password is not for another server
+        told = {"PREFECT_HOME": told["PREFECT_HOME"]}  # our password must not go to another server
     for name, value in told.items():
         os.environ.setdefault(name, value)
 
@@ -69,7 +69,7 @@ def status(
 
 
 def show_now(store: Store, json: bool) -> None:
-    """Print what now, after a look at Label Studio where people are waited for."""
+    """Print what to do now, after a look at Label Studio if the run waits for people."""
     use_local_server()
     from abcdlink.whatnow import what_now
     from flows.waiting import surroundings
@@ -82,11 +82,11 @@ def show_now(store: Store, json: bool) -> None:
     for line in now.plain():
         out.print(line, soft_wrap=True, markup=False, highlight=False)
     if problem:
-        say(f"As it was at the last look: {problem}")
+        say(f"Label Studio could not be read, so this may be out of date: {problem}")
 
 
 def look_at_projects(store: Store) -> str:
-    """Look at every project at which people are waited for; returns why that was not possible, if it was not."""
+    """Look at every project that waits for people; returns why that was not possible, if it was not."""
     from labelstudio_config.attendance import note_standing
     from labelstudio_config.projects import look_now
     from labelstudio_config.run import is_pushed
@@ -101,7 +101,7 @@ def look_at_projects(store: Store) -> str:
 
 
 def runs(json: JsonOption = False) -> None:
-    """List all runs, newest first: where each one is, and since when.
+    """List all runs, newest first: where each one stands, and since when.
 
     Example: `abcdlink runs`
     """
@@ -112,7 +112,7 @@ def runs(json: JsonOption = False) -> None:
         try:
             now = what_now(store)
             found.append((now.since, store.key, now.headline))
-        except AbcdlinkError as error:  # a broken run hides no other
+        except AbcdlinkError as error:  # a broken run must not hide the others
             found.append((None, store.key, f"cannot be read: {error.problem}"))
     found.sort(key=lambda row: (row[0] is not None, row[0] or 0), reverse=True)
     if json:
@@ -121,7 +121,7 @@ def runs(json: JsonOption = False) -> None:
     rows = [(key, what, f"{since.astimezone():%Y-%m-%d %H:%M}" if since else "") for since, key, what in found]
     print_table("Runs", ("run", "what now", "since"), rows, texts=3)
     if not rows:
-        say("No run yet: begin one with `abcdlink start`.")
+        say("No runs yet: start one with `abcdlink start`.")
 
 
 def group(
@@ -138,12 +138,12 @@ def group(
 
     Args:
         app: the command line.
-        name: of the kind.
-        what: it is, for the help.
-        start: begins it.
-        show: shows what came of it.
-        status: shows how far people are; default: what is known of every kind.
-        flow: that waits for these people; default: the one of this name.
+        name: name of the kind.
+        what: description for the help.
+        start: the command that starts it.
+        show: the command that shows its results.
+        status: the command that shows people's progress; default: the one of every kind.
+        flow: the flow that waits for these people; default: the one with this name.
     """
     kind = typer.Typer(help=what, no_args_is_help=True)
     kind.command("start")(start)
@@ -155,7 +155,7 @@ def group(
 
 
 def status_of(name: str, flow: str) -> Callable[..., None]:
-    """Return the command that shows how far people are."""
+    """Return the command that shows people's progress."""
 
     def status(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
         from abcdlink.whatnow import item_of
@@ -171,7 +171,7 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
         waiting = waiting_of(store, flow)
         if waiting is None or not is_of(name, waiting.slug):
             msg = f"run {run!r} has nothing under way for {name}"
-            raise InputError(msg, f"see `abcdlink status {run}`, or begin with `abcdlink {name} start {run}`")
+            raise InputError(msg, f"see `abcdlink status {run}`, or start with `abcdlink {name} start {run}`")
         problem = look_at_projects(store)
         item, standing = item_of(store, flow, waiting, surroundings(store)), standing_of(store, waiting.slug)
         if json:
@@ -184,7 +184,7 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
         for line in (f"{item.headline}.", *(line.plain() for line in item.lines)):
             out.print(line, soft_wrap=True, markup=False, highlight=False)
         if problem:
-            say(f"As it was at the last look: {problem}")
+            say(f"Label Studio could not be read, so this may be out of date: {problem}")
 
     status.__doc__ = f"""Show progress, who still has to answer, and the links to send.
 
@@ -203,13 +203,13 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         left = standing.tasks - standing.done if standing else 0
         close_project(store, waiting.slug, standing.tasks if standing else 0)
         resume_run(waiting.flow_run)
-        told = f"Closed {waiting.slug} of run {run}: it goes on with the answers so far"
+        told = f"Closed {waiting.slug} of run {run}: it continues with the answers so far"
         told += f", {left} of {standing.tasks} tasks are open" if standing and left else ""
         answer(store, f"{told}.", json, wait, waiting.flow_run)
 
-    close.__doc__ = f"""Stop waiting for people: go on with the answers so far.
+    close.__doc__ = f"""Stop waiting for people: continue with the answers so far.
 
-    Answers that come later do not count; what is missing is counted and shown.
+    Later answers do not count; what is missing is counted and shown.
 
     Example: `abcdlink {name} close spring-news`
     """
@@ -217,7 +217,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
 
 
 def answer(store: Store, told: str, json: bool, wait: bool, resumed: str) -> None:
-    """Say what was done; with ``wait``, what now when the flow run that was resumed stands still again."""
+    """Print what was done; with ``wait``, also what to do next once the resumed flow run stops again."""
     if wait:
         from tasks.runs import wait_while_working
 
@@ -258,4 +258,4 @@ def resume_run(flow_run: str, form: dict[str, Any] | None = None) -> None:
     reach_server()
     if not resume(flow_run, form):
         msg = f"the flow run {flow_run} is no longer suspended"
-        raise InputError(msg, "look at it in the Prefect UI: it was resumed already, or it ended")
+        raise InputError(msg, "look at it in the Prefect UI: it was already resumed, or it ended")
