@@ -1,1 +1,1 @@
-"""The stages of a run: each reads and writes the run's folder, and skips what it already holds."""
+"""The stages of a run: each reads and writes the run's folder, and skips what is already there."""

@@ -1,4 +1,4 @@
-"""What was read of batches: pulls (the newest, older, partial ones), agreement, adjudication, and the data set."""
+"""Results of batches: pulls (newest, older, partial), agreement, adjudication, and the data set."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from abcdlink.store import Store
 PULLED = "pulled.json"
 PARTIAL_JUDGMENTS = f"partial/{JUDGMENTS}"
 FILES = (ANNOTATIONS, SKIPS, ANOMALIES, JUDGMENTS, AGREEMENT, PULLED)
-"""The files of one pull; the last tells that the others are whole."""
+"""The files of one pull; the last one marks the others as complete."""
 
 
 class Pulled(Record):
-    """Which pull of a batch this is, from 1, and the fingerprints of the answers that it read."""
+    """Number of a pull of a batch, from 1, and the fingerprints of the answers that it read."""
 
     version: int
     at: datetime
@@ -49,14 +49,14 @@ class Pulled(Record):
 
 
 class Changed(Record):
-    """What is different in Label Studio since a batch was pulled."""
+    """What has changed in Label Studio since a batch was pulled."""
 
     noted: datetime
     changes: tuple[str, ...]
 
 
 def pools_of(store: Store, batch: int | None = None) -> list[Pool]:
-    """Return the pools of one batch, or of all."""
+    """Return the pools of one batch, or of all batches."""
     store.require(POOLS, "candidates")
     pools = store.read_records(POOLS, Pool)
     return pools if batch is None else [pool for pool in pools if pool.batch == batch]
@@ -68,17 +68,17 @@ def annotators_of(store: Store) -> list[Annotator]:
 
 
 def pulled_of(store: Store, batch: int) -> Pulled | None:
-    """Return which pull of a batch the run holds; ``None``: it was not pulled yet."""
+    """Return the number of the pull of a batch that the run holds; ``None`` before the first."""
     return store.find_record(batch_file(batch, PULLED), Pulled)
 
 
 def changed_of(store: Store, batch: int) -> Changed | None:
-    """Return what was seen to be different since a batch was pulled; ``None``: nothing."""
+    """Return the changes found since a batch was pulled, or ``None``."""
     return store.find_record(batch_file(batch, CHANGED), Changed)
 
 
 def agreement_of(store: Store, batch: int, overlap: int) -> Agreement:
-    """Return the agreement of a batch that was pulled; it is computed once."""
+    """Return the agreement of a pulled batch; it is computed once."""
     kept = store.find_record(batch_file(batch, AGREEMENT), Agreement)
     return kept or keep_agreement(store, batch, overlap)
 
@@ -91,12 +91,12 @@ def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:
 
 
 def details_so_far(store: Store, batch: int, *, partial: bool = False) -> Details:
-    """Measure a batch and those before it together: their differences, times, how many more pairs are needed.
+    """Measure a batch together with the earlier ones: differences, times, how many more pairs are needed.
 
     Args:
         store: of the run.
         batch: the last of them.
-        partial: take of it what was there at the last partial pull.
+        partial: use its answers as of the last partial pull.
     """
     names = [batch_file(number, JUDGMENTS) for number in range(1, batch)]
     names.append(batch_file(batch, PARTIAL_JUDGMENTS if partial else JUDGMENTS))
@@ -105,7 +105,7 @@ def details_so_far(store: Store, batch: int, *, partial: bool = False) -> Detail
 
 
 def set_aside(store: Store, batch: int, version: int) -> None:
-    """Copy the files of a pull to ``versions/N`` before a newer one takes their place; once, however often called."""
+    """Copy the files of a pull to ``versions/N`` before a newer one replaces them; later calls change nothing."""
     folder = f"versions/{version}"
     if store.exists(batch_file(batch, f"{folder}/{PULLED}")):
         return
@@ -115,7 +115,7 @@ def set_aside(store: Store, batch: int, version: int) -> None:
 
 
 def join_batches(store: Store, batches: int, overlap: int) -> dict[str, Any]:
-    """Write the judgments of all batches, the agreement over all and the data set; returns where they are."""
+    """Write the judgments of all batches, the overall agreement and the data set; returns their paths."""
     judgments = [
         judgment
         for batch in range(1, batches + 1)
@@ -131,7 +131,7 @@ STAGE = "adjudicate"
 
 
 def judged_so_far(store: Store, batches: Collection[int] = ()) -> list[Judgment]:
-    """Return the judgments of the batches that were pulled, joined or not; none named: of all.
+    """Return the judgments of pulled batches, whether or not they have been joined; by default, of all.
 
     Raises:
         InputError: when there are none, or a named batch was not pulled.
@@ -143,22 +143,22 @@ def judged_so_far(store: Store, batches: Collection[int] = ()) -> list[Judgment]
     if lost or not judgments:
         what = f"of batch {lost[0]} " if lost else ""
         msg = f"run {store.key!r} has no judgments {what}yet"
-        raise InputError(msg, "adjudicate when a batch has been pulled, or name batches that were")
+        raise InputError(msg, "adjudicate after a batch has been pulled, or name batches that have been")
     return [judgment for judgment in judgments if not batches or judgment.batch in batches]
 
 
 def batches_in(store: Store) -> list[int]:
-    """Return the numbers of the batches that were pulled."""
+    """Return the numbers of the pulled batches."""
     names = (name.split("/") for name in store.folder.names("batches/"))
     return sorted({int(parts[1]) for parts in names if parts[2:] == [JUDGMENTS]})
 
 
 FEEDBACK = "feedback round"
-"""Takes the place of an adjudicator where all who had judged a candidate agreed on it in a feedback round."""
+"""Stands for the adjudicator when everyone who had judged a candidate agreed on it in a feedback round."""
 
 
 def settled_in_feedback(store: Store) -> list[Adjudication]:
-    """Return the disputes that feedback rounds settled and that nobody was asked to decide, as decisions."""
+    """Return, as decisions, the disputes that feedback rounds settled and that nobody was asked to decide."""
     judgments = judged_so_far(store)
     asked = {(pool.pair, pool.source, candidate.target) for pool in pools_in(store) for candidate in pool.candidates}
     disputes, answers = disputed(judgments, judgments_needed(store, judgments)), second_answers(store)
@@ -174,15 +174,15 @@ def settled_in_feedback(store: Store) -> list[Adjudication]:
 
 
 def prepare_adjudication(store: Store, batches: Collection[int] = (), *, settled_too: bool = False) -> list[Pool]:
-    """Return what is to be decided; disputes that are new are added to those that were kept before.
+    """Return the disputes to decide; new ones are added to those stored before.
 
     Args:
         store: the run.
-        batches: whose disputes; none named: those of all that were pulled.
+        batches: batches whose disputes are decided; by default, all pulled ones.
         settled_too: whether to ask about disputes that a feedback round settled.
 
     Raises:
-        InputError: as ``judged_so_far``, and when the corpus does not hold what was judged.
+        InputError: as ``judged_so_far``, and when the corpus lacks something that was judged.
     """
     judgments = judged_so_far(store, batches)
     asked = pools_in(store)
@@ -195,12 +195,12 @@ def prepare_adjudication(store: Store, batches: Collection[int] = (), *, settled
 
 
 def pools_in(store: Store) -> list[Pool]:
-    """Return what somebody is asked to decide."""
+    """Return the stored disputes."""
     return store.find_records(DISPUTED, Pool)
 
 
 def adjudicators_in(store: Store) -> list[Annotator]:
-    """Return who decided without being one of the annotators."""
+    """Return the adjudicators who are not annotators."""
     return store.find_records(ADJUDICATORS, Annotator)
 
 
@@ -210,10 +210,10 @@ def keep_adjudications(
     adjudicators: Sequence[Annotator],
     anomalies: Sequence[str],
 ) -> dict[str, Any]:
-    """Write what was decided, also in feedback rounds; then regenerate the data set, once all batches have been joined.
+    """Write all decisions, including those of feedback rounds; regenerate the data set once all batches are joined.
 
     Returns:
-        How much was decided, and where the data set is.
+        Counts of decisions, and the path of the data set.
     """
     store.write_records(ADJUDICATORS, adjudicators)
     store.write_json(ADJUDICATION_ANOMALIES, list(anomalies))
@@ -225,10 +225,10 @@ def keep_adjudications(
 
 
 def summary_of(store: Store) -> AdjudicationSummary:
-    """Count what was decided so far.
+    """Count the decisions so far.
 
     Raises:
-        InputError: when nothing was decided yet.
+        InputError: when nothing has been decided yet.
     """
     store.require(ADJUDICATIONS, STAGE)
     judgments = judged_so_far(store)

@@ -1,4 +1,4 @@
-"""Stage audit: a sample of labels becomes a run of its own, whose judgments say how good the labels are."""
+"""Stage audit: a sample of labels becomes its own run, whose judgments measure the quality of the labels."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ AUDIT, CANDIDATES, CARD = "audit.json", "audit.jsonl", "README.md"
 
 
 class AuditPlan(Record):
-    """Which candidates of labels people judge.
+    """Which labelled candidates people judge.
 
-    ``run``: key of the run in which they are judged; ``precision``: wanted of the links, which set the ``threshold``;
+    ``run``: key of the run in which they are judged; ``precision``: target that sets the ``threshold``;
     ``links``: how many candidates reach it; ``expected_below``: sum of the probabilities of the others.
     """
 
@@ -48,15 +48,15 @@ class AuditPlan(Record):
 def make_audit(
     store: Store, name: str, precision: float = 0.95, wanted: int = 400, key: str = "", seed: int = 13
 ) -> AuditPlan:
-    """Draw candidates for an audit and make a run of one batch in which people judge them.
+    """Sample candidates for an audit and create a run of one batch in which people judge them.
 
     Args:
         store: the run that holds the labels.
         name: of the labels; all of their parts must be finished.
-        precision: wanted of the links; sets the threshold.
-        wanted: about how many candidates people judge, half of them links by the threshold.
-        key: of the new run; empty: made of the run's and the labels' names.
-        seed: of the choice.
+        precision: target precision of the links; sets the threshold.
+        wanted: approximate number of candidates to judge, half of them links by the threshold.
+        key: key of the new run; empty: derived from the run's and the labels' names.
+        seed: random seed of the sample.
 
     Raises:
         InputError: when parts are unfinished, no threshold reaches the precision, the labels have another audit, or
@@ -68,7 +68,7 @@ def make_audit(
         msg = f"{summary.parts[1] - summary.parts[0]} parts of the labels {name!r} are unfinished"
         raise InputError(msg, f"finish them first: `abcdlink label {store.key} {summary.corpus} --name {name}`")
     if summary.threshold is None:
-        msg = f"no probability of the labels {name!r} promises a precision of {precision:g}"
+        msg = f"no threshold on the labels {name!r} reaches a precision of {precision:g}"
         raise InputError(msg, "audit them for a lower precision with --precision")
     plan = AuditPlan(
         run=key or f"{store.key}-{name}-audit",
@@ -83,12 +83,12 @@ def make_audit(
     )
     judged = open_run(plan.run)
     if judged.exists(MANIFEST) and METHOD not in judged.manifest.get("inputs", {}):
-        msg = f"there is a run {plan.run!r} already"
-        raise InputError(msg, "name another run with --as")
+        msg = f"the run {plan.run!r} already exists"
+        raise InputError(msg, "choose another run key with --as")
     if is_done(judged, METHOD, POOL_COUNTS, plan) and is_done(store, f"audit {name}", labels_file(name, AUDIT), plan):
         return plan
     drawn = draw(labels.tables, plan.threshold, plan.links, wanted, seed)
-    # The run's own files are written last: with the counts there, it can be annotated.
+    # The run's own files are written last: once the counts exist, it can be annotated.
     store.write_records(labels_file(name, CANDIDATES), drawn)
     store.write_record(labels_file(name, AUDIT), plan)
     _fill(judged, store, labels, drawn)
@@ -96,7 +96,7 @@ def make_audit(
 
 
 def _fill(judged: Store, store: Store, labels: LabelRun, drawn: list[AuditedCandidate]) -> None:
-    """Give the new run its corpus and pools: one batch, one task for each source sentence."""
+    """Give the new run its corpus and pools: one batch, one task per source sentence."""
     index = labels.corpus()
     corpus = index.read(index.numbers_of({one.pair for one in drawn}))
     describe_run(judged, domain_of(store))
@@ -111,10 +111,10 @@ def _fill(judged: Store, store: Store, labels: LabelRun, drawn: list[AuditedCand
 
 
 def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tuple[AuditPlan, Audit] | None:
-    """Return what the judgments of the audit say of labels; ``None`` while there are none.
+    """Return what the audit's judgments say about the labels; ``None`` if there are none yet.
 
     Raises:
-        InputError: when too few candidates have been judged, or the rule needs an adjudication that is not there.
+        InputError: when too few candidates have been judged, or the rule needs an adjudication that is missing.
     """
     plan = store.find_record(labels_file(name, AUDIT), AuditPlan)
     if plan is None or not open_run(plan.run).exists(JUDGMENTS):

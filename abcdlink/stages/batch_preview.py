@@ -1,6 +1,6 @@
-"""Before annotators see a batch: what is in it and how long it takes, filters that can still be changed, and Go.
+"""Before annotators see a batch: its contents, the time it takes, filters that can still be changed, and Go.
 
-The coordinator looks as often as they like. Filters that they change hold for this batch and those after it; a batch
+The coordinator looks as often as they like. Changed filters apply to this batch and later ones; a batch
 that annotators have seen never changes.
 """
 
@@ -33,9 +33,9 @@ from abcdlink.store import Store
 
 PREVIEW = "preview.json"
 PREVIEW_PAGE = "preview.html"
-"""The tasks as annotators will see them, beside it."""
+"""The tasks as annotators will see them; stored beside the preview."""
 FILTERS = "filters.json"
-"""Which source sentences are left out from this batch on, where the coordinator changed that."""
+"""Which source sentences are left out from this batch on, if the coordinator changed that."""
 REVIEW = "review.json"
 
 
@@ -43,17 +43,17 @@ class BatchPreview(Record):
     """What a batch would ask of annotators.
 
     Attributes:
-        batch: its number.
+        batch: number of the batch.
         tasks: source sentences.
-        pairs: that they are in.
-        candidates: of all tasks.
-        methods: method -> candidates; for the coordinator alone.
+        pairs: pairs that they belong to.
+        candidates: candidates in all tasks.
+        methods: method -> candidates; only for the coordinator.
         left_out: reason -> source sentences of the batch's pairs that are not shown.
-        targets_left_out: reason -> target sentences of these pairs that are no candidates.
-        overlap: annotators of each task.
-        seconds: that one annotator takes for one candidate.
-        timed: judged candidates that this was measured on, in batches before; 0: it is assumed.
-        filters: that decided which source sentences are shown.
+        targets_left_out: reason -> target sentences of these pairs that cannot be candidates.
+        overlap: annotators per task.
+        seconds: time that one annotator takes for one candidate.
+        timed: judged candidates in earlier batches that this was measured on; 0: it is assumed.
+        filters: filters that decided which source sentences are shown.
     """
 
     batch: int
@@ -70,32 +70,32 @@ class BatchPreview(Record):
 
     @property
     def hours(self) -> float:
-        """Hours that each annotator needs who judges all tasks."""
+        """Hours that an annotator needs to judge all tasks."""
         return self.candidates * self.seconds / 3600
 
     @property
     def size(self) -> str:
-        """How much it is, in words."""
+        """The size of the batch, in words."""
         return f"{self.tasks} tasks with {self.candidates} candidates, from {self.pairs} pairs"
 
     @property
     def time(self) -> str:
-        """How long it takes and how that is known, in words."""
+        """How long it takes, and how that was estimated, in words."""
         minutes = round(60 * self.hours)
         told = f"{minutes} minutes" if self.hours < 1 else f"{self.hours:.1f} hours"
         how = f"measured on {self.timed} candidates" if self.timed else "assumed"
         each = f"about {told} for each of {self.overlap} annotators"
-        return f"{each}, at {self.seconds:.0f} seconds a candidate ({how})"
+        return f"{each}, at {self.seconds:.0f} seconds per candidate ({how})"
 
     @property
     def shares(self) -> str:
-        """Share of the candidates by method, in words; for the coordinator alone."""
+        """Share of the candidates by method, in words; only for the coordinator."""
         counts = sorted(self.methods.items(), key=lambda one: -one[1])
         return ", ".join(f"{method} {count} ({count / self.candidates:.0%})" for method, count in counts)
 
 
 class Review(Record):
-    """What the coordinator has said of a batch. ``looks``: how often; ``problem``: why the last word was not taken."""
+    """The coordinator's decisions on a batch. ``looks``: how many; ``problem``: why the last one was rejected."""
 
     looks: int = 0
     go: bool = False
@@ -103,17 +103,17 @@ class Review(Record):
 
 
 def review_of(store: Store, batch: int) -> Review:
-    """Return what the coordinator has said of a batch so far."""
+    """Return the coordinator's decisions on a batch so far."""
     return store.find_record(batch_file(batch, REVIEW), Review) or Review()
 
 
 def preview_of(store: Store, batch: int) -> BatchPreview | None:
-    """Return the last preview of a batch; ``None``: there is none."""
+    """Return the last preview of a batch, or ``None``."""
     return store.find_record(batch_file(batch, PREVIEW), BatchPreview)
 
 
 def filters_of(store: Store, domain: Domain, batch: int) -> SourceFilter:
-    """Return the filters of a batch: as changed for it or a batch before, else as the domain says."""
+    """Return the filters of a batch: as changed for it or an earlier batch, else as the domain says."""
     for number in range(batch, 0, -1):
         if found := store.find_record(batch_file(number, FILTERS), SourceFilter):
             return found
@@ -126,13 +126,13 @@ def filtered(domain: Domain, filters: SourceFilter) -> Domain:
 
 
 def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> BatchPreview:
-    """Count what a batch holds, and say how long it will take.
+    """Count the contents of a batch and estimate how long it will take.
 
     Args:
         store: the run, with the pools of the batch.
         domain: of the run.
-        batch: its number.
-        overlap: annotators of each task.
+        batch: number of the batch.
+        overlap: annotators per task.
     """
     pools, filters = pools_of(store, batch), filters_of(store, domain, batch)
     corpus = read_corpus_from(store, NATURAL)
@@ -179,17 +179,17 @@ def _pairs_of(store: Store, plan: PoolPlan | None, batch: int) -> set[str]:
 
 
 def take_review(store: Store, domain: Domain, batch: int, said: Mapping[str, Any], go: bool) -> Review:
-    """Take what the coordinator said of a batch: filters, and whether annotators may see it now.
+    """Apply the coordinator's decision on a batch: filters, and whether annotators may see it now.
 
-    Filters that cannot be used, or that would leave a batch empty, are not taken; the review says why, and the batch
-    waits on. Killed at any moment, the same call does the rest.
+    Invalid filters, or ones that would leave a batch empty, are rejected; the review says why, and the batch
+    keeps waiting. If this is killed at any moment, the same call does the rest.
 
     Args:
         store: the run.
         domain: of the run.
-        batch: its number.
-        said: the filters, as fields of ``SourceFilter``; those that are missing stay as they are.
-        go: whether annotators may see the batch, once the filters are taken.
+        batch: number of the batch.
+        said: the filters, as fields of ``SourceFilter``; missing ones stay as they are.
+        go: whether annotators may see the batch once the filters are applied.
     """
     before, problem = review_of(store, batch), ""
     try:
@@ -197,26 +197,26 @@ def take_review(store: Store, domain: Domain, batch: int, said: Mapping[str, Any
     except AbcdlinkError as error:
         problem = error.problem
     review = Review(looks=before.looks + 1, go=go and not problem, problem=problem)
-    # Written last: with it there, this was taken.
+    # Written last: it marks this as applied.
     store.write_record(batch_file(batch, REVIEW), review)
     return review
 
 
 def checked_filters(now: SourceFilter, said: Mapping[str, Any]) -> SourceFilter:
-    """Return the filters with what was said changed; ``InputError`` when that cannot be."""
+    """Return the changed filters; raises ``InputError`` if they are invalid."""
     try:
         return SourceFilter.model_validate({**now.model_dump(), **said})
     except ValidationError as error:
-        hint = "min_words is a number from 1, exclude a list of regular expressions"
+        hint = "min_words is an integer of at least 1, exclude a list of regular expressions"
         raise InputError(fault_in(error), hint) from None
 
 
 def change_filters(store: Store, domain: Domain, batch: int, said: Mapping[str, Any]) -> None:
-    """Choose the candidates of a batch and those after it again, under other filters; nothing when these are the same.
+    """Choose the candidates of a batch and later ones again, with other filters; does nothing if they are the same.
 
     Raises:
         InputError: when the filters cannot be used, or the stage candidates did not make the pools.
-        NothingToAnnotateError: when a batch would be empty; all stays as it was.
+        NothingToAnnotateError: when a batch would be empty; then nothing changes.
     """
     now = filters_of(store, domain, batch)
     wanted = checked_filters(now, said)
@@ -224,13 +224,15 @@ def change_filters(store: Store, domain: Domain, batch: int, said: Mapping[str, 
         return
     plan = plan_of(store)
     if plan is None:
-        msg = f"the candidates of run {store.key!r} were not made by its stage candidates, so no filter can change them"
-        raise InputError(msg, "give Go as it is, or make the candidates in a new run")
+        msg = (
+            f"the candidates of run {store.key!r} were not built by its stage candidates, so no filter can change them"
+        )
+        raise InputError(msg, "release the batch as it is, or build the candidates in a new run")
     if plan.mode is PoolMode.BUDGET:
         _choose_again(store, domain, plan, batch, wanted)
     else:
         make_pools(store, filtered(domain, wanted), plan, first=batch)
-    # Written last: with it there, the pools are those of these filters.
+    # Written last: it marks the pools as those of these filters.
     store.write_record(batch_file(batch, FILTERS), wanted)
 
 

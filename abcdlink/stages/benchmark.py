@@ -1,4 +1,4 @@
-"""Stage benchmark: retrievers, learned linkers and LLMs, scored on a corpus of a run, mostly the synthetic one."""
+"""Stage benchmark: retrievers, learned linkers and LLMs, scored on a corpus of a run, usually the synthetic one."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ STAGE = "benchmark"
 
 
 class Benchmark(Record):
-    """The outcome of the stage, as kept in ``benchmark.json``.
+    """The result of the stage, as stored in ``benchmark.json``.
 
     ``left_out``: approaches of the plan that could not be scored, with the reason. ``against_best``:
     the approach with the highest mean F1 compared with every other. ``llm_against_retriever``: each
     approach with an LLM compared with its retriever at that one's best cutoff. ``usage``: approach ->
-    what its questions cost; an approach that cuts scores by a rule asks none of its own (``Approach.asked``).
-    ``undecided``: approaches whose model gave out, with the reason; running the stage again tries them again.
+    what its questions cost; an approach that cuts scores by a rule asks no questions of its own (``Approach.asked``).
+    ``undecided``: approaches whose model failed, with the reason; running the stage again retries them.
     ``cascades``: cascade -> what its larger model was spared. ``own_pairs``: approaches whose model also wrote the
     synthetic pairs, which may flatter them.
     """
@@ -62,9 +62,9 @@ class Benchmark(Record):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What has to be said beside the scores, one sentence each: what is missing, and what may flatter."""
+        """What to know about the scores, one sentence each: what is missing, and what may flatter."""
         told = [f"Left out: {one.where}: {one.reason}." for one in self.left_out]
-        told += [f"Not decided: {one.where}: {one.reason}; run the benchmark again then." for one in self.undecided]
+        told += [f"Not decided: {one.where}: {one.reason}; then run the benchmark again." for one in self.undecided]
         if self.own_pairs:
             names = ", ".join(self.own_pairs)
             told.append(f"The model that wrote the synthetic pairs also links them here, which may flatter {names}.")
@@ -77,23 +77,23 @@ class Benchmark(Record):
 
 
 def benchmark_done(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC) -> bool:
-    """Tell whether the run already holds what the plan asks for."""
+    """Tell whether the run already has what the plan asks for."""
     stage = STAGE if corpus_name == SYNTHETIC else f"{STAGE} {corpus_name}"
     done = is_done(store, stage, benchmark_file(corpus_name, BENCHMARK), plan.chosen())
-    # What a model left open is tried again until approaches have been chosen.
+    # What a model left open is retried until approaches have been chosen.
     chosen = corpus_name == SYNTHETIC and store.exists(SHORTLIST)
     return done and (chosen or not read_benchmark(store, corpus_name).undecided)
 
 
 def read_benchmark(store: Store, corpus_name: str = SYNTHETIC) -> Benchmark:
-    """Return the kept result; ``InputError`` when there is none yet."""
+    """Return the stored result; raises ``InputError`` if there is none yet."""
     name = benchmark_file(corpus_name, BENCHMARK)
     store.require(name, STAGE)
     return store.read_record(name, Benchmark)
 
 
 def read_scores(store: Store, corpus_name: str = SYNTHETIC) -> pd.DataFrame:
-    """Return the kept scores of each approach on each source; ``InputError`` when there are none yet."""
+    """Return the stored scores of each approach on each source; raises ``InputError`` if there are none yet."""
     name = benchmark_file(corpus_name, SCORES)
     store.require(name, STAGE)
     table = store.read_table(name, ("approach", "pair", "source"), ("precision", "recall", "f1"))
@@ -102,7 +102,7 @@ def read_scores(store: Store, corpus_name: str = SYNTHETIC) -> pd.DataFrame:
 
 
 def why_not_fitted(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC) -> str:
-    """Say why nothing can be fitted on the pairs; empty when it can."""
+    """Say why nothing can be fitted on the pairs; empty if it can."""
     try:
         folds_of(store, corpus_name, read_corpus_from(store, corpus_name), plan.folds)
     except InputError as error:
@@ -118,10 +118,10 @@ def learned_linkers(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHE
 def llm_approaches(
     store: Store, domain: Domain | None, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC
 ) -> list[Approach]:
-    """Return the approaches with an LLM; the rankings of retrievers and learned linkers must be there.
+    """Return the approaches with an LLM; the rankings of retrievers and learned linkers must exist.
 
     Raises:
-        InputError: when the LLM is to decide on candidates of a learned linker that cannot be fitted.
+        InputError: when the LLM should decide on candidates of a learned linker that cannot be fitted.
     """
     if plan.llm is None or domain is None:
         return []
@@ -134,9 +134,9 @@ def llm_approaches(
 
 
 def best_ranker(store: Store, plan: BenchmarkPlan, corpora: Sequence[str]) -> str:
-    """Return the retriever with the best mean of F1 over cutoffs and corpora; of equals the one named first.
+    """Return the retriever with the best mean F1 over cutoffs and corpora; on a tie, the one named first.
 
-    This is the paper's choice ("Avg. F1"). A plan without fixed cutoffs takes the paper's cutoffs for it.
+    This is the paper's choice ("Avg. F1"). A plan without fixed cutoffs uses the paper's.
     """
     cutoffs = plan.cutoffs or PAPER_CUTOFFS
     found: dict[str, list[float]] = {}
@@ -155,7 +155,7 @@ def finish_benchmark(
     undecided: Sequence[Refusal] = (),
     corpus_name: str = SYNTHETIC,
 ) -> Benchmark:
-    """Score all approaches of a plan and keep the results; rankings and decisions must be there."""
+    """Score all approaches of a plan and store the results; rankings and decisions must exist."""
     import pandas as pd
 
     reason = why_not_fitted(store, plan, corpus_name)
@@ -199,13 +199,13 @@ def _on_own_pairs(store: Store, models: Mapping[str, str]) -> Iterator[str]:
 
 
 class _Scoring:
-    """Scores what ranks and what an LLM decided on one corpus of a run.
+    """Scores rankings and LLM decisions on one corpus of a run.
 
     Args:
         store: the run.
         corpus_name: which corpus of it.
         plan: what is compared.
-        fits: whether the pairs can be divided, so that something can be fitted.
+        fits: whether the pairs can be divided into folds, so that something can be fitted.
     """
 
     def __init__(self, store: Store, corpus_name: str, plan: BenchmarkPlan, *, fits: bool) -> None:
@@ -234,7 +234,7 @@ class _Scoring:
 
 
 def _left_out(plan: BenchmarkPlan, with_llm: Sequence[Approach], reason: str) -> Iterator[Refusal]:
-    """Yield what could not be fitted."""
+    """Yield what could not be fitted, with the reason."""
     names = [*plan.all_learned]
     names += [f"{retriever}@{rule}" for retriever in plan.retrievers for rule in plan.rules]
     names += [approach.name for approach in with_llm if approach.rule]
@@ -243,7 +243,7 @@ def _left_out(plan: BenchmarkPlan, with_llm: Sequence[Approach], reason: str) ->
 
 
 def _llm_against_retriever(results: Sequence[ApproachResult], table: pd.DataFrame) -> Iterator[Comparison]:
-    """Compare each approach with an LLM with its retriever at the cutoff with the best F1."""
+    """Compare each approach that uses an LLM with its retriever at that one's best cutoff."""
     fixed = [r for r in results if isinstance(r.approach.cutoff, int) and r.approach.prompt_mode is None]
     best: dict[str, ApproachResult] = {}
     for result in sorted(fixed, key=lambda r: r.f1):
@@ -263,9 +263,9 @@ def run_benchmark(
     execution: Execution = HERE,
     corpus_name: str = SYNTHETIC,
 ) -> Benchmark:
-    """Run the whole stage on one corpus of the run, or return its kept result.
+    """Run the whole stage on one corpus of the run, or return its stored result.
 
-    Without a domain nothing is asked of an LLM.
+    Without a domain, no LLM is asked.
 
     Raises:
         AnswersPendingError: the LLM was asked by batch; call this again when the batch is over.
@@ -280,7 +280,7 @@ def run_benchmark(
 def compare_approaches(
     store: Store, domain: Domain | None, plan: BenchmarkPlan, execution: Execution, corpus_name: str
 ) -> Benchmark:
-    """Rank, decide and score; what the run holds of it is not done again. Errors as ``run_benchmark``."""
+    """Rank, decide and score, except for what is already done. Errors as in ``run_benchmark``."""
     rank_for(store, plan, execution, corpus_name)
     approaches = execution.step("choose what the LLM decides on", llm_approaches, store, domain, plan, corpus_name)
     if plan.llm:

@@ -1,4 +1,4 @@
-"""The benchmark of any corpora with gold links: each is a corpus of a run, and what came of all stands side by side."""
+"""The benchmark of any corpora with gold links: each is a corpus of a run, and the results are put side by side."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from abcdlink.stages.score import divide
 from abcdlink.store import Store
 
 PREFIX = "corpora/"
-"""Where a run keeps the corpora that are benchmarked; what is between it and the end of a name is shown."""
+"""Prefix of the names of benchmarked corpora in a run; the rest of the name is shown."""
 STAGE = "benchmark"
 
 
 class Across(Record):
     """One approach on all corpora: means of its scores on each of them, in fractions of 1.
 
-    ``name``: that of the approach, without the number of candidates where this differs between domains.
-    ``f1``: a source that was not answered counts as 0.
+    ``name``: name of the approach, without the number of candidates if that differs between domains.
+    ``f1``: an unanswered source counts as 0.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Across(Record):
 class RetrieverRow(Record):
     """One retriever or learned linker on one corpus, or on all of them (means): as in the paper's tables.
 
-    ``average_f1``: mean of F1 over the cutoffs; ``None`` where it was not scored at all of them. ``recall``: cutoff
+    ``average_f1``: mean F1 over the cutoffs; ``None`` if it was not scored at all of them. ``recall``: cutoff
     -> recall.
     """
 
@@ -57,7 +57,7 @@ class RetrieverRow(Record):
 
 
 class Overview(Record):
-    """What came of the benchmarks of several corpora: by corpus, and means over the corpora.
+    """Benchmark results on several corpora: by corpus, and means over the corpora.
 
     ``domains``: corpus -> its domain. ``across``: approaches that were scored on every corpus, best first.
     """
@@ -69,12 +69,12 @@ class Overview(Record):
 
 
 def shown(corpus_name: str) -> str:
-    """Return the name of a benchmarked corpus for people."""
+    """Return the name of a benchmarked corpus as people see it."""
     return corpus_name.removeprefix(PREFIX)
 
 
 def group_by(expression: str, corpus: Corpus) -> Callable[[Pair], str] | None:
-    """Return what names the group of a pair by the beginning of its id; ``None`` for an empty expression.
+    """Return a function that gives a pair's group, from the beginning of its id; ``None`` for an empty expression.
 
     Raises:
         InputError: when the expression cannot be used, or does not match the beginning of an id.
@@ -85,7 +85,7 @@ def group_by(expression: str, corpus: Corpus) -> Callable[[Pair], str] | None:
         pattern = re.compile(expression)
     except re.error as error:
         msg = f"{expression!r} is not a valid regular expression: {error}"
-        raise InputError(msg, "give one that matches the beginning of every pair's id") from None
+        raise InputError(msg, "give an expression that matches the beginning of every pair's id") from None
     for pair in corpus.pairs:
         if not pattern.match(pair.id):
             msg = f"the id of the pair {pair.id!r} does not begin with {expression!r}"
@@ -100,14 +100,14 @@ def keep_corpus(
     group: Callable[[Pair], str] | None = None,
     language: str = "",
 ) -> str:
-    """Put a corpus with gold links into the run and return its name there.
+    """Copy a corpus with gold links into the run and return its name there.
 
     Args:
         store: the run.
         corpus: with gold links.
-        plan: says into how many folds the pairs are divided, where something is fitted.
-        group: names the group of a pair; the pairs of a group are in one fold. ``None``: pairs that share a document.
-        language: of the texts; empty: guessed.
+        plan: says into how many folds the pairs are divided, if something is fitted.
+        group: gives the group of a pair; all pairs of a group are in one fold. ``None``: pairs that share a document.
+        language: language of the texts; empty: guessed.
 
     Raises:
         InputError: when there are no gold links, or the pairs are too few for the folds.
@@ -144,15 +144,15 @@ def take_corpora(
         folders: of corpora with gold links, as ``abcdlink import`` writes them.
         domains: one for all corpora, or one for each of them; see ``find_domain``.
         plan: what is compared.
-        first_pairs: take only so many pairs of each, in file order; ``None``: all.
+        first_pairs: take only this many pairs of each, in file order; ``None``: all.
         group: regular expression, see ``group_by``.
 
     Raises:
-        InputError: when a corpus has no gold links or is not there, two have one name, or the run has others.
+        InputError: when a corpus is missing or has no gold links, two have the same name, or the run has others.
     """
     if len(domains) not in (1, len(folders)):
         msg = f"{len(domains)} domains are given for {len(folders)} corpora"
-        raise InputError(msg, "give one domain for all corpora, or one for each in their order")
+        raise InputError(msg, "give one domain for all corpora, or one for each, in order")
     of_each = domains if len(domains) == len(folders) else [domains[0]] * len(folders)
     found: dict[str, Domain] = {}
     for folder, reference in zip(folders, of_each, strict=True):
@@ -172,9 +172,9 @@ def take_corpora(
 
 
 def prepare(store: Store, domains: Mapping[str, Domain], plan: BenchmarkPlan, execution: Execution) -> BenchmarkPlan:
-    """Rank all corpora; return the plan with the retriever that its LLM decides on, where the plan names none.
+    """Rank all corpora; return the plan with the retriever that its LLM decides on, if the plan names none.
 
-    That is the one with the best mean of F1 over cutoffs and corpora: one for all corpora, as in the paper.
+    That is the one with the best mean F1 over cutoffs and corpora: one for all corpora, as in the paper.
     """
     for name in domains:
         rank_for(store, plan, execution, name)
@@ -187,7 +187,7 @@ def prepare(store: Store, domains: Mapping[str, Domain], plan: BenchmarkPlan, ex
 def run_benchmarks(
     store: Store, domains: Mapping[str, Domain], plan: BenchmarkPlan, execution: Execution = HERE
 ) -> Overview:
-    """Benchmark every corpus, and put the results side by side; what the run holds is not done again.
+    """Benchmark every corpus and put the results side by side; what is already done is not repeated.
 
     Args:
         store: the run.
@@ -215,7 +215,7 @@ def run_benchmarks(
 
 
 def read_overview(store: Store) -> Overview:
-    """Return the kept overview; ``InputError`` when there is none yet."""
+    """Return the stored overview; raises ``InputError`` if there is none yet."""
     store.require(OVERVIEW, STAGE)
     return store.read_record(OVERVIEW, Overview)
 
@@ -248,9 +248,9 @@ def overview_of(results: Mapping[str, Benchmark], domains: Mapping[str, Domain])
 
 
 def _group(approach: Approach, results: Mapping[str, Benchmark]) -> str:
-    """Return the name under which an approach is the same on all corpora.
+    """Return the name of an approach that is the same on all corpora.
 
-    Where each corpus has one number of candidates, but not all the same one, that number is left out.
+    If each corpus has one number of candidates, but not the same one, the number is left out.
     """
     if approach.kind is not ApproachKind.LLM or not approach.retriever:
         return approach.name
@@ -264,7 +264,7 @@ def _group(approach: Approach, results: Mapping[str, Benchmark]) -> str:
 
 
 def _retriever_rows(results: Mapping[str, Benchmark]) -> Iterator[RetrieverRow]:
-    """Yield the rows of each corpus, and then those of the means over the corpora."""
+    """Yield the rows of each corpus, then those of the means over the corpora."""
     rows: list[RetrieverRow] = []
     for corpus, benchmark in results.items():
         averages = average_f1(benchmark.approaches, benchmark.cutoffs) if benchmark.cutoffs else {}

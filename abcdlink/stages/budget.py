@@ -1,7 +1,7 @@
-"""Batches by budget: each one's candidates are chosen by a linker that has learned from the batches before.
+"""Batches by budget: a linker that has learned from the earlier batches chooses the candidates of each.
 
 The pairs of a run are divided among the batches, so that a person reads a source sentence once. What a batch shows of
-its pairs is what the rest of the budget would buy over all pairs that are left, and a random share for the audit.
+its pairs is what the rest of the budget would buy over all remaining pairs, plus a random share for the audit.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class BudgetPlan(BudgetRules):
     next: Next = Field(
         Next.RANDOM, description="Which pairs are judged first: random, links (most expected links), uncertain."
     )
-    seed: int = Field(13, ge=0, description="Seed of the audit and of the order of pairs.")
+    seed: int = Field(13, ge=0, description="Random seed of the audit and the order of pairs.")
 
     def after(self, judgments: int, links: int) -> BudgetPlan | None:
-        """Return what is left of the budget after so many judgments and links; ``None``: nothing."""
+        """Return what is left of the budget after some judgments and links; ``None`` if nothing is."""
         spent = {
             "judgments": (self.judgments, judgments),
             "hours": (self.hours, judgments * self.seconds / 3600),
@@ -61,7 +61,7 @@ class BudgetPlan(BudgetRules):
         left = {name: whole - gone for name, (whole, gone) in spent.items() if whole is not None}
         if not left:
             msg = "no budget is given"
-            raise InputError(msg, "say how many judgments, hours or links")
+            raise InputError(msg, "give a number of judgments, hours or links")
         return self.model_copy(update=left) if min(left.values()) > 0 else None
 
 
@@ -71,16 +71,16 @@ class Choice(Record):
     Attributes:
         batch: its number.
         linker: name of the linker, whose file is in ``models/``.
-        learned_from: judged candidates that it has learned from, beside the synthetic pairs.
-        unchanged: why it has not learned from the batch before; empty when it has.
+        learned_from: judged candidates that it has learned from, in addition to the synthetic pairs.
+        unchanged: why it has not learned from the previous batch; empty if it has.
         pairs: of the batch.
-        judgments: candidates of the batch, the audit's included.
-        audited: those of the audit.
-        expected: links among them, by the probabilities.
-        dispersion: of the audit, see ``Selection``.
-        drift: how its probabilities differ from those on the synthetic pairs, before anybody judged.
-        seconds: that a candidate took one annotator in the batches before; ``None``: nobody has judged with a clock.
-        forecast: what the rest of the budget is expected to give over all pairs that were left, with a curve.
+        judgments: candidates of the batch, including the audit's.
+        audited: candidates of the audit.
+        expected: links expected among them, by the probabilities.
+        dispersion: dispersion of the audit, see ``Selection``.
+        drift: how its probabilities differ from those on the synthetic pairs, before anyone judged.
+        seconds: time per candidate and annotator in earlier batches; ``None`` if no times are known.
+        forecast: expected yield of the rest of the budget over all remaining pairs, with a curve.
     """
 
     batch: int
@@ -98,12 +98,12 @@ class Choice(Record):
 
     @property
     def zero_shot(self) -> bool:
-        """Whether the linker has learned from nobody's judgments, so that its probabilities may be off."""
+        """Whether the linker has not learned from any judgments yet, so that its probabilities may be off."""
         return not self.learned_from
 
 
 class _Run(NamedTuple):
-    """What is read of a run once."""
+    """What is read from a run, once."""
 
     store: Store
     corpus: Corpus
@@ -114,9 +114,9 @@ class _Run(NamedTuple):
 def choose_batch(
     store: Store, domain: Domain, linker: str, rules: BudgetPlan, batch: int, batches: int, progress: Progress = silent
 ) -> Choice | None:
-    """Choose the candidates of a batch, after a linker has learned from those before; ``None``: the budget is used up.
+    """Choose the candidates of a batch after a linker has learned from earlier ones; ``None`` if the budget is used up.
 
-    The rankings of the linker's retrievers on the natural pairs must be there, and the judgments of earlier batches.
+    The rankings of the linker's retrievers on the natural pairs, and the judgments of earlier batches, must exist.
 
     Args:
         store: the run.
@@ -124,7 +124,7 @@ def choose_batch(
         linker: name of the learned linker.
         rules: the budget of all batches.
         batch: from 1.
-        batches: how many there will be.
+        batches: total number of batches.
         progress: told of pairs.
 
     Raises:
@@ -169,13 +169,13 @@ def choose_batch(
     )
     _write_pools(run, chosen, choice)
     store.write_table(batch_file(batch, CHOSEN), chosen)
-    # Written last: with it there, the batch is chosen.
+    # Written last: it marks the batch as chosen.
     store.write_record(batch_file(batch, CHOICE), choice)
     return choice
 
 
 def read_choice(store: Store, batch: int) -> Choice:
-    """Return how a batch was chosen; ``InputError`` when it was not."""
+    """Return how a batch was chosen; raises ``InputError`` if it was not."""
     store.require(batch_file(batch, CHOICE), "candidates")
     return store.read_record(batch_file(batch, CHOICE), Choice)
 
@@ -190,7 +190,7 @@ def choices_of(store: Store) -> list[Choice]:
 
 
 def measured_seconds(store: Store, batches: Iterable[int]) -> float | None:
-    """Return the seconds that a candidate took one annotator in some judged batches; ``None``: no time is known."""
+    """Return the seconds per candidate and annotator in some judged batches; ``None`` if no times are known."""
     found = [batch_file(batch, JUDGMENTS) for batch in batches]
     measured = seconds_a_candidate([one for name in found for one in store.find_records(name, Judgment)])
     return measured[0] if measured else None
@@ -202,7 +202,7 @@ def read_chosen(store: Store, batch: int) -> pd.DataFrame:
 
 
 def said_of(store: Store, batch: int) -> list[Said]:
-    """Return what people said of the candidates of a batch: a link is what all who judged it call one."""
+    """Return people's labels on the candidates of a batch: a link is what everyone who judged it calls one."""
     labels = labels_of(store, batch)
     chosen = read_chosen(store, batch)
     places = zip(*(chosen[name].astype(str) for name in ("pair", "source", "target")), chosen["chance"], strict=True)
@@ -210,7 +210,7 @@ def said_of(store: Store, batch: int) -> list[Said]:
 
 
 def labels_of(store: Store, batch: int) -> dict[Place, bool]:
-    """Return what a batch's candidates are by those who judged them: a link is what all call one."""
+    """Return the labels of a batch's candidates: a link is what everyone who judged it calls one."""
     judgments = store.read_records(batch_file(batch, JUDGMENTS), Judgment)
     needed = store.manifest.get("annotation", {}).get("overlap", 1)
     found = {
@@ -229,7 +229,7 @@ def _file_name(linker: str, batch: int) -> str:
 
 
 def _learn(run: _Run, said: Sequence[Said], batch: int, progress: Progress) -> tuple[Linker, str]:
-    """Return the linker that chooses a batch, and why it is the one of before, if it is."""
+    """Return the linker that chooses a batch and, if it is unchanged, why."""
     store, name = run.store, _file_name(run.linker, batch)
     reason = ""
     if batch > 1 and not store.exists(model_file(name)):
@@ -284,7 +284,7 @@ def _scores_at(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:
 
 
 def _write_pools(run: _Run, chosen: pd.DataFrame, choice: Choice) -> None:
-    """Add the pools of a batch to those of the batches before."""
+    """Add the pools of a batch to those of earlier batches."""
     methods: dict[tuple[str, str], dict[str, str]] = {}
     for pair, source, target, audit in zip(
         *(chosen[name].astype(str) for name in ("pair", "source", "target")), chosen["audit"], strict=True

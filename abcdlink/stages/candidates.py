@@ -40,25 +40,27 @@ STAGE = "candidates"
 
 
 class NothingToAnnotateError(AbcdlinkError):
-    """No source sentence has a candidate: nothing was proposed, or all was filtered out."""
+    """No source sentence has a candidate: nothing was proposed, or everything was filtered out."""
 
 
 class PoolPlan(Record):
-    """Which pools are made.
+    """Which pools are built.
 
-    ``distractors``: random target sentences of one source sentence; none given: as the domain says in a comparison, and
-    no distractors in the other modes, whose pools are for finding links.
+    ``distractors``: random target sentences per source sentence; by default as the domain says in a comparison, and
+    none in the other modes, whose pools are for finding links.
     """
 
-    batches: int = Field(2, ge=1, le=20, description="Batches; there is a feedback round between two of them.")
-    seed: int = Field(13, ge=0, description="Seed of the random distractors.")
+    batches: int = Field(2, ge=1, le=20, description="Number of batches; a feedback round follows each but the last.")
+    seed: int = Field(13, ge=0, description="Random seed of the distractors.")
     mode: PoolMode = Field(
         PoolMode.COMPARISON,
-        description="comparison: the first candidates of both approaches, and distractors; without a comparison - "
-        "single: all links of the first approach, intersection: those of both, union: those of either, budget: as many "
+        description="comparison: the first candidates of both approaches, and distractors. To find links - "
+        "single: all links of the first approach; intersection: those of both; union: those of either; budget: as many "
         "as a budget buys, by a learned linker's probabilities over the whole corpus.",
     )
-    budget: BudgetPlan = Field(BudgetPlan(), description="For the mode budget: how many candidates all batches have.")
+    budget: BudgetPlan = Field(
+        BudgetPlan(), description="For the mode budget: how many candidates the batches have in total."
+    )
     distractors: int | None = Field(
         None,
         ge=0,
@@ -80,7 +82,7 @@ class PoolPlan(Record):
 
 
 class PoolCounts(Record):
-    """How many pools and candidates there are and what was left out, as kept in ``candidates.json``."""
+    """Counts of pools and candidates, and of what was left out, as stored in ``candidates.json``."""
 
     mode: PoolMode
     pools: int
@@ -116,7 +118,7 @@ class PoolCounts(Record):
 
 
 def proposing(shortlist: Shortlist, mode: PoolMode) -> tuple[Approach, ...]:
-    """Return the shortlisted approaches that propose in a mode; ``InputError`` when it needs more."""
+    """Return the shortlisted approaches that propose in a mode; raises ``InputError`` if it needs more."""
     if mode is PoolMode.BUDGET:
         return (_proposing_linker(shortlist),)
     found = shortlist.approaches[: mode.approaches]
@@ -137,7 +139,7 @@ def _proposing_linker(shortlist: Shortlist) -> Approach:
 
 
 def retrievers_to_rank(approaches: Sequence[Approach]) -> list[str]:
-    """Return the retrievers that approaches need, those under learned linkers included."""
+    """Return the retrievers that approaches need, including those of learned linkers."""
     names = [approach.retriever for approach in approaches if approach.retriever]
     return list(dict.fromkeys(part for name in names for part in retrievers_under(name)))
 
@@ -148,19 +150,19 @@ def learned_to_rank(approaches: Sequence[Approach]) -> list[str]:
 
 
 def rank_natural(store: Store, approaches: Sequence[Approach], execution: Execution = HERE) -> None:
-    """Rank the natural pairs by all that approaches need; what the run holds is not done again."""
+    """Rank the natural pairs with everything that approaches need; what is already done is not repeated."""
     execution.rank(store, NATURAL, retrievers_to_rank(approaches))
     for name in learned_to_rank(approaches):
         execution.step(f"rank {NATURAL} with {name}", rank_learned, store, NATURAL, name)
 
 
 def llm_approaches_of(approaches: Sequence[Approach]) -> list[Approach]:
-    """Return those of the approaches that ask an LLM."""
+    """Return the approaches that ask an LLM."""
     return [approach for approach in approaches if approach.kind is ApproachKind.LLM]
 
 
 def candidates_done(store: Store, plan: PoolPlan) -> bool:
-    """Tell whether the run already holds the pools that are asked for; ``InputError`` when it holds others."""
+    """Tell whether the run already has these pools; raises ``InputError`` if it has others."""
     return store.exists(POOL_COUNTS) and _claim(store, plan)
 
 
@@ -174,16 +176,16 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> 
     Args:
         store: the run.
         domain: how many candidates there are of each kind, and which source sentences are left out.
-        plan: which pools are made.
-        first: of the batches that are built; those before keep their pools.
+        plan: which pools are built.
+        first: first batch to build; earlier ones keep their pools.
 
     Raises:
         InputError: when the mode needs more approaches than there are.
-        NothingToAnnotateError: when no candidate is left to annotate, or none in one of the batches.
+        NothingToAnnotateError: when there is no candidate to annotate, or none in one of the batches.
     """
     shortlist, corpus = read_shortlist(store), read_corpus_from(store, NATURAL)
     sizes = domain.settings.pool
-    # Outside a comparison no place is to be filled: a retriever proposes as many as its cutoff says.
+    # Outside a comparison, no places have to be filled: a retriever proposes as many as its cutoff says.
     places = (sizes.first, sizes.second) if plan.mode is PoolMode.COMPARISON else (0, 0)
     proposals = [
         Proposals(label, decided_links(store, shortlist, approach, size))
@@ -197,7 +199,7 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> 
         pools = (*kept, *(pool for pool in result.pools if pool.batch >= first))
         result = result.model_copy(update={"pools": pools})
     counts = _count(store, result, plan, len(corpus.pairs))
-    # Not before: a plan that leaves nothing to annotate must not bind the run.
+    # Not earlier: a plan that leaves nothing to annotate must not bind the run.
     _claim(store, plan)
     store.write_records(POOLS, result.pools)
     store.write_record(POOL_COUNTS, counts)
@@ -205,16 +207,16 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> 
 
 
 def _count(store: Store, result: PoolResult, plan: PoolPlan, pairs: int) -> PoolCounts:
-    """Count what there is; raises ``NothingToAnnotateError`` as ``make_pools`` says."""
+    """Count the pools; raises ``NothingToAnnotateError`` as ``make_pools`` says."""
     if not result.pools:
         reasons = ", ".join(f"{count} x {reason}" for reason, count in result.filtered.items())
-        msg = f"run {store.key!r} has no candidate to annotate ({reasons})"
+        msg = f"run {store.key!r} has no candidates to annotate ({reasons})"
         raise NothingToAnnotateError(msg, "loosen the filters in domain.toml or import more pairs")
     by_batch = {pool.batch for pool in result.pools}
     empty = [batch for batch in range(1, plan.batches + 1) if batch not in by_batch]
     if empty:
         msg = f"batch {empty[0]} of run {store.key!r} would be empty: {pairs} pairs for {plan.batches} batches"
-        raise NothingToAnnotateError(msg, "annotate in fewer batches, or import more pairs")
+        raise NothingToAnnotateError(msg, "use fewer batches, or import more pairs")
     return PoolCounts.of(
         result.pools,
         plan.mode,
@@ -225,7 +227,7 @@ def _count(store: Store, result: PoolResult, plan: PoolPlan, pairs: int) -> Pool
 
 
 def run_candidates(store: Store, domain: Domain, plan: PoolPlan, execution: Execution = HERE) -> PoolCounts:
-    """Run the whole stage, or return its kept result.
+    """Run the whole stage, or return its stored result.
 
     Raises:
         AnswersPendingError: the LLM was asked by batch; call this again when the batch is over.
@@ -244,10 +246,10 @@ def run_candidates(store: Store, domain: Domain, plan: PoolPlan, execution: Exec
 
 
 def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) -> PoolCounts:
-    """Choose the candidates of a batch in the mode budget; later batches when earlier ones are judged.
+    """Choose the candidates of a batch in the mode budget; later batches after earlier ones are judged.
 
     Raises:
-        NothingToAnnotateError: when the budget is used up, or buys nothing.
+        NothingToAnnotateError: when the budget is used up, or too small to buy anything.
     """
     linker = _proposing_linker(read_shortlist(store)).retriever
     if choose_batch(store, domain, linker, plan.budget, batch, plan.batches) is None:
@@ -262,7 +264,7 @@ def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) 
 
 
 def plan_of(store: Store) -> PoolPlan | None:
-    """Return the plan by which this stage made the run's pools; ``None``: it did not."""
+    """Return the plan by which this stage built the run's pools; ``None`` if it did not."""
     claimed = store.manifest.get("inputs", {}).get(STAGE)
     return PoolPlan.model_validate(claimed) if claimed else None
 
@@ -274,5 +276,5 @@ def plan_by_budget(store: Store) -> PoolPlan | None:
 
 
 def read_counts(store: Store) -> PoolCounts:
-    """Return the kept counts."""
+    """Return the stored counts."""
     return store.read_record(POOL_COUNTS, PoolCounts)

@@ -1,4 +1,4 @@
-"""Stage coding: which wrong predictions people sort into patterns, and what came of it."""
+"""Stage coding: which wrong predictions people sort into patterns, and the results."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ STAGE = "coding"
 
 
 def prepare_coding(store: Store, most: int, overlap: int, seed: int, patterns: Sequence[str]) -> Coding:
-    """Draw the wrong predictions that are coded, or return those that were drawn.
+    """Sample the wrong predictions to code, or return the sampled ones.
 
     Args:
         store: the run.
-        most: how many are drawn at random, at most.
-        overlap: coders of each.
-        seed: of the draw.
-        patterns: each as ``name: meaning``; none given: the usual ones.
+        most: at most this many are sampled.
+        overlap: coders per prediction.
+        seed: random seed of the sample.
+        patterns: each as ``name: meaning``; by default, the usual ones.
 
     Raises:
-        InputError: when nothing was judged yet, a pattern cannot be used, or the run was begun with other settings.
+        InputError: when nothing has been judged yet, a pattern is invalid, or the run was started with other settings.
     """
     known = patterns_in(patterns)
     asked = {"most": most, "overlap": overlap, "seed": seed, "patterns": [one.model_dump() for one in known]}
-    judged_so_far(store)  # refuses before the run is claimed for these settings
+    judged_so_far(store)  # raises before the run is claimed for these settings
     if not is_done(store, STAGE, CODING, asked):
         errors = wrong_predictions(store.read_records(POOLS, Pool), links_so_far(store), store.key)
         chosen = tuple(drawn(errors, most, read_corpus_from(store, NATURAL), seed))
@@ -51,7 +51,7 @@ def prepare_coding(store: Store, most: int, overlap: int, seed: int, patterns: S
 
 
 def links_so_far(store: Store) -> dict[Place, bool]:
-    """Return what people clearly said is a link or is none: in batches, in adjudication, of every target sentence."""
+    """Return clear judgments on whether a candidate is a link: from batches, adjudication and exhaustive judging."""
     judgments = judged_so_far(store)
     decided = {one.at: one.label for one in store.find_records(ADJUDICATIONS, Adjudication)}
     found: dict[Place, bool] = {}
@@ -64,28 +64,28 @@ def links_so_far(store: Store) -> dict[Place, bool]:
 
 
 def coding_of(store: Store) -> Coding:
-    """Return what is coded; ``InputError`` when nothing was drawn yet."""
+    """Return what is coded; raises ``InputError`` if nothing has been sampled yet."""
     store.require(CODING, STAGE)
     return store.read_record(CODING, Coding)
 
 
 def overlap_of(store: Store) -> int:
-    """Return how many code each wrong prediction."""
+    """Return how many people code each wrong prediction."""
     return int(store.manifest["inputs"][STAGE]["overlap"])
 
 
 def coders_in(store: Store) -> list[Annotator]:
-    """Return who codes without being one of the annotators."""
+    """Return the coders who are not annotators."""
     return store.find_records(CODERS, Annotator)
 
 
 def keep_codes(store: Store, codes: Sequence[Code], coders: Sequence[Annotator]) -> None:
-    """Write who coded, and what they said, which comes last."""
+    """Write the coders, and last their codes."""
     store.write_records(CODERS, coders)
     store.write_records(CODES, codes)
 
 
 def coding_summary(store: Store) -> CodingSummary:
-    """Summarise what was coded; ``InputError`` when no codes were pulled yet."""
+    """Summarise the codes; raises ``InputError`` if none have been pulled yet."""
     store.require(CODES, STAGE)
     return summarise(coding_of(store), store.read_records(CODES, Code), overlap_of(store))

@@ -1,4 +1,4 @@
-"""Stages clean and pair: a corpus (or text files) made of another one, with all that was decided beside it."""
+"""Stages clean and pair: they derive a corpus (or text files) from another one, and record every decision beside it."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 PAIRING = "pairing.jsonl"
 REMOVED, PAGE, COUNTS = "removed.jsonl", "removed.html", "cleaning.json"
 ACCOUNT = "cleaning"
-"""Whose budget the questions are paid from: cleaning belongs to no run."""
+"""Budget that pays for the questions, since cleaning belongs to no run."""
 MOST_SHOWN = 200
-"""Changed documents, and answers that were not taken, that the page shows."""
+"""Most changed documents, and most unused answers, on the page."""
 
 
 def run_cleaning(
     corpus_folder: str, out: str, domain: Domain, plan: CleaningPlan, progress: Progress = silent
 ) -> CleaningCounts:
-    """Write a cleaned copy of a corpus; killed and run again, it asks the LLM nothing twice.
+    """Write a cleaned copy of a corpus; if killed and run again, it asks the LLM nothing twice.
 
     Args:
         corpus_folder: a corpus as ``abcdlink import`` writes it, local or on S3, or a local folder of text files,
             which are cleaned line by line; it stays as it is.
         out: folder of the copy. Beside the corpus: ``removed.jsonl``, ``removed.html`` and the counts.
-        domain: its rules, and how much may go.
+        domain: its rules, and how much may be removed.
         plan: whether and how an LLM is asked.
         progress: told of the questions.
 
     Raises:
-        InputError: when there is no such corpus, or ``out`` is the corpus itself or holds another one.
+        InputError: when there is no such corpus, or ``out`` is the corpus itself or contains another one.
         BudgetError, ServiceError: as ``clean``.
     """
     if open_folder(out).where() == open_folder(corpus_folder).where():
-        msg = f"{out} is the corpus that is to be cleaned"
+        msg = f"{out} is the corpus to be cleaned"
         raise InputError(msg, "give another folder, so that nothing is lost")
     are_lines = text_folder.is_text_folder(corpus_folder)
     if not are_lines:
@@ -72,7 +72,7 @@ def run_restore(folder: str, domain: Domain, documents: tuple[str, ...] = ()) ->
     """Put removed sentences back into a cleaned corpus; returns how many.
 
     Raises:
-        InputError: when nothing was removed from the corpus, or from one of the documents.
+        InputError: when nothing was removed from the corpus or from one of the documents.
     """
     store = _store(folder)
     if not store.exists(REMOVED):
@@ -114,7 +114,7 @@ def _write_removed(cleaned: Cleaned, out: str) -> None:
 
 
 def page(cleaned: Cleaned, folder: str) -> str:
-    """Return the page of what was removed, as one HTML file without scripts; every text is escaped."""
+    """Return a page of what was removed, as one HTML file without scripts; every text is escaped."""
     by_document: dict[str, list[Removed]] = {}
     for one in cleaned.removed:
         by_document.setdefault(one.document, []).append(one)
@@ -131,7 +131,7 @@ def page(cleaned: Cleaned, folder: str) -> str:
 
 
 def _lines(corpus: Corpus, name: str, removed: list[Removed]) -> list[tuple[str, str]]:
-    """Return the sentences of a document as it came, each with what removed it."""
+    """Return a document's original sentences, each with the rule that removed it."""
     lines = [(text, "") for text in corpus.documents[name].texts]
     for one in removed:
         lines.insert(one.position, (one.sentence.text, one.by))
@@ -148,16 +148,16 @@ def _template() -> Template:
 
 
 def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tuple[Corpus, Pairing]:
-    """Pair the documents of a corpus; returns the corpus as it was, and what became of all that was compared.
+    """Pair the documents of a corpus; returns the original corpus, and the result of every comparison.
 
     Args:
         folder: a corpus as ``abcdlink import`` writes it; it stays as it is.
         out: folder of the paired copy; empty: nothing is written.
-        rule: which two documents make a pair.
-        domain: its language, where the corpus does not say its own.
+        rule: which documents form a pair.
+        domain: its language applies if the corpus does not state its own.
 
     Raises:
-        InputError: when there is no such corpus, the rule does not fit its documents, or ``out`` holds another corpus.
+        InputError: when there is no such corpus, the rule does not fit its documents, or ``out`` has another corpus.
     """
     whole, origin = read_corpus(folder), read_origin(folder)
     if out:
@@ -172,7 +172,7 @@ def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tup
 
 
 def shown_examples(corpus: Corpus, pairing: Pairing) -> list[dict[str, object]]:
-    """Return rows of a table with examples of what is paired and of what just misses it."""
+    """Return table rows with examples of pairs and of near misses."""
 
     def begins(document: str) -> str:
         return textwrap.shorten(f"{document}: {corpus.documents[document].texts[0]}", 60)

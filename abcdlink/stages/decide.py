@@ -1,4 +1,4 @@
-"""Let an LLM decide, part by part; a part that is kept is not asked again."""
+"""Let an LLM decide, part by part; a stored part is not asked again."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from abcdlink.stages.rank import read_rankings
 from abcdlink.store import Store
 
 PART_SIZE = 4
-"""Pairs per part: some tens of seconds with the embedded model."""
+"""Pairs per part: less than a minute with the embedded model."""
 
 
 UNSURE = (0.1, 0.9)
-"""In a cascade the larger model decides on candidates whose score by the smaller one is between these, or unknown."""
+"""In a cascade, the larger model decides on candidates that the smaller one scores between these, or not at all."""
 
 
 class Cascade(Record):
     """What the larger model of a cascade was spared.
 
     ``candidates`` and ``sources`` are what the smaller model was asked about; ``passed_on`` and ``passed_on_sources``
-    the part of it that the larger one was asked about too, with ``usage``.
+    those that the larger one was asked about too, with ``usage``.
     """
 
     candidates: int
@@ -46,7 +46,7 @@ class Cascade(Record):
     usage: Usage
 
     def __add__(self, other: Cascade) -> Cascade:
-        """Return both together."""
+        """Return the sum of both."""
         names = Cascade.model_fields
         return Cascade.model_validate({name: getattr(self, name) + getattr(other, name) for name in names})
 
@@ -54,8 +54,8 @@ class Cascade(Record):
 class DecisionPart(Record):
     """Decisions of one approach on some pairs of a corpus, and what they cost.
 
-    ``prompt_hash``: the version of the prompts, see ``linking.prompts``; ``model``: the LLM's name, of a cascade
-    both names. ``usage`` is that of both models then, and ``cascade`` says what the larger one was asked.
+    ``prompt_hash``: the version of the prompts, see ``linking.prompts``; ``model``: the LLM's name, for a cascade
+    both names; ``usage`` is then that of both models, and ``cascade`` says what the larger one was asked.
     """
 
     decisions: tuple[Decision, ...]
@@ -66,12 +66,12 @@ class DecisionPart(Record):
 
 
 def part_count(store: Store, corpus_name: str) -> int:
-    """Return into how many parts the pairs of a corpus of the run are cut."""
+    """Return the number of parts into which the pairs of a corpus are divided."""
     return len(parts_of(read_corpus_from(store, corpus_name).pairs, PART_SIZE))
 
 
 def _part_name(store: Store, corpus_name: str, approach: Approach, part: int) -> str:
-    """Return the file of a part; of an earlier version of this program where the run holds that one."""
+    """Return the file of a part, or that of an earlier version of this program if the run has one."""
     former = decision_part(corpus_name, former_name(approach.name), part)
     return former if store.exists(former) else decision_part(corpus_name, approach.name, part)
 
@@ -79,17 +79,17 @@ def _part_name(store: Store, corpus_name: str, approach: Approach, part: int) ->
 def decide_part(
     store: Store, corpus_name: str, domain: Domain, approach: Approach, part: int, progress: Progress = silent
 ) -> None:
-    """Decide one part of a corpus with an approach that asks an LLM, unless the run holds it.
+    """Decide one part of a corpus with an approach that asks an LLM, unless that is already done.
 
-    The rankings of its retriever must be there. An approach with a rule asks what it asks without
-    one, and shares its decisions. The part is written whole at its end; every answer is in the LLM
-    cache before that, so that a part which is begun again asks only what is open.
+    The rankings of its retriever must exist. An approach with a rule asks what it would ask without
+    one, and shares the decisions. The part is written as a whole at the end; every answer is in the LLM
+    cache before that, so a restarted part asks only what is open.
 
     Raises:
         BudgetError: when the questions could cost more than the budget leaves.
-        InputError: when the run holds the part, but decided with other prompts or by another model;
+        InputError: when the part was already decided with other prompts or by another model,
             or when the prompt shows a sentence of the corpus as an example.
-        ServiceError: when the LLM answered nothing at all.
+        ServiceError: when the LLM answered no question.
     """
     approach = approach.asked
     name = _part_name(store, corpus_name, approach, part)
@@ -126,18 +126,18 @@ def decide_part(
 
 
 def llm_of(store: Store, approach: Approach) -> LLM:
-    """Return the LLM that an approach asks, on the account of the run; ``InputError`` when there is no such profile."""
+    """Return the LLM that an approach asks, paid by the run; raises ``InputError`` if there is no such profile."""
     return LLM(profile(approach.profile), account=store.key)
 
 
 def _models_of(approach: Approach) -> str:
-    """Return the name of the model, of a cascade both names."""
+    """Return the name of the model; for a cascade, both names."""
     asked = [approach.smaller, approach.larger]
     return CASCADE.join(profile(one.profile).llm_model for one in asked if one)
 
 
 def _smaller_part(store: Store, corpus_name: str, approach: Approach, part: int) -> DecisionPart | None:
-    """Return what the smaller model of a cascade decided, where it did."""
+    """Return what the smaller model of a cascade decided, if it did."""
     name = _part_name(store, corpus_name, approach.smaller, part) if approach.smaller else ""
     return store.read_record(name, DecisionPart) if name and store.exists(name) else None
 
@@ -153,7 +153,7 @@ def _passed_on(before: DecisionPart, pairs: Sequence[Pair]) -> dict[str, dict[st
 
 
 def _merged(name: str, before: DecisionPart, after: Sequence[Decision]) -> Iterator[Decision]:
-    """Yield the decisions of a cascade: what the larger model said, and where it was not asked, the smaller one."""
+    """Yield the decisions of a cascade: those of the larger model or, if it was not asked, of the smaller one."""
     larger = {(one.pair, one.source): one for one in after}
     for one in before.decisions:
         later = larger[one.pair, one.source]
@@ -187,11 +187,11 @@ def _spared(before: DecisionPart, after: Sequence[Decision], usage: Usage) -> Ca
 def checked_linker(
     store: Store, corpus_name: str, corpus: Corpus, domain: Domain, approach: Approach, llm: LLM
 ) -> LLMLinker:
-    """Return the linker of an approach; nothing that it would be asked in vain is paid for.
+    """Return the linker of an approach; raises before any useless question is paid for.
 
     Raises:
         InputError: when the prompt shows a sentence of the corpus as an example.
-        ServiceError: when the LLM is not there, or gives no probabilities where they are needed.
+        ServiceError: when the LLM is unavailable, or gives no probabilities although they are needed.
     """
     refuse_known_examples(domain, approach, corpus, store.where(f"{corpus_name}/documents.jsonl"))
     linker = linker_for(domain, llm, approach)
@@ -200,10 +200,10 @@ def checked_linker(
 
 
 def questions_left(store: Store, corpus_name: str, domain: Domain, approach: Approach) -> list[Question]:
-    """Return what is still to be asked, as far as it is known before, in the order of asking: for ``LLM.estimate``.
+    """Return the questions still to be asked, as far as they are known, in order: for ``LLM.estimate``.
 
-    The rankings of the approach's retriever must be there. Parts that the run holds ask nothing more. Of a cascade
-    these are the larger model's questions: all of them, at most, as long as the smaller model has not decided.
+    The rankings of the approach's retriever must exist. Finished parts ask nothing more. For a cascade,
+    these are the larger model's questions: at most all of them, until the smaller model has decided.
     """
     approach = approach.asked
     corpus = read_corpus_from(store, corpus_name)
@@ -239,15 +239,15 @@ def _offered(
 
 
 def require_an_answer(decisions: Sequence[Decision]) -> None:
-    """Raise ``ServiceError`` when the LLM answered nothing at all: that says nothing about the pairs."""
+    """Raise ``ServiceError`` if the LLM answered no question: that says nothing about the pairs."""
     asked = [decision for decision in decisions if decision.offered]
     if asked and all(one.outcome is Outcome.FAILED and len(one.unknown) == len(one.offered) for one in asked):
         msg = f"the LLM answered no question on any of {len(asked)} source sentences ({asked[0].detail})"
-        raise ServiceError(msg, "look at its log and run this again; what was answered before is not asked again")
+        raise ServiceError(msg, "check its log and run this again; answered questions are not asked again")
 
 
 def _require_same(store: Store, name: str, domain: Domain, version: str, approach: Approach) -> None:
-    """Refuse a kept part that does not go with what would be asked now."""
+    """Refuse a stored part that does not fit what would be asked now."""
     kept = store.read_record(name, DecisionPart)
     if kept.prompt_hash != version:
         begun = store.manifest.get("prompts", {})
@@ -264,9 +264,9 @@ def _require_same(store: Store, name: str, domain: Domain, version: str, approac
 
 
 def read_decisions(store: Store, corpus_name: str, approach: Approach) -> DecisionPart:
-    """Return all parts of an LLM approach's decisions as one.
+    """Return all parts of an LLM approach's decisions together.
 
-    For an approach with a rule they are the decisions without it, with the scores that its rule cuts
+    For an approach with a rule, these are the decisions without it, with the scores that the rule cuts
     (see ``linking.decisions``).
 
     Raises:

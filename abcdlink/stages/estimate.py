@@ -1,4 +1,4 @@
-"""What it would cost to ask an LLM, from the questions themselves; none of them is asked."""
+"""What it would cost to ask an LLM, computed from the questions; none of them is asked."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from abcdlink.store import Store
 
 
 class CostEstimate(Record):
-    """What approaches have still to ask.
+    """What approaches still have to ask.
 
-    ``approaches``: name -> of its own questions; approaches that cut the same answers by different
-    rules are one. ``models``: LLM profile -> of the questions to it; one that several approaches ask is paid once.
-    ``total``: of all. ``priceless``: profiles whose prices are not set, so that their cost is unknown and counted as 0.
+    ``approaches``: name -> estimate of its questions; approaches that cut the same answers by different
+    rules count as one. ``models``: LLM profile -> estimate; a question of several approaches is paid once.
+    ``total``: all questions. ``priceless``: profiles without prices, whose unknown cost is counted as 0.
     """
 
     approaches: dict[str, Estimate]
@@ -42,7 +42,7 @@ class CostEstimate(Record):
 
 
 def estimate_approaches(store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> CostEstimate:
-    """Estimate the questions that approaches have left on a corpus of the run; rankings must be there."""
+    """Estimate the remaining questions of approaches on a corpus of the run; rankings must exist."""
     asked = {one.name: one for one in with_smaller(approaches)}
     questions = {name: questions_left(store, corpus_name, domain, approach) for name, approach in asked.items()}
     llms = {approach.profile: llm_of(store, approach) for approach in asked.values()}
@@ -59,17 +59,17 @@ def estimate_approaches(store: Store, corpus_name: str, domain: Domain, approach
 
 
 def rankings_missing(store: Store, corpus_name: str, retrievers: Iterable[str]) -> list[str]:
-    """Return the retrievers whose rankings of a corpus the run does not hold yet."""
+    """Return the retrievers that have not ranked a corpus of the run yet."""
     return [name for name in retrievers if Ranker(store, corpus_name, name).open_parts()]
 
 
 def retrievers_for(plan: BenchmarkPlan) -> list[str]:
-    """Return the retrievers that have to rank before it is known what the LLM of a plan is asked."""
+    """Return the retrievers that have to rank before it is known what a plan's LLM will be asked."""
     return list(dict.fromkeys(part for name in _offering(plan) for part in retrievers_under(name)))
 
 
 def estimate_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progress: Progress = silent) -> CostEstimate:
-    """Estimate the LLM approaches of a benchmark plan; rankings that are missing are made.
+    """Estimate the LLM approaches of a benchmark plan; missing rankings are computed.
 
     Raises:
         InputError: when the run has no synthetic corpus, or a learned linker cannot be fitted on it.
@@ -85,13 +85,13 @@ def estimate_benchmark(store: Store, domain: Domain, plan: BenchmarkPlan, progre
 def estimate_corpora(
     store: Store, domains: Mapping[str, Domain], plan: BenchmarkPlan, *, timed: bool = False
 ) -> CostEstimate:
-    """Estimate the LLM approaches of a benchmark of several corpora of the run; the rankings must be there.
+    """Estimate the LLM approaches of a benchmark of several corpora of the run; the rankings must exist.
 
     Args:
         store: the run.
         domains: corpus -> its domain.
         plan: what is compared.
-        timed: whether each model is asked its first question, to measure how long one takes; the answer is kept.
+        timed: whether to ask each model its first question, to measure how long it takes; the answer is kept.
     """
     found: dict[str, CostEstimate] = {}
     asked: set[str] = set()
@@ -116,7 +116,7 @@ def estimate_corpora(
 
 
 def _answers_first(store: Store, corpus_name: str, domain: Domain, approach: Approach) -> bool:
-    """Ask the first question that an approach has left; tell whether there was one. One that fails is asked later."""
+    """Ask an approach's next question; returns whether there was one. A failed question is asked later."""
     llm = llm_of(store, approach)
     questions = questions_left(store, corpus_name, domain, approach)
     if not questions or llm.settings.llm_engine != "server":  # an engine is started for all questions together
@@ -128,7 +128,7 @@ def _answers_first(store: Store, corpus_name: str, domain: Domain, approach: App
 
 
 def _together(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the estimates of one model on several corpora as one; as quick on each as where its answers are known."""
+    """Add up the estimates of one model on several corpora; its speed is that measured where its answers are known."""
     known = [one for one in estimates if one.seconds is not None and one.calls]
     whole = sum_of(estimates)
     calls = sum(one.calls for one in known)
@@ -137,7 +137,7 @@ def _together(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def estimate_candidates(store: Store, domain: Domain, progress: Progress = silent) -> CostEstimate:
-    """Estimate the shortlisted approaches on the natural pairs; rankings that are missing are made.
+    """Estimate the shortlisted approaches on the natural pairs; missing rankings are computed.
 
     Raises:
         InputError: when the run has no shortlist, or none of the approaches on it asks an LLM.
@@ -153,5 +153,5 @@ def estimate_candidates(store: Store, domain: Domain, progress: Progress = silen
 
 
 def _offering(plan: BenchmarkPlan) -> tuple[str, ...]:
-    """Return the retrievers and learned linkers whose candidates the LLM may be asked about."""
+    """Return the retrievers and learned linkers on whose candidates the LLM may be asked."""
     return (plan.llm.retrievers if plan.llm else ()) or plan.retrievers or plan.learned

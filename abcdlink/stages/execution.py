@@ -1,6 +1,6 @@
-"""How the work of a stage is done: in this process, or as its caller has it done (flows: as Prefect tasks).
+"""How a stage's work is executed: in this process, or as the caller decides (flows use Prefect tasks).
 
-First questions to an LLM can be asked together, or by the server's Batch API, before the stage asks what is left.
+Initial questions to an LLM can be asked together, or by the server's Batch API, before the stage asks the rest.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from abcdlink.together import side_by_side
 
 
 def to_ask_by_batch(approaches: Iterable[Approach]) -> list[Approach]:
-    """Return the approaches whose model is set to be asked by batch; never the larger model of a cascade."""
+    """Return the approaches whose model is to be asked by batch; never the larger model of a cascade."""
     return [one for one in with_smaller(approaches) if not one.smaller and profile(one.profile).llm_batch]
 
 
 def ask_together(
     store: Store, corpus_name: str, domain: Domain, approaches: Iterable[Approach], progress: Progress = silent
 ) -> None:
-    """Ask the first questions of some approaches about all pairs at once, where that is quicker than pair by pair.
+    """Ask some approaches' initial questions about all pairs at once, if that is quicker than pair by pair.
 
-    These are approaches whose model is an offline engine, and cascades: their larger model is asked little about any
-    one pair, and what that is is known when the smaller one has decided. The answers are in the cache then, where the
-    stage finds them; what follows from them it asks as usual.
+    These are approaches whose model is an offline engine, and cascades: the larger model is asked little about any
+    one pair, and its questions are known once the smaller one has decided. The answers are then in the cache, where the
+    stage finds them; it asks follow-up questions as usual.
     """
     by_model: dict[str, dict[Approach, None]] = {}
     for one in approaches:
@@ -57,10 +57,10 @@ def ask_together(
 
 
 def ask_by_batch(store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> BatchState:
-    """Submit what approaches ask first on a corpus of the run, once, and look how far it is.
+    """Submit approaches' initial questions on a corpus of the run, once, and return how far the batch is.
 
-    The run keeps one ticket for each model and never submits for this corpus again: what an ended batch left open is
-    asked as usual. A process that is killed in the middle submits nothing twice, see ``llm.batch``.
+    The run keeps one ticket per model and never submits for this corpus again: what a finished batch left open is
+    asked as usual. A killed process submits nothing twice, see ``llm.batch``.
     The rankings must be there.
 
     Raises:
@@ -84,7 +84,7 @@ def ask_by_batch(store: Store, corpus_name: str, domain: Domain, approaches: Seq
 
 
 def look_at_batch(store: Store, corpus_name: str) -> BatchState:
-    """Return how far the run's batches on a corpus are, of all models; answers that came are in the cache then.
+    """Return how far the run's batches on a corpus are, for all models; answers so far are then in the cache.
 
     Raises:
         InputError: nothing was submitted.
@@ -107,30 +107,30 @@ T = TypeVar("T")
 
 
 class AnswersPendingError(AbcdlinkError):
-    """The LLM was asked by batch about a corpus of the run, and its answers are not there yet."""
+    """The LLM was asked by batch about a corpus of the run and has not answered yet."""
 
     def __init__(self, corpus: str) -> None:
         self.corpus = corpus
-        problem = f"the LLM was asked about the {corpus} pairs by batch, and its answers are not there yet"
+        problem = f"the LLM was asked about the {corpus} pairs by batch and has not answered yet"
         super().__init__(problem, "run this again later")
 
 
 def each_model(
     approaches: Sequence[Approach], decide: Callable[[Sequence[Approach]], None]
 ) -> dict[str, AbcdlinkError]:
-    """Let the approaches of all LLMs decide side by side; where one model gives out, the others go on.
+    """Let the approaches of all LLMs decide in parallel; if one model fails, the others continue.
 
-    Cascades follow when all other approaches are done. Models of an offline engine take turns: only one fits.
+    Cascades follow when all other approaches are done. Offline engines take turns, since only one fits in memory.
 
     Args:
-        approaches: that ask an LLM.
-        decide: lets approaches of one model decide.
+        approaches: approaches that ask an LLM.
+        decide: lets the approaches of one model decide.
 
     Returns:
-        Name of each approach that could not be decided -> the error.
+        Name of each approach that failed -> the error.
 
     Raises:
-        AnswersPendingError: the answers to a batch are waited for, and all other models are done.
+        AnswersPendingError: a batch has not been answered yet, and all other models are done.
     """
     errors: dict[str, AbcdlinkError] = {}
     pending: list[AnswersPendingError] = []
@@ -161,27 +161,27 @@ def each_model(
 
 
 class Execution(Protocol):
-    """How a stage has its work done. What the run holds is never done again, however it is executed."""
+    """How a stage's work is executed. Finished work is never repeated, whatever the execution."""
 
     @property
     def progress(self) -> Progress:
         """Shows how far a step is."""
 
     def step(self, name: str, do: Callable[..., T], *arguments: Any, **options: Any) -> T:  # noqa: ANN401 - of any function
-        """Call a function that does one undivided step; ``name`` says which, for whoever watches."""
+        """Call a function that does one step as a whole; ``name`` describes it to whoever watches."""
 
     def rank(self, store: Store, corpus_name: str, retrievers: Iterable[str]) -> None:
         """Rank a corpus of the run with each retriever.
 
         Raises:
-            AbcdlinkError: the error of the first part that fails; what is done by then is kept.
+            AbcdlinkError: the error of the first part that fails; finished parts are kept.
         """
 
     def decide(self, store: Store, corpus_name: str, domain: Domain, approaches: Sequence[Approach]) -> None:
-        """Let the LLM decide a corpus of the run by each approach; the rankings must be there.
+        """Let the LLM decide a corpus of the run by each approach; the rankings must exist.
 
         Raises:
-            AnswersPendingError: the answers to a batch are waited for.
+            AnswersPendingError: a batch has not been answered yet.
             AbcdlinkError: as ``decide_part`` says.
         """
 
@@ -190,8 +190,8 @@ class Here:
     """Everything in this process, one part after another.
 
     Args:
-        progress: shows how far it is.
-        own: by name, retrievers that are not in the registry.
+        progress: shows the progress.
+        own: retrievers that are not in the registry, by name.
     """
 
     def __init__(self, progress: Progress = silent, own: Mapping[str, Retriever] = MappingProxyType({})) -> None:

@@ -1,4 +1,4 @@
-"""Stage recall: sources are sampled for exhaustive judging, then approaches are measured on what people said."""
+"""Stage recall: sources are sampled for exhaustive judging, then approaches are measured against the judgments."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def make_sample(
     number: int | None = None,
     links: int | None = None,
 ) -> Sample:
-    """Sample source sentences of the natural pairs, or return the kept sample.
+    """Sample source sentences of the natural pairs, or return the stored sample.
 
-    It reads the corpus only: the run may or may not hold rankings, decisions or pools.
+    It only reads the corpus: the run need not have rankings, decisions or pools.
 
     Args:
         store: the run.
         domain: its filters say which sources annotators are not shown.
-        overlap: annotators who judge each source.
-        seed: of the sample.
-        share: of the source sentences; give it or a number.
-        number: of source sentences.
-        links: people stop when they have found this many.
+        overlap: annotators per source.
+        seed: random seed of the sample.
+        share: share of the source sentences; give this or a number.
+        number: number of source sentences.
+        links: people stop once they have found this many.
 
     Raises:
         InputError: when the run was sampled with other settings, or as ``sample_sources``.
     """
     asked = {"share": share, "number": number, "seed": seed, "overlap": overlap}
-    # Runs of earlier versions know no number of links.
+    # Runs of earlier versions have no number of links.
     if not is_done(store, STAGE, SAMPLE, {**asked, "links": links} if links else asked):
         rules = domain.settings.sources
         sample = sample_sources(read_corpus_from(store, NATURAL), rules, store.key, seed, share, number, links)
@@ -65,7 +65,7 @@ def make_sample(
 
 
 def read_sample(store: Store) -> Sample:
-    """Return the kept sample; ``InputError`` when there is none yet."""
+    """Return the stored sample; raises ``InputError`` if there is none yet."""
     store.require(SAMPLE, "exhaustive")
     return store.read_record(SAMPLE, Sample)
 
@@ -76,23 +76,23 @@ def overlap_of(store: Store) -> int:
 
 
 def links_found(store: Store, judgments: Sequence[Judgment]) -> int:
-    """Return how many links there are so far, of sources that all who were asked have judged, by the rule ``both``."""
+    """Return the number of links so far, by the rule ``both``, in sources that everyone who was asked has judged."""
     gold = gold_of([one.at for one in read_sample(store).sources], judgments, LabelRule.BOTH, overlap_of(store))
     return sum(map(len, gold.links.values()))
 
 
 def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOTH, also: Sequence[str] = ()) -> Recall:
-    """Measure the shortlisted approaches on the exhaustively judged sources, and keep the result.
+    """Measure the shortlisted approaches on the exhaustively judged sources, and store the result.
 
     Args:
         store: the run.
         domain: its pool sizes are the pool limits.
         rule: what makes a judged target a gold link.
-        also: other approaches of the benchmark, by name, whose rankings or decisions on the natural
-            pairs the run holds: their full lists are measured too.
+        also: further approaches of the benchmark, by name, whose rankings or decisions on the natural
+            pairs the run has: their full lists are measured too.
 
     Raises:
-        InputError: when the judgments are not there yet, or the run cannot say what one of ``also``
+        InputError: when there are no judgments yet, or the run does not know what one of ``also``
             decides.
     """
     store.require(EXHAUSTIVE_JUDGMENTS, "exhaustive")
@@ -125,9 +125,9 @@ def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOT
 
 
 def _rows(store: Store, domain: Domain, gold: ExhaustiveGold) -> tuple[list[RecallRow], list[str]]:
-    """Return the rows of what the run's approaches decided; a run without a shortlist gives gold links only."""
+    """Return the rows of the run's approaches; a run without a shortlist has only gold links."""
     if not store.exists(SHORTLIST):
-        return [], ["the run has no shortlist: there is no approach to measure"]
+        return [], ["the run has no shortlist, so there is no approach to measure"]
     shortlist = read_shortlist(store)
     sizes = (domain.settings.pool.first, domain.settings.pool.second)
     names = [approach.name for approach in shortlist.approaches]
@@ -144,7 +144,7 @@ def _rows(store: Store, domain: Domain, gold: ExhaustiveGold) -> tuple[list[Reca
 
 
 def _random_row(store: Store, domain: Domain, gold: ExhaustiveGold) -> list[RecallRow]:
-    """Return the row of as many random targets as a pool has; none where it has none."""
+    """Return the row for as many random targets as a pool has, if it has any."""
     size, corpus = domain.settings.pool.random, read_corpus_from(store, NATURAL)
     if not size:
         return []
@@ -154,14 +154,14 @@ def _random_row(store: Store, domain: Domain, gold: ExhaustiveGold) -> list[Reca
 
 
 def _other_rows(store: Store, gold: ExhaustiveGold, names: Sequence[str]) -> list[RecallRow]:
-    """Return the rows of approaches that are not on the shortlist."""
+    """Return the rows of approaches beyond the shortlist."""
     if not names:
         return []
     store.require(BENCHMARK, "benchmark")
     known = {result.approach.name: result.approach for result in read_benchmark(store).approaches}
     for name in names:
         if name not in known:
-            msg = f"the benchmark of run {store.key!r} holds no approach {name!r}"
+            msg = f"the benchmark of run {store.key!r} has no approach {name!r}"
             raise InputError(msg, f"`abcdlink scores {store.key}` lists them")
     shortlist = read_shortlist(store)
     lists = {name: lists_of(decided_links(store, shortlist, known[name], 0)) for name in names}

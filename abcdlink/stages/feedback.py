@@ -1,4 +1,4 @@
-"""Stage feedback: what a feedback round begins with, what the coordinator accepts, and what came of it."""
+"""Stage feedback: what a feedback round starts with, what the coordinator accepts, and the outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OUTCOME = "feedback/outcome.json"
 
 
 class Feedback(Record):
-    """What a round begins with: annotator -> memo, the borderline cases, and drafted clarifications (Markdown)."""
+    """What a round starts with: annotator -> memo, the borderline cases, and drafted clarifications (Markdown)."""
 
     memos: dict[str, str]
     cases: tuple[Case, ...]
@@ -35,7 +35,7 @@ class Feedback(Record):
 
 
 def judged_in(store: Store, batch: int) -> list[Judgment]:
-    """Return the judgments of a batch; ``InputError`` when they were not pulled yet."""
+    """Return the judgments of a batch; raises ``InputError`` if they have not been pulled yet."""
     store.require(batch_file(batch, JUDGMENTS), "annotate")
     return store.read_records(batch_file(batch, JUDGMENTS), Judgment)
 
@@ -46,7 +46,7 @@ def judges_in(store: Store, batch: int) -> list[str]:
 
 
 def prepare_feedback(store: Store, batch: int) -> Feedback:
-    """Write the memos, cases and draft of a batch, unless they are there: the draft may have been edited.
+    """Write the memos, cases and draft of a batch, unless they exist: the draft may have been edited.
 
     Raises:
         InputError: when the batch has no judgments yet.
@@ -70,15 +70,15 @@ def prepare_feedback(store: Store, batch: int) -> Feedback:
 def accept_feedback(
     store: Store, batch: int, domain_text: str, clarifications: str, label_studio_round: bool, by: str = "coordinator"
 ) -> Accepted:
-    """Keep what the coordinator accepts and give the guidelines a new version; what was accepted before stays.
+    """Store what the coordinator accepts and give the guidelines a new version; earlier acceptance stays.
 
     Args:
         store: the run.
-        batch: after which the round is.
-        domain_text: the domain's guidelines, for a batch that was pushed without keeping its version.
+        batch: the batch before the round.
+        domain_text: the domain's guidelines, for a batch that was pushed without storing its version.
         clarifications: Markdown; the draft's notes are removed.
         label_studio_round: whether annotators answer again in Label Studio.
-        by: who accepts.
+        by: who accepted.
     """
     accepted = accepted_in(store, batch)
     if accepted is None:
@@ -96,7 +96,7 @@ def accept_feedback(
 
 
 def with_examples(store: Store, batch: int, clarifications: str, examples: Mapping[int, Label]) -> str:
-    """Return clarifications with borderline cases as examples: number of a case, from 1 -> what it is an example of.
+    """Return clarifications with borderline cases as examples: case number, from 1 -> what it is an example of.
 
     Raises:
         InputError: when there is no case with such a number.
@@ -121,14 +121,14 @@ def second_answers(store: Store) -> list[SecondAnswer]:
 
 
 def accepted_in(store: Store, batch: int) -> Accepted | None:
-    """Return what was accepted after a batch; ``None``: nothing yet."""
+    """Return what was accepted after a batch, or ``None``."""
     return store.find_record(batch_file(batch, ACCEPTED), Accepted)
 
 
 def end_feedback(
     store: Store, batch: int, answers: Sequence[SecondAnswer], acknowledgements: Sequence[Acknowledgement]
 ) -> Outcome:
-    """Keep what annotators answered and what came of it; the judgments of the batch stay as they are."""
+    """Store the answers and the outcome; the judgments of the batch stay as they are."""
     outcome = outcome_in(store, batch)
     if outcome is None:
         outcome = outcome_of(prepare_feedback(store, batch).cases, judged_in(store, batch), answers, acknowledgements)
@@ -139,7 +139,7 @@ def end_feedback(
 
 
 def end_unasked(store: Store, batch: int) -> Outcome:
-    """End a round in which no annotator was asked: nothing came of it, and nobody is missing."""
+    """End a round in which nobody was asked: it has no outcome, and nobody is missing."""
     outcome = outcome_in(store, batch) or Outcome()
     _keep(store, batch, outcome)
     return outcome
@@ -150,5 +150,5 @@ def _keep(store: Store, batch: int, outcome: Outcome) -> None:
 
 
 def outcome_in(store: Store, batch: int) -> Outcome | None:
-    """Return what came of the round after a batch; ``None``: it is not over."""
+    """Return the outcome of the round after a batch; ``None`` until it is over."""
     return store.find_record(batch_file(batch, OUTCOME), Outcome)

@@ -1,4 +1,4 @@
-"""What batches by budget gave: links an hour, calibration with and without learning, and estimated recall."""
+"""What batches by budget yielded: links per hour, calibration with and without learning, estimated recall."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 GAINS = "gains.json"
 FIRST = (1, 3)
-"""So many targets of every source sentence, as in a fixed pool, are compared with candidates by probability."""
+"""Targets of every source sentence in a fixed pool, which is compared with candidates by probability."""
 
 
 class Gain(Record):
-    """What a batch gave.
+    """What a batch yielded.
 
     Attributes:
         batch: its number.
         judged: labelled candidates.
-        links: those that all who judged them call links.
-        acceptance: their share.
-        hours: of all annotators together; ``None`` where times are unknown.
-        calibration: of the linker that chose the batch, on its candidates.
-        without_learning: of the linker as it was before anybody judged, on the same candidates.
+        links: candidates that everyone who judged them calls links.
+        acceptance: share of links.
+        hours: total of all annotators; ``None`` if times are unknown.
+        calibration: calibration of the linker that chose the batch, on its candidates.
+        without_learning: calibration of the linker before anyone judged, on the same candidates.
         audit: estimates over the pairs of this batch; ``None`` without an audit.
     """
 
@@ -53,12 +53,12 @@ class Gain(Record):
 
     @property
     def links_per_hour(self) -> float | None:
-        """Links for each hour of an annotator."""
+        """Links per hour of an annotator."""
         return self.links / self.hours if self.hours else None
 
 
 class ApproachRecall(Record):
-    """Estimated share of all links in the judged pairs that an approach proposes, as one of ``candidates`` there."""
+    """Estimated share of all links in the judged pairs that an approach finds with ``candidates`` candidates."""
 
     approach: str
     candidates: int
@@ -66,10 +66,10 @@ class ApproachRecall(Record):
 
 
 class Gains(Record):
-    """What all batches so far gave, and what is to be expected of the rest.
+    """What all batches have yielded so far, and what to expect from the rest.
 
-    ``audit``: over the pairs of all of them. ``another_hour``: links that an hour of one annotator is expected to find
-    next, by the newest choice; ``None`` where nothing is left or times are unknown. ``approaches``: what others would
+    ``audit``: estimates over all their pairs. ``another_hour``: links that an hour of one annotator is expected to find
+    next, by the latest choice; ``None`` if nothing is left or times are unknown. ``approaches``: what others would
     have found.
     """
 
@@ -90,7 +90,7 @@ class Gains(Record):
                 "links expected": round(choices[gain.batch].expected),
                 "links": gain.links,
                 "acceptance": f"{gain.acceptance:.1%}",
-                "links an hour": "" if gain.links_per_hour is None else f"{gain.links_per_hour:.1f}",
+                "links per hour": "" if gain.links_per_hour is None else f"{gain.links_per_hour:.1f}",
                 "calibration error": f"{gain.calibration.error:.2f}",
                 "without learning": f"{gain.without_learning.error:.2f}",
                 "recall in its pairs": str(gain.audit.recall) if gain.audit else "",
@@ -100,7 +100,7 @@ class Gains(Record):
 
     @property
     def words(self) -> str:
-        """Say in a sentence or two whether it is worth to go on."""
+        """Say in a sentence or two whether another batch is worth it."""
         parts = []
         if self.another_hour is not None:
             parts.append(f"Another hour of one annotator is expected to find {self.another_hour:.0f} links.")
@@ -110,7 +110,7 @@ class Gains(Record):
 
 
 def measure_gains(store: Store) -> Gains | None:
-    """Measure what the judged batches gave and keep it; ``None`` when candidates were not chosen by budget."""
+    """Measure and store what the judged batches yielded; ``None`` if candidates were not chosen by budget."""
     import pandas as pd
 
     choices = choices_of(store)
@@ -135,7 +135,7 @@ def measure_gains(store: Store) -> Gains | None:
                 judged=len(table),
                 links=int(linked.sum()),
                 acceptance=float(linked.mean()) if len(linked) else 0.0,
-                # Judgments without a time count as the mean of the others.
+                # Judgments without a time get the mean of the others.
                 hours=None if seconds is None else seconds * len(judgments) / 3600,
                 calibration=calibration(table["score"].to_numpy(), linked, weight),
                 without_learning=calibration(table["first"].to_numpy(), linked, weight),
@@ -174,7 +174,7 @@ def _approaches(
     pairs = {pair for choice in judged for pair in choice.pairs}
     places = list(zip(table["pair"], table["source"], table["target"], strict=True))
     for approach in {one.name: one for one in (*shortlist.approaches, *fixed)}.values():
-        # In this mode an LLM proposes nothing, and has decided nothing.
+        # In this mode, an LLM proposes and decides nothing.
         if approach.kind is ApproachKind.LLM or not holds_rankings(store, NATURAL, approach.retriever):
             continue
         links = {
