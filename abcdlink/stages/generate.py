@@ -1,4 +1,4 @@
-"""Stages generate and validate: the synthetic corpus, and whether it looks like the natural one."""
+"""Stages generate and validate: the synthetic corpus, and how it compares with the natural one."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ PART_SIZE = 4
 
 
 class GenerationPlan(Record):
-    """What is to be generated in one run.
+    """What to generate in a run.
 
-    ``like``: folder of the corpus that ``shape`` was learnt from; empty: the shape is the domain's. ``sizes``: of the
+    ``like``: folder of the corpus that ``shape`` was measured on; empty: the domain's. ``sizes``: length of the
     source document of each target; a target without one has no sentence to link to. ``second_look``: the profile
     whose model judges what was written, empty: none; ``drop``: whether what it disagrees with is dropped.
     """
@@ -58,7 +58,7 @@ class GenerationPlan(Record):
 
     @property
     def parts(self) -> list[Sequence[str]]:
-        """The target document ids, cut into parts that are done and stored one by one."""
+        """The target document ids, divided into parts that are done and stored one by one."""
         return parts_of(self.targets, PART_SIZE)
 
 
@@ -69,10 +69,10 @@ class GenerationPart(Record):
 
 
 class Generation(Record):
-    """The outcome of the stage, as stored in ``generation.json``.
+    """The result of the stage, as stored in ``generation.json``.
 
-    ``refused``: target documents without a pair; ``dropped``: sentences that pairs stand without;
-    ``reasons``: of both, with their numbers. ``shape``: what was wanted beside what was reached, measure by measure.
+    ``refused``: target documents without a pair; ``dropped``: sentences removed from pairs;
+    ``reasons``: reason -> count, for both. ``shape``: wanted and actual value of each measure.
     """
 
     strategy: Strategy
@@ -89,7 +89,7 @@ class Generation(Record):
 
 
 def refuse_to_generate(like: str, second_look: str) -> None:
-    """Raise ``InputError`` where ``plan_generation`` would; to be called before the run takes any documents."""
+    """Raise ``InputError`` if ``plan_generation`` would; call this before the run takes any documents."""
     if second_look:
         require_other_model(second_look)
     if like:
@@ -105,21 +105,21 @@ def plan_generation(
     second_look: str = "",
     drop: bool = True,
 ) -> GenerationPlan:
-    """Choose the target documents, in file order: those taken by themselves, else those of the natural corpus.
+    """Choose the target documents, in file order: those taken separately, else those of the natural corpus.
 
-    A document that is only the source of a pair is of the other kind (a review, say) and is left out.
+    A document that is only ever a source is of the other kind (a review, say) and is left out.
 
     Args:
         store: the run.
         strategy: how source documents are written.
-        seed: of all choices.
-        first_documents: only so many target documents; ``None``: all.
-        like: folder of a corpus with links whose shape the synthetic corpus is to have; empty: as the domain says.
-        second_look: profile whose model judges every link and every sentence without one; empty: none.
-        drop: whether what it disagrees with is dropped; it is shown in any case.
+        seed: random seed of all choices.
+        first_documents: only this many target documents; ``None``: all.
+        like: folder of a corpus with links whose structure is imitated; empty: as the domain says.
+        second_look: profile whose model judges every link and every unlinked sentence; empty: none.
+        drop: whether to drop what it disagrees with; it is reported in any case.
 
     Raises:
-        InputError: when the corpus ``like`` is not there or has no links, or the second look would be by the model
+        InputError: when the corpus ``like`` is missing or has no links, or the second look would use the model
             that writes.
     """
     if second_look:
@@ -142,7 +142,7 @@ def plan_generation(
 
 
 def generation_done(store: Store, plan: GenerationPlan) -> bool:
-    """Tell whether the run already holds what the plan asks for."""
+    """Tell whether the run already has what the plan asks for."""
     inputs: dict[str, Any] = {"strategy": plan.strategy.value, "seed": plan.seed, "documents": len(plan.targets)}
     if plan.like:
         inputs["like"] = plan.like
@@ -152,12 +152,12 @@ def generation_done(store: Store, plan: GenerationPlan) -> bool:
 
 
 def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int, progress: Progress = silent) -> None:
-    """Generate one part unless the run holds it already.
+    """Generate one part, unless that is already done.
 
     Raises:
         BudgetError: when the questions could cost more than the budget leaves.
-        ServiceError: when the LLM is not there at the beginning, or gave out in the middle; the part
-            is not stored then, and what was answered is not asked again.
+        ServiceError: when the LLM is unavailable at the start, or failed midway; the part
+            is then not stored, and answered questions are not asked again.
     """
     name = generation_part(part)
     if store.exists(name):
@@ -174,7 +174,7 @@ def generate_part(store: Store, domain: Domain, plan: GenerationPlan, part: int,
 
 
 def _drafts(store: Store, parts: Iterable[int]) -> Corpus:
-    """Return the pairs of some parts as they were written, with what was refused."""
+    """Return the pairs of some parts as they were generated, with what was refused."""
     targets = read_targets(store)
     generated = [pair for part in parts for pair in store.read_record(generation_part(part), GenerationPart).pairs]
     good = [(g.source, g.pair) for g in generated if g.source is not None and g.pair is not None]
@@ -193,7 +193,7 @@ def second_look_at_part(
 
 
 def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
-    """Put the parts together into the synthetic corpus and count what came of it."""
+    """Join the parts into the synthetic corpus and count the results."""
     numbers = range(len(plan.parts))
     corpus, look = _drafts(store, numbers), None
     if plan.second_look:
@@ -220,7 +220,7 @@ def finish_generation(store: Store, plan: GenerationPlan) -> Generation:
     )
     if not corpus.pairs:
         msg = f"no valid pair was generated from {len(plan.targets)} documents ({'; '.join(result.reasons)})"
-        hint = f"look at {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
+        hint = f"see {store.where(f'{SYNTHETIC}/refused.jsonl')}, and use a stronger LLM under another run key"
         raise AbcdlinkError(msg, hint)
     note_llm(store, STAGE, LLM(profile("generator"), account=store.key))
     store.write_record(GENERATION, result)
@@ -241,18 +241,18 @@ def run_generation(store: Store, domain: Domain, plan: GenerationPlan, execution
 
 
 def run_validation(store: Store, domain: Domain, beside: Sequence[str] = ()) -> Validation:
-    """Measure the run's synthetic corpus against its natural one, or return the stored result.
+    """Compare the run's synthetic corpus with its natural one, or return the stored result.
 
-    A run that generated for documents alone, without natural pairs, is measured against these documents.
+    A run that generated for documents alone, without natural pairs, is compared with these documents.
 
     Args:
         store: the run.
         domain: gives the bounds and the classifier.
-        beside: folders of more corpora to show beside these; named by their last part. It is measured again
-            where it lacks one of them.
+        beside: folders of further corpora to compare, named by their last part. The comparison is repeated
+            if it lacks one of them.
 
     Raises:
-        InputError: when the run has no synthetic corpus, or a folder holds no corpus.
+        InputError: when the run has no synthetic corpus, or a folder contains no corpus.
     """
     names = {_name(folder, number): folder for number, folder in enumerate(beside, start=1)}
     if store.exists(VALIDATION):

@@ -27,21 +27,21 @@ VERSIONS = (
     "sentence-transformers",
     "spacy",
 )
-"""Distributions whose versions a run's manifest names."""
+"""Packages whose versions a run's manifest records."""
 
 
 def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: int | None = None) -> Corpus:
-    """Copy a corpus folder into the run and note what the run is made of.
+    """Copy a corpus folder into the run and record the run's ingredients.
 
     Args:
         store: the run.
         corpus_folder: a folder in our own layout, as ``abcdlink import`` writes it;
             ``sample`` stands for the domain's shipped sample.
         domain: what a link means.
-        first_pairs: take only so many pairs, in file order; ``None``: all. All documents are taken.
+        first_pairs: take only this many pairs, in file order; ``None``: all. All documents are taken.
 
     Raises:
-        InputError: when the folder is missing or broken, or holds no pair.
+        InputError: when the folder is missing or broken, or contains no pair.
     """
     where = _folder(corpus_folder, domain)
     inputs = {"corpus": corpus_folder, "domain": domain.label, "pairs": first_pairs}
@@ -50,7 +50,7 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
     corpus = read_corpus(where).first_pairs(first_pairs)
     if not corpus.pairs:
         msg = f"{where} contains no pairs of documents, which is what people annotate"
-        hint = "name the pairs when you import, or make some with `abcdlink pair`; to generate for documents alone, "
+        hint = "name the pairs when you import, or create some with `abcdlink pair`; to generate for documents alone, "
         raise InputError(msg, f"{hint}use --targets")
     describe_run(store, domain)
     counts = {"documents": len(corpus.documents), "pairs": len(corpus.pairs), "refused": len(corpus.refused)}
@@ -60,16 +60,16 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
 
 
 def take_targets(store: Store, folder: str, domain: Domain, sampling: Sampling) -> Corpus:
-    """Draw the documents for which source documents are generated, and copy them into the run.
+    """Sample the documents for which source documents are generated, and copy them into the run.
 
     Args:
         store: the run.
         folder: a corpus folder, whose pairs are not used; ``sample`` stands for the domain's shipped sample.
         domain: what a link means.
-        sampling: which of the documents that can be targets are taken.
+        sampling: which of the possible target documents are taken.
 
     Raises:
-        InputError: when the folder is missing or broken, holds fewer documents than asked for, or the run has already
+        InputError: when the folder is missing or broken, has fewer documents than asked for, or the run has already
             generated for other documents.
     """
     where, made = _folder(folder, domain), f"{TARGETS}/pairs.jsonl"
@@ -95,7 +95,7 @@ _HOW = set(Sampling.model_fields)
 
 
 def read_targets(store: Store) -> Corpus:
-    """Return the documents that a run generates for: those taken by themselves, else those of its natural pairs."""
+    """Return the documents that a run generates for: those taken separately, else those of its natural pairs."""
     return read_corpus_from(store, TARGETS if store.exists(f"{TARGETS}/pairs.jsonl") else NATURAL)
 
 
@@ -104,7 +104,7 @@ def _folder(corpus: str, domain: Domain) -> str:
 
 
 def describe_run(store: Store, domain: Domain) -> None:
-    """Note in the manifest what the run is made with: domain, hashes of all prompts, versions."""
+    """Record in the manifest what the run is made with: domain, hashes of all prompts, versions."""
     about = {"name": domain.name, "folder": str(domain.folder), **domain.settings.model_dump(mode="json")}
     if "domain" in store.manifest:
         about["targets"] = targets_of(store).model_dump(mode="json")
@@ -114,13 +114,13 @@ def describe_run(store: Store, domain: Domain) -> None:
 
 
 def run_key_of_drop(base: str, result: DropResult) -> str:
-    """Return the run key of what was taken; the same files, read up to the same place, give the same key."""
+    """Return the run key of imported data; the same files, read up to the same position, give the same key."""
     content = "|".join(sorted(f"{entry.name} {entry.digest} {entry.offset}" for entry in result.entries))
     return f"{base[:60]}-drop-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
 def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
-    """Begin a run with the pairs that were taken and the shortlist of ``base``; doing it again changes nothing.
+    """Start a run with the imported pairs and the shortlist of ``base``; repeating it changes nothing.
 
     Args:
         base: the run whose benchmark chose the approaches.
@@ -140,6 +140,6 @@ def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
         describe_run(store, domain)
         for name in learned_to_rank(choice.approaches):
             store.folder.write(model_file(name), base.folder.read(model_file(name)))
-        # Written last: a run that has it has everything above.
+        # Written last: it marks everything above as complete.
         store.write_record(SHORTLIST, choice)
     return store

@@ -1,4 +1,4 @@
-"""Stage label: a learned linker of the run labels a corpus of any size, part by part; finished parts are kept."""
+"""Stage label: a learned linker of the run labels a corpus of any size, part by part; finished parts are stored."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 PLAN, LABELS = "plan.json", "labels.json"
 AFTER = "@after-"
-"""Between a learned linker's name and the number of the last batch that it has learned from."""
+"""Separates a learned linker's name from the number of the last batch that it has learned from."""
 EXAMPLES = 10
-"""Refused items that a summary names."""
+"""Most refused items that a summary lists."""
 
 
 def drift_of(store: Store, linker: str, here: Histogram) -> Drift | None:
-    """Compare a linker's probabilities with those on the synthetic pairs of the run; ``None`` without either."""
+    """Compare a linker's probabilities with those on the run's synthetic pairs; ``None`` without either."""
     if not sum(here.best) or not holds_rankings(store, SYNTHETIC, linker):
         return None
     return Drift.between(Histogram.of(read_rankings(store, SYNTHETIC, linker).table), here)
@@ -46,7 +46,7 @@ class LabelRun:
 
     Args:
         store: the run.
-        name: of these labels.
+        name: name of these labels.
 
     Raises:
         InputError: when the run has no such labels, or its linker or the corpus has changed since.
@@ -59,30 +59,30 @@ class LabelRun:
 
     @property
     def open_parts(self) -> list[int]:
-        """Numbers of the parts that the run does not hold."""
-        # One listing, as a question about each of thousands of files takes long on S3.
+        """Numbers of the unfinished parts."""
+        # One listing, since thousands of single requests take long on S3.
         there = set(self.store.folder.names(labels_file(self.name, "part-")))
         return [part for part in range(len(self.plan.parts)) if self._file(part, "json") not in there]
 
     @property
     def finished(self) -> list[int]:
-        """Numbers of the parts that the run holds."""
+        """Numbers of the finished parts."""
         still_open = set(self.open_parts)
         return [part for part in range(len(self.plan.parts)) if part not in still_open]
 
     def label(self, part: int, progress: Progress = silent) -> None:
-        """Label one part, unless the run holds it."""
+        """Label one part, unless that is already done."""
         if self.store.exists(self._file(part, "json")):
             return
         started = time.perf_counter()
         done = self._labeller.label(range(*self.plan.parts[part]), part, progress)
         counts = done.counts
-        if part == 0:  # what was left out of the whole corpus has no part of its own
+        if part == 0:  # items refused for the whole corpus belong to no part
             counts = counts.model_copy(update={"refused": (*self.corpus().refused(), *counts.refused)})
         size = self.store.write_table(self._file(part, "parquet"), done.rows)
         seconds = time.perf_counter() - started
         result = PartResult(counts=counts, rows=len(done.rows), size=size, seconds=seconds)
-        # Written last: with it there, the part is whole.
+        # Written last: it marks the part as complete.
         self.store.write_record(self._file(part, "json"), result, indent=None)
 
     def tables(self) -> Iterator[pd.DataFrame]:
@@ -91,18 +91,18 @@ class LabelRun:
             yield self.store.read_table(self._file(part, "parquet"))
 
     def corpus(self) -> CorpusIndex:
-        """Return the corpus; ``InputError`` when it is not the one that was labelled."""
+        """Return the corpus; raises ``InputError`` if it has changed since labelling began."""
         index = CorpusIndex(self.plan.corpus)
         if index.digest != self.plan.digest:
-            msg = f"the corpus {self.plan.corpus} has changed since {self.name!r} was begun"
+            msg = f"the corpus {self.plan.corpus} has changed since {self.name!r} was started"
             raise InputError(msg, "label it under another name with --name")
         return index
 
     def summary(self, precision: float) -> Labels:
-        """Put the finished parts together and keep the result.
+        """Join the finished parts and store the result.
 
         Args:
-            precision: wanted of the links, from 0 to 1.
+            precision: target precision of the links, from 0 to 1.
         """
         refused: list[Refusal] = []
         left_out = 0
@@ -154,7 +154,7 @@ class LabelRun:
     def _linker(self) -> LearnedLinker | FittedLinker:
         data = self.store.folder.read(model_file(self.plan.linker))
         if hashlib.sha256(data).hexdigest() != self.plan.model:
-            msg = f"the linker {self.plan.linker} of run {self.store.key!r} has changed since {self.name!r} was begun"
+            msg = f"the linker {self.plan.linker} of run {self.store.key!r} has changed since {self.name!r} was started"
             raise InputError(msg, "label the corpus under another name with --name")
         return from_bytes(data, self.store.where(model_file(self.plan.linker)))
 
@@ -172,25 +172,25 @@ def plan_labels(
     progress: Progress = silent,
     cells: int = CELLS_PER_PART,
 ) -> LabelRun:
-    """Plan the labelling of a corpus, or find the plan that the run holds.
+    """Plan the labelling of a corpus, or return the stored plan.
 
     Args:
         store: a run with a learned linker.
         corpus: folder of the corpus.
         name: of these labels in the run.
-        linker: which one; empty: the only one that there is.
+        linker: name of the linker; may be empty if there is only one.
         sampling: which rows are kept.
-        progress: told of the corpus's lines.
+        progress: shows progress over the corpus's lines.
         cells: pairs of sentences in one part.
 
     Raises:
-        InputError: when there is no such linker or corpus, the linker gives no probabilities, or the labels of this
-            name were begun with other settings.
+        InputError: when there is no such linker or corpus, the linker gives no probabilities, or labels of this
+            name were started with other settings.
     """
     chosen = linker or the_linker(store)
     store.require(model_file(chosen), "benchmark")
     if not gives_probabilities(_base_name(chosen)):
-        msg = f"the scores of the linker {chosen!r} are no probabilities"
+        msg = f"the scores of the linker {chosen!r} are not probabilities"
         raise InputError(msg, "choose another linker")
     model = hashlib.sha256(store.folder.read(model_file(chosen))).hexdigest()
     index = CorpusIndex(corpus, progress)
@@ -208,7 +208,7 @@ def plan_labels(
 
 
 def the_linker(store: Store) -> str:
-    """Return the name of the run's learned linker, as it is after what it has last learned from people.
+    """Return the name of the run's learned linker, in its version that last learned from people.
 
     Raises:
         InputError: when there is none, or several.
@@ -217,7 +217,7 @@ def the_linker(store: Store) -> str:
     names = [unquote(name.removeprefix("models/").removesuffix(ending)) for name in store.folder.names("models/")]
     if not names:
         msg = f"run {store.key!r} has no learned linker"
-        raise InputError(msg, "benchmark with one: `abcdlink run bootstrap` does, with synthetic pairs")
+        raise InputError(msg, "benchmark with one, as `abcdlink run bootstrap` does with synthetic pairs")
     if len({_base_name(name) for name in names}) > 1:
         msg = f"run {store.key!r} has several learned linkers: {', '.join(names)}"
         raise InputError(msg, "name one with --linker")
@@ -225,20 +225,20 @@ def the_linker(store: Store) -> str:
 
 
 def _base_name(name: str) -> str:
-    """Return the name of a learned linker without what it has learned from people."""
+    """Return the name of a learned linker before it learned from people."""
     return name.partition(AFTER)[0]
 
 
 def run_labels(
     labels: LabelRun, precision: float, most_parts: int | None = None, progress: Progress = silent
 ) -> Labels:
-    """Label the parts that the run does not hold, in this process.
+    """Label the unfinished parts in this process.
 
     Args:
         labels: what to label.
-        precision: wanted of the links.
-        most_parts: stop after so many parts; ``None``: do all.
-        progress: told of parts.
+        precision: target precision of the links.
+        most_parts: stop after this many parts; ``None``: do all.
+        progress: shows progress over the parts.
     """
     with alone(labels.store, f"label {labels.name}", progress):
         for part in progress(labels.open_parts[:most_parts], f"label {labels.name}"):

@@ -1,7 +1,7 @@
 """Fit a learned linker on the synthetic pairs of a run, and let it rank.
 
-The synthetic pairs are ranked out of fold: each by a linker that was fitted on the other folds. Other
-pairs are ranked by the linker that was fitted on all of them, which the run keeps.
+Synthetic pairs are ranked out of fold: each by a linker fitted on the other folds. Other
+pairs are ranked by the linker fitted on all of them, which the run stores.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def learn_linker(
     store: Store, name: str, folds: int, progress: Progress = silent, corpus_name: str = SYNTHETIC
 ) -> None:
-    """Fit a learned linker on the synthetic pairs and rank these out of fold, unless the run holds both.
+    """Fit a learned linker on the synthetic pairs and rank these out of fold, unless both are already done.
 
-    Another corpus with gold links is ranked out of fold too, but no linker that was fitted on it is kept.
+    Another corpus with gold links is also ranked out of fold, but no linker fitted on it is stored.
 
-    The rankings of its retrievers must be there.
+    The rankings of its retrievers must exist.
 
     Raises:
         InputError: when there are too few pairs to divide.
@@ -55,12 +55,12 @@ def read_linker(store: Store, name: str) -> LearnedLinker | FittedLinker:
 
 
 def rank_learned(store: Store, corpus_name: str, name: str) -> None:
-    """Let a learned linker of the run rank another corpus of it, unless the run holds the rankings.
+    """Let a learned linker of the run rank another corpus of it, unless that is already done.
 
-    The rankings of its retrievers on that corpus must be there.
+    The rankings of its retrievers on that corpus must exist.
 
     Raises:
-        InputError: when the linker is not there, or was fitted on pairs of this corpus.
+        InputError: when the linker is missing, or was fitted on pairs of this corpus.
     """
     if holds_rankings(store, corpus_name, name):
         return
@@ -78,6 +78,6 @@ def _base(store: Store, corpus_name: str, name: str) -> dict[str, Rankings]:
 def _keep(
     store: Store, corpus_name: str, name: str, table: pd.DataFrame, base: dict[str, Rankings], seconds: float
 ) -> None:
-    """Keep rankings with what they took, that of the retrievers under them included."""
+    """Store rankings with the effort they took, including that of the retrievers under them."""
     effort = RankingEffort.on_top([rankings.effort for rankings in base.values()], seconds)
     keep_rankings(store, corpus_name, name, table, effort)

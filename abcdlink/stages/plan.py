@@ -1,4 +1,4 @@
-"""What a benchmark compares: retrievers, learned linkers, cutoffs, LLMs; and the sample that LLMs are asked about."""
+"""What a benchmark compares: retrievers, learned linkers, cutoffs and LLMs; and the sample that LLMs judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Name = Annotated[str, Field(pattern=r"^\S+$")]
 
 
 class LLMPlan(Record):
-    """Which set-ups of the LLM are compared: every combination."""
+    """Which LLM settings are compared: every combination."""
 
     models: tuple[Name, ...] = Field(
         (),
@@ -33,16 +33,16 @@ class LLMPlan(Record):
     retrievers: tuple[Name, ...] = Field(
         (),
         description="Retrievers or learned linkers whose top candidates it decides on; empty: the "
-        "retriever with the best mean of F1 over the cutoffs.",
+        "retriever with the best mean F1 over the cutoffs.",
     )
     cutoffs: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(
-        (), description="How many candidates; empty: as the domain says."
+        (), description="Numbers of candidates; empty: as the domain says."
     )
     setups: tuple[Setup, ...] = Field(
         (Setup.LISTWISE,),
         min_length=1,
-        description="listwise: all candidates of a source sentence at once; two-step: the same, and the model "
-        "thinks in words before it decides; pairwise: one at a time; "
+        description="listwise: all candidates of a source sentence at once; two-step: the same, but the model "
+        "reasons in words before it decides; pairwise: one at a time; "
         "llm-only: every target sentence, without a retriever.",
     )
     prompt_modes: tuple[PromptMode, ...] = Field(
@@ -53,22 +53,22 @@ class LLMPlan(Record):
         min_length=1,
         description="answer: what it says; votes: the share of several samples; probability: of the token for link.",
     )
-    samples: int = Field(SAMPLES, ge=2, le=100, description="Sampled answers that vote.")
+    samples: int = Field(SAMPLES, ge=2, le=100, description="Number of sampled answers that vote.")
     rules: tuple[CutoffRule, ...] = Field(
-        (), description="Fitted cutoffs of votes and probabilities, beside the plain majority."
+        (), description="Fitted cutoffs of votes and probabilities, in addition to the plain majority."
     )
 
     sources: int | None = Field(
         None,
         ge=1,
-        description="Ask about at most so many source sentences of a corpus, drawn evenly over its pairs; empty: all.",
+        description="Ask about at most this many source sentences per corpus, sampled evenly over pairs; empty: all.",
     )
     linked_only: bool = Field(
         default=False,
-        description="Ask only about source sentences with gold links, on which precision, recall and F1 are taken; "
+        description="Ask only about source sentences with gold links, on which precision, recall and F1 are measured; "
         "false links on the others are then not measured.",
     )
-    seed: int = Field(13, ge=0, description="Seed of that draw.")
+    seed: int = Field(13, ge=0, description="Random seed of that sample.")
 
     def approaches(self, retrievers: tuple[str, ...], cutoffs: tuple[int, ...]) -> list[Approach]:
         """Return the grid of approaches with these retrievers and cutoffs."""
@@ -81,10 +81,10 @@ class LLMPlan(Record):
         return llm_grid(retrievers, cutoffs, self.setups, self.prompt_modes, scorings, models)
 
     def chosen(self) -> LLMPlan:
-        """Return the same plan with the models that the settings file chooses where the plan does not.
+        """Return the same plan with the models that the settings file names, if the plan names none.
 
         Raises:
-            InputError: when a model is no profile.
+            InputError: when a model is not a profile.
         """
         models = self.models or linkers()
         require_known(models)
@@ -97,29 +97,29 @@ class BenchmarkPlan(Record):
     retrievers: tuple[str, ...] = ("bm25", "all-minilm-l6-v2", "hybrid")
     learned: tuple[Name, ...] = Field(
         ("learned-logistic",),
-        description="Learned linkers: learned-logistic, learned-boosting; with another dense retriever as "
+        description="Learned linkers: learned-logistic, learned-boosting; with another dense retriever, as in "
         "learned-logistic:bge-m3.",
     )
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         PAPER_CUTOFFS, description="Cutoffs k: how many top-ranked target sentences count as links."
     )
     rules: tuple[CutoffRule, ...] = Field(
-        (CutoffRule.EXPECTED_F1,), description="Cutoffs by rule, fitted on the synthetic corpus."
+        (CutoffRule.EXPECTED_F1,), description="Cutoffs by a rule that is fitted on the synthetic corpus."
     )
     aim: Aim = Field(
         Aim.PAPER,
-        description="What rules are fitted for. paper: mean F1 over source sentences with links; all-sources: F1 over "
-        "the links of all source sentences, of which one may have none.",
+        description="Objective of fitted rules. paper: mean F1 over source sentences with links; all-sources: F1 over "
+        "the links of all source sentences, including those without any.",
     )
     folds: int = Field(
         5,
         ge=3,
-        description="Folds of the pairs, where something is fitted; pairs that share a document stay together.",
+        description="Number of folds if something is fitted; pairs that share a document stay together.",
     )
     definition: Definition = Field(
-        "paper", description="Of precision at k. paper: hits / min(k, target sentences); common: hits / k."
+        "paper", description="Denominator of precision at k. paper: hits / min(k, target sentences); common: hits / k."
     )
-    llm: LLMPlan | None = Field(LLMPlan(), description="None: no LLM is asked.")
+    llm: LLMPlan | None = Field(LLMPlan(), description="None: no LLM is used.")
 
     @model_validator(mode="after")
     def _something_is_compared(self) -> BenchmarkPlan:
@@ -129,32 +129,32 @@ class BenchmarkPlan(Record):
         return self
 
     def chosen(self) -> BenchmarkPlan:
-        """Return the same plan with the models that are asked; ``InputError`` when one is no profile."""
+        """Return the same plan with the models to ask; raises ``InputError`` if one is not a profile."""
         return self.model_copy(update={"llm": self.llm.chosen()}) if self.llm else self
 
     @property
     def all_retrievers(self) -> tuple[str, ...]:
-        """The retrievers that have to rank: the plan's own, those under learned linkers, and those under LLMs."""
+        """The retrievers that have to rank: the plan's own, and those that learned linkers and LLMs need."""
         under_llm = self.llm.retrievers if self.llm else ()
         named = [*self.retrievers, *self.learned, *under_llm]
         return tuple(dict.fromkeys(part for name in named for part in retrievers_under(name)))
 
     @property
     def all_learned(self) -> tuple[str, ...]:
-        """The learned linkers that have to rank, on their own or under an LLM."""
+        """The learned linkers that have to rank, on their own or for an LLM."""
         under_llm = self.llm.retrievers if self.llm else ()
         return tuple(dict.fromkeys(name for name in (*self.learned, *under_llm) if is_learned(name)))
 
 
 def retrievers_under(name: str) -> tuple[str, ...]:
-    """Return the retrievers whose rankings a learned linker reads; of a retriever, itself."""
+    """Return the retrievers whose rankings a learned linker reads; for a retriever, itself."""
     return base_retrievers(name) if is_learned(name) else (name,)
 
 
 class SourceSample(Record):
     """A random sample of source sentences.
 
-    ``wanted``, ``linked_only``, ``seed``: as in the plan. ``population``: source sentences that it was drawn
+    ``wanted``, ``linked_only``, ``seed``: as in the plan. ``population``: source sentences that it was sampled
     from, and ``linked_population``: those of them with gold links. ``drawn``: pair -> source sentences.
     """
 
@@ -167,15 +167,15 @@ class SourceSample(Record):
 
     @property
     def size(self) -> int:
-        """How many source sentences were drawn."""
+        """Number of source sentences in the sample."""
         return sum(map(len, self.drawn.values()))
 
     def holds(self, pair: str, source: str) -> bool:
-        """Tell whether a source sentence was drawn."""
+        """Tell whether a source sentence is in the sample."""
         return source in self.drawn.get(pair, ())
 
     def only(self, offered: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, dict[str, Sequence[str]]]:
-        """Return what is offered to the source sentences that were drawn, by pair and source sentence."""
+        """Return what is offered to the sampled source sentences, by pair and source sentence."""
         return {
             pair: {source: ids for source, ids in by_source.items() if self.holds(pair, source)}
             for pair, by_source in offered.items()
@@ -183,11 +183,11 @@ class SourceSample(Record):
 
 
 def draw_sources(corpus: Corpus, plan: LLMPlan) -> SourceSample:
-    """Draw source sentences evenly over the pairs: a systematic sample with a random start.
+    """Sample source sentences evenly over the pairs: a systematic sample with a random start.
 
     The sentences of a pair are shuffled and the pairs stay in their order, so that every sentence is as likely to be
-    drawn as any other, and each pair gives its share, rounded up or down. A larger sample with the same seed is
-    another sample.
+    sampled as any other, and each pair contributes its share, rounded up or down. A larger sample with the same seed is
+    a different sample.
     """
     generator = np.random.default_rng(plan.seed)
     population: list[tuple[str, str]] = []
@@ -214,10 +214,10 @@ def draw_sources(corpus: Corpus, plan: LLMPlan) -> SourceSample:
 
 
 def sample_sources(store: Store, corpus_name: str, corpus: Corpus, plan: LLMPlan) -> SourceSample | None:
-    """Draw the source sentences that a plan asks about, once; ``None`` when it asks about all of them.
+    """Sample the source sentences that a plan asks about, once; ``None`` if it asks about all of them.
 
     Raises:
-        InputError: when the run asks about others already.
+        InputError: when the run already asks about others.
     """
     name = sources_file(corpus_name)
     kept = read_sample(store, corpus_name)
@@ -226,11 +226,11 @@ def sample_sources(store: Store, corpus_name: str, corpus: Corpus, plan: LLMPlan
         kept = draw_sources(corpus, plan)
         store.write_record(name, kept, indent=None)
     if kept and (kept.wanted, kept.linked_only, kept.seed) != (plan.sources, plan.linked_only, plan.seed):
-        msg = f"{store.where(name)} is another sample of source sentences than the one asked for"
+        msg = f"{store.where(name)} is a different sample of source sentences from the one asked for"
         raise InputError(msg, "ask about the same ones, or use another run key")
     return kept
 
 
 def read_sample(store: Store, corpus_name: str) -> SourceSample | None:
-    """Return the sample of source sentences that the LLM is asked about; ``None``: about all."""
+    """Return the sample of source sentences that the LLM is asked about; ``None`` for all."""
     return store.find_record(sources_file(corpus_name), SourceSample)

@@ -1,4 +1,4 @@
-"""Rank the target sentences of a run's corpus with a retriever, part by part; a part that is kept is not done again."""
+"""Rank the target sentences of a run's corpus with a retriever, part by part; a stored part is not repeated."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 STAGE = "rank"
 EFFORT = "effort"
-"""Attribute of a part's table, which Parquet keeps: what the part took stays with what it was spent on."""
+"""Attribute of a part's table, which Parquet keeps, so that the effort stays with its result."""
 
 
 class RankPlan(Record):
-    """How one retriever's work on one corpus is cut; kept in the run, so that later versions cut it the same way.
+    """How a retriever's work on a corpus is divided; stored in the run, so that later versions divide it the same way.
 
-    ``sentences_per_part``: distinct sentences of one warm part, ``None`` when there is nothing to
+    ``sentences_per_part``: distinct sentences of one warm part, ``None`` if there is nothing to
     warm; ``sentences``: how many there are; ``parts``: pair ids of each rank part, in corpus order.
     """
 
@@ -46,10 +46,10 @@ class RankPlan(Record):
 
 
 class PartEffort(Record):
-    """What one rank part took.
+    """The effort of one rank part.
 
-    ``prepare_seconds``: of preparing all documents, by this part or by an earlier one of the same
-    process; ``score_seconds``: of ranking its pairs; ``effort``: of preparing, and of scoring this
+    ``prepare_seconds``: for preparing all documents, by this part or an earlier one of the same
+    process; ``score_seconds``: for ranking its pairs; ``effort``: for preparing, and for scoring this
     part alone.
     """
 
@@ -59,16 +59,16 @@ class PartEffort(Record):
 
 
 class RankingEffort(Record):
-    """What a whole ranking took.
+    """The effort of a whole ranking.
 
-    Preparing is counted once, as the part did it that needed least, since every part prepares all
-    documents (or takes over what its process prepared); ranking pairs is added up. What warm parts,
-    other parts and earlier runs had computed is in ``kept_seconds``: the store knows what each
-    vector cost when it was made, so the time of warm parts is not added, it is there already.
+    Preparation is counted once, as the fastest part's, since every part prepares all
+    documents (or reuses what its process prepared); the time for ranking pairs is added up. What warm parts,
+    other parts and earlier runs computed is in ``kept_seconds``: the store knows what each
+    vector cost, so the time of warm parts is already included.
 
     Attributes:
-        seconds: measured seconds of preparing and ranking.
-        kept_seconds: what was found on disk had cost when it was made.
+        seconds: measured seconds for preparing and ranking.
+        kept_seconds: original cost of what was found on disk.
         cut: as ``Effort.cut``.
         max_length: as ``Effort.max_length``.
     """
@@ -80,12 +80,12 @@ class RankingEffort(Record):
 
     @property
     def cost(self) -> float:
-        """Seconds that one process would need with nothing on disk."""
+        """Seconds that one process would need if nothing was on disk."""
         return self.seconds + self.kept_seconds
 
     @classmethod
     def of_parts(cls, parts: Sequence[PartEffort]) -> RankingEffort:
-        """Put the efforts of all parts together."""
+        """Combine the efforts of all parts."""
         least = min(parts, key=lambda part: part.prepare_seconds + part.effort.kept_seconds)
         whole = Effort.of_parts(part.effort for part in parts)
         return cls(
@@ -97,7 +97,7 @@ class RankingEffort(Record):
 
     @classmethod
     def on_top(cls, efforts: Sequence[RankingEffort], seconds: float) -> RankingEffort:
-        """Return what rankings took that were made from others within so many seconds."""
+        """Return the effort of rankings that were derived from others in this many seconds."""
         return cls(
             seconds=seconds + sum(one.seconds for one in efforts),
             kept_seconds=sum(one.kept_seconds for one in efforts),
@@ -107,26 +107,26 @@ class RankingEffort(Record):
 
 
 class Rankings(NamedTuple):
-    """A table as ``rank_corpus`` returns it, and what it took."""
+    """A table as ``rank_corpus`` returns it, and its effort."""
 
     table: pd.DataFrame
     effort: RankingEffort
 
 
 class Ranker:
-    """Does the parts of one retriever's work on one corpus of a run.
+    """Does one retriever's work on one corpus of a run, part by part.
 
-    What is loaded and prepared for one part serves the next ones, so a process keeps one of these.
-    It is not for several threads at once.
+    What is loaded and prepared for one part serves later ones, so a process keeps one of these.
+    It is not thread-safe.
 
     Args:
         store: the run.
         corpus_name: ``natural`` or ``synthetic``.
         retriever: a name for ``get_retriever``.
-        given: the retriever itself, where it has no name there.
+        given: the retriever itself, if it has no name there.
 
     Raises:
-        InputError: from every method, when the corpus or the retriever is not there.
+        InputError: from every method, when the corpus or the retriever is missing.
     """
 
     def __init__(self, store: Store, corpus_name: str, retriever: str, given: Retriever | None = None) -> None:
@@ -135,7 +135,7 @@ class Ranker:
 
     @cached_property
     def plan(self) -> RankPlan:
-        """The run's plan; it is made, and kept, when there is none."""
+        """The run's plan; created and stored if there is none."""
         name = rank_plan_file(*self._names)
         if not self._store.exists(name):
             plan = RankPlan(
@@ -147,17 +147,17 @@ class Ranker:
         return self._store.read_record(name, RankPlan)
 
     def open_parts(self) -> list[int]:
-        """Return the numbers of the rank parts that the run does not hold; when there is none, warm nothing."""
+        """Return the numbers of the unfinished rank parts; if there are none, warm nothing."""
         parts = range(len(self.plan.parts))
         return [part for part in parts if not self._store.exists(rankings_part(*self._names, part))]
 
     def warm(self, part: int, progress: Progress = silent) -> None:
-        """Compute what preparing needs of one part of the distinct sentences; what is on disk is not computed again."""
+        """Compute what preparation needs for one part of the distinct sentences, unless it is on disk."""
         if self.plan.sentences_per_part is not None:
             self._retriever.warm(parts_of(self._sentences, self.plan.sentences_per_part)[part], progress)
 
     def rank(self, part: int, progress: Progress = silent) -> None:
-        """Rank one part of the pairs, unless the run holds it; it is written whole at its end."""
+        """Rank one part of the pairs, unless that is already done; it is written as a whole at the end."""
         from abcdlink.retrieval.base import rank_pairs
 
         name = rankings_part(*self._names, part)
@@ -178,7 +178,7 @@ class Ranker:
 
     @cached_property
     def _prepare_seconds(self) -> float:
-        """Prepares the retriever at first use."""
+        """Prepare the retriever on first use."""
         started = time.perf_counter()
         self._retriever.prepare(list(self._corpus.used_documents()))
         return time.perf_counter() - started
@@ -205,9 +205,9 @@ class Ranker:
 def rank(
     store: Store, corpus_name: str, retriever: str, progress: Progress = silent, given: Retriever | None = None
 ) -> None:
-    """Do all parts of one retriever's work on one corpus that the run does not hold, in this process.
+    """Do all unfinished parts of one retriever's work on one corpus in this process.
 
-    ``given``: the retriever itself, where it has no name in the registry.
+    ``given``: the retriever itself, if it has no name in the registry.
     """
     ranker = Ranker(store, corpus_name, retriever, given)
     open_parts = ranker.open_parts()
@@ -219,33 +219,33 @@ def rank(
 
 
 def holds_rankings(store: Store, corpus_name: str, name: str) -> bool:
-    """Tell whether the run holds rankings that ``keep_rankings`` kept."""
+    """Tell whether the run has rankings stored by ``keep_rankings``."""
     return store.exists(rank_plan_file(corpus_name, name))
 
 
 def keep_rankings(store: Store, corpus_name: str, name: str, table: pd.DataFrame, effort: RankingEffort) -> None:
-    """Keep rankings that no retriever made, as one part."""
+    """Store rankings that no retriever made, as one part."""
     own = Effort(cut=effort.cut, max_length=effort.max_length, kept_seconds=effort.kept_seconds)
     took = PartEffort(prepare_seconds=0.0, score_seconds=effort.seconds, effort=own)
     kept = table.copy(deep=False)
     kept.attrs[EFFORT] = took.model_dump()
     store.write_table(rankings_part(corpus_name, name, 0), kept)
     plan = RankPlan(sentences_per_part=None, sentences=0, parts=(tuple(table["pair"].cat.categories),))
-    # Written last: with the plan there, the rankings are whole.
+    # Written last: the plan marks the rankings as complete.
     store.write_record(rank_plan_file(corpus_name, name), plan, indent=None)
 
 
 def read_rankings(
     store: Store, corpus_name: str, retriever: str, pairs: Collection[str] | None = None, *, whole: bool = False
 ) -> Rankings:
-    """Return the rankings of one retriever that a run holds as one table, and what the parts that were read took.
+    """Return a retriever's rankings as one table, and the effort of the parts that were read.
 
     Args:
         store: the run.
         corpus_name: ``natural`` or ``synthetic``.
         retriever: its name.
-        pairs: only these pair ids; parts that hold none of them are not read.
-        whole: with the target sentences that the run leaves out, for what reads a pair as a matrix.
+        pairs: only these pair ids; parts without any of them are not read.
+        whole: include the target sentences that the run leaves out, for callers that read a pair as a matrix.
 
     Raises:
         InputError: when a part is missing.
@@ -273,7 +273,7 @@ def _read_part(store: Store, name: str) -> pd.DataFrame:
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put tables one below the other; ids that only some of them hold stay categories."""
+    """Concatenate tables; ids that only some of them have stay categories."""
     import pandas as pd
     from pandas.api.types import union_categoricals
 
@@ -289,7 +289,7 @@ def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _cut(corpus: Corpus, cells: int) -> tuple[tuple[str, ...], ...]:
-    """Cut the pairs, in their order, into parts of at most so many pairs of sentences; a bigger pair is alone."""
+    """Divide the pairs, in order, into parts of at most this many pairs of sentences; a bigger pair is its own part."""
     parts: list[list[str]] = [[]]
     size = 0
     for pair in corpus.pairs:
@@ -303,5 +303,5 @@ def _cut(corpus: Corpus, cells: int) -> tuple[tuple[str, ...], ...]:
 
 
 def _since(before: Effort, now: Effort) -> Effort:
-    """Return the effort of preparing and of what was scored since ``before``: a retriever goes on counting pairs."""
+    """Return the effort of preparation and of what was scored since ``before``: a retriever keeps counting pairs."""
     return now.model_copy(update={"cut": now.cut - before.cut_pairs, "cut_pairs": now.cut_pairs - before.cut_pairs})

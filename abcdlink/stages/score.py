@@ -1,7 +1,7 @@
 """Scores of every approach of a benchmark, from rankings and from decisions of an LLM.
 
-What is fitted (a learned linker, a cutoff by a rule) is scored on each pair as it was fitted on the
-other folds; beside that score stands the cutoff fitted on all pairs, for pairs that are in none.
+What is fitted (a learned linker, a cutoff by a rule) is scored on each pair as fitted on the
+other folds; the cutoff fitted on all pairs is stored with that score, for use on new pairs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FEWEST_FOLDS = 3
 
 
 class Scored(NamedTuple):
-    """One approach: its result, its scores on each source with links, and its cutoff where that is a fitted rule."""
+    """One approach: its result, its scores on each source with links, and its cutoff if that is a fitted rule."""
 
     result: ApproachResult
     table: pd.DataFrame
@@ -51,10 +51,10 @@ class Scored(NamedTuple):
 
 
 def divide(corpus: Corpus, most: int, group: Callable[[Pair], str] | None = None) -> Folds:
-    """Divide the pairs into ``most`` folds, or into as many as there are groups that share no document.
+    """Divide the pairs into at most ``most`` folds; there are no more than groups of pairs that share no document.
 
     Raises:
-        InputError: when there are fewer than three: one to score, and two to learn and to calibrate.
+        InputError: when there are fewer than three folds: one to score, one to learn and one to calibrate.
     """
     for count in range(most, FEWEST_FOLDS, -1):
         with suppress(InputError):
@@ -63,7 +63,7 @@ def divide(corpus: Corpus, most: int, group: Callable[[Pair], str] | None = None
 
 
 def folds_of(store: Store, corpus_name: str, corpus: Corpus, most: int) -> Folds:
-    """Return the folds of a corpus of the run: those that somebody chose, else as ``divide`` makes them."""
+    """Return the folds of a corpus of the run: those that someone chose, else those of ``divide``."""
     chosen = folds_file(corpus_name)
     return store.read_json(chosen, dict[str, int]) if store.exists(chosen) else divide(corpus, most)
 
@@ -127,11 +127,11 @@ def score_llm(
     Args:
         corpus: pairs with gold links.
         approach: whose decisions are scored.
-        part: all its decisions.
+        part: all of its decisions.
         offered_cost: seconds that its retriever took for the whole corpus.
-        folds: of the pairs, where a rule is fitted.
-        aim: of the rule.
-        sample: the source sentences that it was asked about; ``None``: all.
+        folds: folds of the pairs, if a rule is fitted.
+        aim: objective of the rule.
+        sample: the source sentences that it was asked about; ``None`` for all.
     """
     decisions, fitted = list(part.decisions), None
     scores = scored_rankings(decisions) if approach.scoring is not Scoring.ANSWER else None
@@ -163,7 +163,7 @@ def score_llm(
 
 
 def kind_of(name: str) -> ApproachKind:
-    """Tell whether a name is that of a learned linker or of a retriever."""
+    """Tell whether a learned linker or a retriever has this name."""
     return ApproachKind.LEARNED if is_learned(name) else ApproachKind.RETRIEVER
 
 
@@ -195,7 +195,7 @@ def _calibration(corpus: Corpus, table: pd.DataFrame) -> Calibration:
 
 
 def _named(table: pd.DataFrame, approach: Approach) -> pd.DataFrame:
-    """Put the approach before the per-source scores; without an LLM every source is answered."""
+    """Add the approach to the per-source scores; without an LLM, every source is answered."""
     columns = ["approach", "kind", "cutoff", "pair", "source", "precision", "recall", "f1", "answered"]
     cutoff = "" if approach.cutoff is None else str(approach.cutoff)
     answered = table.get("answered", True)

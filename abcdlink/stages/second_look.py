@@ -1,8 +1,8 @@
-"""A second look at generated pairs: another model judges every link, and every sentence that should have none.
+"""A second look at generated pairs: another model judges every link and every unlinked sentence.
 
 The links of a synthetic corpus are what its writer says they are. Another LLM reads each pair as it would link any
-other (LLM-only, description and examples), or the learned linker of another run does; where it differs from the writer,
-the link or sentence is dropped or shown.
+other (LLM-only, description and examples), or the learned linker of another run does; where they disagree,
+the link or sentence is dropped or reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from abcdlink.store import Store, existing_run
 
 STAGE = "second look"
 OF_RUN = "run:"
-"""Begins the name of a second look by the learned linker of another run."""
+"""Prefix of the name of a second look by another run's learned linker."""
 LINK_FROM = 0.5
 
 
@@ -45,9 +45,9 @@ class Look(Record):
 
 
 class Disagreement(Record):
-    """Where the other model differs from the writer.
+    """Where the other model disagrees with the writer.
 
-    ``targets``: of a sentence with links, those that were not confirmed; of one without, those it was linked to.
+    ``targets``: for a sentence with links, those not confirmed; for one without, those it was linked to.
     """
 
     pair: str
@@ -59,7 +59,7 @@ class Disagreement(Record):
 class SecondLook(Record):
     """What a second look found: how many links and unlinked sentences were judged, and how many it agrees with.
 
-    ``unknown``: links and unlinked sentences that the other model gave no answer on; they stay. ``dropped``: whether
+    ``unknown``: links and unlinked sentences without an answer by the other model; they stay. ``dropped``: whether
     what it disagrees with was dropped.
     """
 
@@ -74,32 +74,32 @@ class SecondLook(Record):
 
 
 def require_other_model(name: str) -> None:
-    """Raise ``InputError`` when the second look would be by the model that writes the pairs, or by nothing there is."""
+    """Raise ``InputError`` if the second look would use the model that writes the pairs, or something unknown."""
     if name.startswith(OF_RUN):
         _linker_of(name)
         return
     writer, other = profile("generator").llm_model, profile(name).llm_model
     if is_same_model(writer, other):
-        msg = f"the second look would be by {other!r}, the model that writes the pairs"
+        msg = f"the second look would use {other!r}, the model that writes the pairs"
         raise InputError(msg, "name a profile with another model (see `[llm.NAME]` in abcdlink.toml)")
 
 
 def look_at_part(
     store: Store, domain: Domain, name: str, part: int, drafts: Corpus, progress: Progress = silent
 ) -> None:
-    """Let another model judge the generated pairs of one part, unless the run holds that already.
+    """Let another model judge the generated pairs of one part, unless that is already done.
 
     Args:
         store: the run.
         domain: of the run.
         name: an LLM profile, or ``run:KEY`` for the learned linker of another run.
         part: number of the part.
-        drafts: its pairs, as they were written.
-        progress: told of every pair.
+        drafts: its pairs, as they were generated.
+        progress: shows progress over the pairs.
 
     Raises:
         BudgetError: when the questions could cost more than the budget leaves.
-        ServiceError: when the LLM is not there, or answers nothing.
+        ServiceError: when the LLM is unavailable, or answers no question.
     """
     file = second_look_part(part)
     if store.exists(file):
@@ -127,13 +127,13 @@ def look_at_part(
 
 
 def _linker_of(name: str) -> LearnedLinker | FittedLinker:
-    """Return the learned linker of the run in ``run:KEY``; ``InputError`` when it has none, or several."""
+    """Return the learned linker of the run in ``run:KEY``; raises ``InputError`` if it has none, or several."""
     store = existing_run(name.removeprefix(OF_RUN))
     return read_linker(store, the_linker(store))
 
 
 def _by_linker(name: str, drafts: Corpus, language: str, progress: Progress) -> Look:
-    """Judge with a learned linker: a link is what it gives a probability of one half or more."""
+    """Judge with a learned linker: a probability of at least one half is a link."""
     linker = _linker_of(name)
     documents, tables = list(drafts.used_documents()), {}
     for base in base_retrievers(linker.name):
@@ -183,10 +183,10 @@ def compare(drafts: Corpus, looks: Sequence[Look], *, drop: bool) -> tuple[Secon
 
 
 def without(drafts: Corpus, found: Sequence[Disagreement]) -> Corpus:
-    """Return the pairs without what the other model disagrees with; a pair that is left without a link is refused.
+    """Return the pairs without what the other model disagrees with; a pair left without a link is refused.
 
-    An unlinked sentence that it links, and a linked one of which it confirms no link, leave the document: what they
-    are is open. A denied link beside confirmed ones leaves the sentence where it is.
+    An unlinked sentence that it links, and a linked one of which it confirms no link, are removed: their status
+    is uncertain. If only some of a sentence's links are denied, the sentence stays.
     """
     by_place = {(one.pair, one.source): one for one in found}
     documents, pairs = dict(drafts.documents), []

@@ -1,4 +1,4 @@
-"""Stage shortlist; what its approaches decide on the natural pairs, and any approach of the benchmark on its own."""
+"""Stage shortlist; the decisions of its approaches on the natural pairs, and of any benchmarked approach on its own."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 STAGE = "shortlist"
 QUICK = {"quick": True}
-"""What a run notes of its shortlist that no benchmark made."""
+"""What a run records about a shortlist that no benchmark produced."""
 
 
 def run_shortlist(store: Store, rule: ShortlistRule) -> Shortlist:
-    """Choose among the approaches of the benchmark, or return the kept choice.
+    """Choose among the approaches of the benchmark, or return the stored choice.
 
-    A rule that the benchmark cannot follow leaves the run as it is, so that another can be tried.
+    A rule that the benchmark cannot satisfy leaves the run unchanged, so that another can be tried.
 
     Raises:
-        InputError: when the benchmark does not hold what the rule names, or the run's shortlist was chosen by
+        InputError: when the benchmark lacks something that the rule names, or the run's shortlist was chosen by
             another rule.
     """
     choice = None if store.exists(SHORTLIST) else _choose(store, rule)
@@ -64,9 +64,9 @@ def _choose(store: Store, rule: ShortlistRule) -> Shortlist:
 
 
 def quick_shortlist(store: Store, domain: Domain) -> Shortlist:
-    """Let BM25 alone propose candidates, without any benchmark, or return the kept choice.
+    """Let BM25 alone propose candidates, without a benchmark, or return the stored choice.
 
-    It proposes as many candidates as two approaches would together.
+    It proposes as many candidates as two approaches together.
 
     Raises:
         InputError: when the run's shortlist was chosen from a benchmark.
@@ -81,7 +81,7 @@ def quick_shortlist(store: Store, domain: Domain) -> Shortlist:
 
 
 def read_shortlist(store: Store) -> Shortlist:
-    """Return the run's shortlist; ``InputError`` when it is not made yet."""
+    """Return the run's shortlist; raises ``InputError`` if there is none yet."""
     store.require(SHORTLIST, "benchmark")
     return store.read_record(SHORTLIST, Shortlist)
 
@@ -101,12 +101,12 @@ def refuse_quick(store: Store) -> None:
 def links_of(
     store: Store, corpus_name: str, approach: Approach, mask: Callable[[pd.DataFrame], NDArray[np.bool_]]
 ) -> Sequence[Decision]:
-    """Return the decisions of an approach; rankings and answers must be there.
+    """Return the decisions of an approach; rankings and answers must exist.
 
     Args:
         store: the run.
         corpus_name: ``natural`` or ``synthetic``.
-        approach: whose decisions.
+        approach: the approach whose decisions are returned.
         mask: tells which rows of its rankings, or of an LLM's scores that a rule cuts, are links.
     """
     if approach.kind is not ApproachKind.LLM:
@@ -120,14 +120,14 @@ def links_of(
 
 
 def decided_links(store: Store, shortlist: Shortlist, approach: Approach, size: int) -> Sequence[Decision]:
-    """Return what an approach of the shortlist decides on the natural pairs; rankings and answers must be there.
+    """Return what an approach of the shortlist decides on the natural pairs; rankings and answers must exist.
 
-    A retriever with a fixed cutoff fills its ``size`` places in the pool also when its cutoff is
+    A retriever with a fixed cutoff fills its ``size`` places in the pool even if its cutoff is
     smaller: people judge a pool of this size anyway, and more candidates mean more links found. A
-    rule or a learned linker means what it decides.
+    rule or a learned linker keeps exactly what it decides.
 
     Raises:
-        InputError: when the fitted cutoff is not in the shortlist, or was fitted on these very pairs.
+        InputError: when the fitted cutoff is not in the shortlist, or was fitted on these same pairs.
     """
     corpus = read_corpus_from(store, NATURAL)
 
@@ -143,8 +143,8 @@ def decided_links(store: Store, shortlist: Shortlist, approach: Approach, size: 
 def _fitted(shortlist: Shortlist, approach: Approach) -> FittedCutoff:
     fitted = shortlist.fitted.get(approach.name)
     if fitted is None:
-        msg = f"the shortlist holds no fitted cutoff for {approach.name}"
-        raise InputError(msg, "make a new shortlist from a benchmark that fitted it")
+        msg = f"the shortlist has no fitted cutoff for {approach.name}"
+        raise InputError(msg, "create a new shortlist from a benchmark that fitted it")
     return fitted
 
 
@@ -163,7 +163,7 @@ def errors_of(store: Store, name: str) -> ErrorAnalysis:
 
 
 def benchmarked_links(store: Store, corpus: Corpus, approach: Approach) -> Sequence[Decision]:
-    """Return what an approach decided in the benchmark: by what was fitted on other folds, where something was."""
+    """Return what an approach decided in the benchmark; anything fitted was fitted on the other folds."""
 
     def mask(rankings: pd.DataFrame) -> NDArray[np.bool_]:
         rule = approach.rule or approach.cutoff
@@ -179,7 +179,7 @@ def benchmarked_links(store: Store, corpus: Corpus, approach: Approach) -> Seque
 
 
 def _plan(store: Store) -> BenchmarkPlan:
-    """Return the plan of the benchmark; ``InputError`` when the run does not hold it."""
+    """Return the plan of the benchmark; raises ``InputError`` if the run does not have it."""
     plan = store.manifest.get("inputs", {}).get(benchmarked.STAGE)
     if plan is None:
         msg = f"the manifest of run {store.key!r} does not say how its benchmark was done"

@@ -1,4 +1,4 @@
-"""All stages up to the candidates, in their order: for the flows and the command line alike."""
+"""All stages up to the candidates, in order, for both the flows and the command line."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Generating(NamedTuple):
 
 
 class WholeJob(NamedTuple):
-    """What is asked for.
+    """What to do.
 
-    ``pairs``: the first so many. ``targets``: folder of documents to generate for, of which ``sampling`` takes some;
-    empty: those of the pairs. ``quick``: BM25 alone proposes; no LLM is asked.
+    ``pairs``: only the first N. ``targets``: folder of documents to generate for, of which ``sampling`` takes some;
+    empty: those of the pairs. ``quick``: BM25 alone proposes; no LLM is used.
     """
 
     corpus: str
@@ -54,11 +54,11 @@ class WholeJob(NamedTuple):
 
 
 def begin(store: Store, domain: Domain, job: WholeJob, execution: Execution) -> None:
-    """Take the corpus, and refuse at once what would otherwise fail hours later.
+    """Take the corpus, and reject at once what would otherwise fail hours later.
 
     Raises:
-        InputError: when a corpus or retriever does not exist, the second look would be by the model that writes,
-            or the run was begun as another kind of job.
+        InputError: when a corpus or retriever does not exist, the second look would use the model that writes,
+            or the run was started as another kind of job.
     """
     if not job.quick:
         refuse_quick(store)
@@ -71,11 +71,11 @@ def begin(store: Store, domain: Domain, job: WholeJob, execution: Execution) -> 
 
 
 def up_to_candidates(store: Store, domain: Domain, job: WholeJob, execution: Execution, show: Show) -> PoolCounts:
-    """Do all stages; what the run holds is not done again.
+    """Do all stages; what is already done is not repeated.
 
     Raises:
-        AnswersPendingError: the answers to a batch of questions are waited for.
-        InputError: when a stage was begun with other settings.
+        AnswersPendingError: a batch of questions has not been answered yet.
+        InputError: when a stage was started with other settings.
     """
     begin(store, domain, job, execution)
     if job.quick:

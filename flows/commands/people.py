@@ -169,7 +169,7 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
             }
         )
         return
-    say(f"{len(done)} documents were checked; the sentences of {len(changed_documents(store))} changed.")
+    say(f"Checked {len(done)} documents; sentences changed in {len(changed_documents(store))} of them.")
     for refusal in made.refused:
         say(f"Left as it was: {refusal.where}: {refusal.reason}.")
     say(f"Corrected corpus: {store.where(CORRECTED)}")

@@ -97,7 +97,7 @@ def test_a_batch_without_gold_links_is_for_people(client: Client, label_studio: 
     run.corpus.pairs[:] = unknown
     store = stored(run)
     pushed(client, run)
-    with pytest.raises(InputError, match=r"'pair-wombat-0' has no gold links.*let people annotate"):
+    with pytest.raises(InputError, match=r"'pair-wombat-0' has no gold links.*have people annotate"):
         simulate_batch(store, label_studio.url, label_studio.token, 1)
     assert "simulated" not in store.manifest
 

@@ -209,7 +209,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     assert read_corpus(str(tmp_path / "out")).documents["d"].texts == made.documents["d"].texts
     assert len(read_segmentations(store)) == 2
     shown = CliRunner().invoke(make_app(), ["boundaries", "show", "look"], catch_exceptions=False)
-    assert "2 documents were looked through; 1 have other sentences now." in shown.output
+    assert "Checked 2 documents; sentences changed in 1 of them." in shown.output
 
 
 def test_a_file_that_is_no_segmentation_is_named(tmp_path: Path) -> None:

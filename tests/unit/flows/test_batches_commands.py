@@ -95,7 +95,7 @@ def test_changes_are_told_and_pulled_once(server: FakeLabelStudio, keys: tuple[s
 
 def test_work_is_handed_on_and_skips_are_offered_again(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     server.answer(keys[0], ADA, skipped=True)
-    assert any("no longer waited for" in line for line in called("reassign", RUN, "--from", PEOPLE[ADA])["said"])
+    assert any("no longer waits for" in line for line in called("reassign", RUN, "--from", PEOPLE[ADA])["said"])
     assert len(called("requeue", RUN)["said"]) == 1
     assert "Nobody skipped a task of this batch" in call("requeue", RUN).stdout
     assert server.task(keys[0])["annotations"] == []

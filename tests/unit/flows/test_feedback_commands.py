@@ -34,7 +34,7 @@ def test_show_tells_memos_draft_and_outcome(run: Store) -> None:
     for part in ("# Feedback for annotator-1", "# Feedback for annotator-2", "> DRAFT", "12 borderline cases"):
         assert part in text
     end_feedback(run, 1, [], [])
-    assert "12 disagreements 0 were judged again" in said("show", "harbour")[1]
+    assert "12 disagreements, 0 were judged again" in said("show", "harbour")[1]
     shown = json.loads(said("show", "harbour", "--json")[1])
     assert (shown["outcome"]["cases"], shown["accepted"]) == (12, None)
 
@@ -57,4 +57,4 @@ def test_clarifications_are_taken_once_and_from_a_file_that_is_there(run: Store)
     wait_for(run, "x", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
     assert "there is no file nowhere.md" in said("start", "harbour", "--clarifications", "nowhere.md")[1]
     wait_for(run, "x", "annotate", WaitsFor.ANNOTATORS, feedback_slug(1))
-    assert "were accepted already" in said("start", "harbour", "--clarifications", "nowhere.md")[1]
+    assert "have already been accepted" in said("start", "harbour", "--clarifications", "nowhere.md")[1]

@@ -99,7 +99,7 @@ def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restart
     assert restarted == [f"annotate {name}" for name in ("crashed", "dead", "submitted and dead", "every evening")]
     assert set(found.faults) == {"annotate broken", "annotate lost"}
     assert found.waiting == 2
-    assert found.done == [f"Run {name} was started again." for name in restarted]
+    assert found.done == [f"Run {name} was restarted." for name in restarted]
 
 
 def test_the_heartbeat_names_the_broken_run_and_its_fault_is_told_once(restarted, tmp_path, caplog):
@@ -111,7 +111,7 @@ def test_the_heartbeat_names_the_broken_run_and_its_fault_is_told_once(restarted
     heartbeat = read_heartbeat(tmp_path)
     assert heartbeat is not None
     assert "run annotate broken" in heartbeat.problem
-    assert len([line for line in caplog.messages if line.startswith("This run could not be looked after")]) == 1
+    assert len([line for line in caplog.messages if line.startswith("This run could not be checked")]) == 1
 
 
 def test_a_server_that_is_away_is_noted_beside_the_last_look(tmp_path):

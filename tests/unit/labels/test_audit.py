@@ -152,7 +152,7 @@ def test_audits_that_cannot_be_are_refused(labelled: Store, tmp_path: Path) -> N
     with pytest.raises(InputError, match=r"promises a precision of 0\.999"):
         make_audit(labelled, "many", precision=0.999)
     make_audit(labelled, "many", precision=0.8, wanted=60)
-    with pytest.raises(InputError, match="began its stage 'audit' with other settings: wanted"):
+    with pytest.raises(InputError, match="started its stage 'audit' with other settings: wanted"):
         make_audit(labelled, "many", precision=0.8, wanted=61)
     with pytest.raises(InputError, match="there is a run 'run' already"):
         make_audit(labelled, "many", precision=0.8, key="run")

@@ -112,7 +112,7 @@ def test_finished_parts_are_kept_whenever_the_work_ends(store: Store, folder: st
 
 def test_labels_are_bound_to_their_corpus_linker_and_settings(store: Store, folder: str, tmp_path: Path) -> None:
     label(store, folder)
-    with pytest.raises(InputError, match=r"began its stage 'label new' with other settings: sampling"):
+    with pytest.raises(InputError, match=r"started its stage 'label new' with other settings: sampling"):
         label(store, folder, sampling=Sampling())
     write_corpus(made("new", 9, seed=2), folder)
     with pytest.raises(InputError, match="other settings: digest"):

@@ -245,7 +245,7 @@ def test_gold_names_the_linked_candidates_of_each_task_by_their_opaque_ids() -> 
 
 
 def test_only_annotated_pairs_can_be_simulated() -> None:
-    with pytest.raises(InputError, match=r"'p' has no gold links.*let people annotate"):
+    with pytest.raises(InputError, match=r"'p' has no gold links.*have people annotate"):
         gold_of([pool()], CORPUS)
     with pytest.raises(InputError, match="'nowhere'"):
         gold_of([pool().model_copy(update={"pair": "nowhere"})], annotated({}))

@@ -62,7 +62,7 @@ def test_one_person_in_both_projects_counts_once(store: Store, server: FakeLabel
     now, said = look(store)
     assert (now.done, len(said)) == (0, 1)
     assert said[0].endswith(f"answered the task {keys[0]} 2 times; the newest counts")
-    assert requeue(store, 1)[0].endswith("in two projects: someone else is offered it")
+    assert requeue(store, 1)[0].endswith("in two projects: someone else will be offered it")
     server.answer(keys[0], BEN, project=projects(store)[0])
     assert look(store)[0].done == 1
 

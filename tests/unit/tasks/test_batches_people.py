@@ -89,7 +89,7 @@ def test_nobody_is_late_with_a_batch_that_is_done(store: Store, server: FakeLabe
 
 def test_a_reminder_is_due_when_someone_is_late_or_the_deadline_is_near(store: Store, server: FakeLabelStudio) -> None:
     assert due_at(store, 1) is None
-    assert "ada@example.org has 4 open tasks and gave no answer for 5 days" in due_at(store, 5)
+    assert "ada@example.org has 4 open tasks and has not answered for 5 days" in due_at(store, 5)
     for user in (ADA, BEN):
         reassign(store, 1, PEOPLE[user])
     assert due_at(store, 5) is None
@@ -137,7 +137,7 @@ def test_work_is_handed_on_in_words_and_stays_handed_on(
     said = "\n".join(reassign(store, 1, "annotator-2", "eve@example.org"))
     assert server.all_tasks() == before
     for part in (
-        "ben@example.org is no longer waited for",
+        "the run no longer waits for ben@example.org",
         "3 of 4 tasks",
         "no account yet",
         read_pushed(store, SLUG).url,
