@@ -83,7 +83,7 @@ def test_answers_to_a_copy_of_a_task_with_other_texts_do_not_count(
     ]
     now, said = look(store)
     assert now.annotators == {"ada@example.org": len(keys)}
-    assert [line for line in said if "does not count: it was given to a copy of the task" in line]
+    assert [line for line in said if "does not count: it belongs to a copy of the task" in line]
 
 
 VALUES = st.recursive(

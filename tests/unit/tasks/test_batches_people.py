@@ -148,7 +148,7 @@ def test_work_is_handed_on_in_words_and_stays_handed_on(
     assert (rows[PEOPLE[BEN]].relieved, rows[PEOPLE[BEN]].late) == (True, False)
     assert rows["eve@example.org"].open == 3
     assert {row.account for row in status(store, 1).people} == set(rows)
-    assert "answered already" in "\n".join(reassign(store, 1, PEOPLE[BEN], "annotator-1"))
+    assert "has already answered" in "\n".join(reassign(store, 1, PEOPLE[BEN], "annotator-1"))
     # Whoever takes work over is waited for again.
     reassign(store, 1, PEOPLE[ADA], PEOPLE[BEN])
     assert list(reliefs_of(store, SLUG)) == [PEOPLE[ADA]]
