@@ -58,7 +58,7 @@ class PrefectServer:
 
     def start_server(self) -> None:
         """Start the server and wait until it answers."""
-        command = [BIN / "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port)]
+        command = [sys.executable, "-m", "services.prefect_server", "--port", str(self.port)]
         self.server = self._start(command, "server.log")
         until(self._answers, "a Prefect server that answers")
 
@@ -93,7 +93,7 @@ class PrefectServer:
 
     def start_worker(self) -> None:
         """Start the process that picks up flow runs."""
-        command = [BIN / "prefect", "worker", "start", "--pool", "abcdlink", "--type", "process"]
+        command = [sys.executable, "-m", "tests.helpers.forking_worker"]
         self.worker = self._start(command, "worker.log")
 
     def kill_worker(self) -> None:
