@@ -177,7 +177,9 @@ class Client:
             part = parts.pop()
             ids = [task["id"] for task in part]
             address = f"api/projects/{project}/export"
-            exported = self._try(address, exportType="JSON", download_all_tasks="true", **{"ids[]": ids})
+            asked = {"exportType": "JSON", "download_all_tasks": "true", "ids[]": ids}
+            # Not asked again: its halves are.
+            exported = self._try(address, asked, max_retries=0)
             if exported is not None:
                 found += exported
             elif len(part) > 1:
@@ -190,7 +192,7 @@ class Client:
         """Read a task and its annotations one by one."""
         only = {"filter": "filter:tasks:id", "operator": "equal", "value": listed["id"], "type": "Number"}
         query = json.dumps({"filters": {"conjunction": "and", "items": [only]}})
-        found = self._try("api/tasks", project=project, fields="all", include="id,data", query=query)
+        found = self._try("api/tasks", {"project": project, "fields": "all", "include": "id,data", "query": query})
         ids = [int(number) for number in str(listed["annotations_ids"] or "").split(",") if number]
         read = {number: self._try(f"api/annotations/{number}/") for number in ids}
         known = [annotation["completed_by"] for annotation in read.values() if annotation]
@@ -214,10 +216,10 @@ class Client:
             raise ApiError(status_code=reply.status_code, body=reply.json() if is_json else reply.text)
         return reply.json()
 
-    def _try(self, address: str, **parameters: Any) -> Any:  # noqa: ANN401 - any JSON value
-        """Read a value; ``None`` if the server fails on it."""
+    def _try(self, address: str, parameters: dict[str, Any] | None = None, **options: int) -> Any:  # noqa: ANN401 - JSON
+        """Read a value; ``None`` if the server fails on it. ``options``: how the SDK asks."""
         try:
-            return self._request("GET", address, params=parameters)
+            return self._request("GET", address, params=parameters, request_options=options)
         except ApiError as error:
             if (error.status_code or 0) < FIRST_SERVER_ERROR:
                 raise

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from labelstudio_config.client import Client, connect
 from tests.browser.window import annotator_window
@@ -22,6 +22,8 @@ ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP bridges.example 127.0.0.
 def browser() -> Iterator[Browser]:
     """The system's Chromium, else the one that Playwright downloads."""
     with sync_playwright() as playwright:
+        # A busy machine decides nothing.
+        expect.set_options(timeout=120_000)
         started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         yield started
         started.close()

@@ -33,7 +33,7 @@ def test_a_participant_comes_from_prolific_and_goes_with_the_code(browser: Brows
     client.set_code(title_of(key, "qualification"), "C1A2B3")
     link = client.study_link().replace("{{%PROLIFIC_PID%}}", who)
     with closing(browser.new_context(viewport={"width": 1366, "height": 768})) as context:
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(120_000)
         page = context.new_page()
         page.goto(link)
         expect(page.get_by_text("This link is missing your IDs")).to_be_visible()

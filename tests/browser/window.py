@@ -23,7 +23,7 @@ def annotator_window(browser: Browser, client: Client) -> Iterator[Page]:
     email = f"ada-{secrets.token_hex(4)}@example.org"
     sign_up(client.invitation(), email, PASSWORD).close()
     context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(120_000)
     window = context.new_page()
     alerts: list[str] = []
     window.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))

@@ -25,7 +25,7 @@ from services.start import down, up
 from services.supervision import Supervisor
 from tests import ROOT
 from tests.helpers.fake_llm import MODEL
-from tests.helpers.waiting import until
+from tests.helpers.waiting import WAIT, until
 
 AWAY = 2.0
 """Seconds for which a killed LLM stays away; everything else is started again by what watches it."""
@@ -188,7 +188,7 @@ class Machine:
         for process in listed:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(listed, timeout=20)
+        psutil.wait_procs(listed, timeout=WAIT)
         return 0.0
 
     @staticmethod

@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -23,7 +22,6 @@ from tests.helpers.label_studio_server import free_port
 from tests.helpers.waiting import until
 
 BIN = Path(sys.executable).parent
-TRIES = 10
 
 
 class PrefectServer:
@@ -66,7 +64,7 @@ class PrefectServer:
         if self.server.poll() is not None:
             pytest.fail(f"the Prefect server ended:\n{self._end_of('server.log')}")
         with suppress(httpx.HTTPError):
-            return httpx.get(f"{self.api}/health", timeout=5).is_success
+            return httpx.get(f"{self.api}/health", timeout=60).is_success
         return False
 
     def deploy(self) -> None:
@@ -103,13 +101,13 @@ class PrefectServer:
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
         """Call the API."""
-        for _ in range(TRIES):
-            answer = httpx.request(method, f"{self.api}{path}", json=body, timeout=30)
+
+        def answer() -> httpx.Response | None:
+            said = httpx.request(method, f"{self.api}{path}", json=body, timeout=120)
             # Prefect answers so while its SQLite database is locked; its own client tries again as well.
-            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
-                break
-            time.sleep(1)
-        return answer.raise_for_status()
+            return None if said.status_code == httpx.codes.SERVICE_UNAVAILABLE else said
+
+        return until(answer, f"an answer to {method} {path}").raise_for_status()
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """Send to the API and return what it answers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from abcdlink.domain import find_domain
 from abcdlink.linking.records import ApproachKind
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.intake import describe_run
-from abcdlink.store import Store, open_run
+from abcdlink.store import Store
 from tests.helpers.fake_batch import FakeBatch
-from tests.helpers.fake_llm import MODEL, Request, Response, says
-from tests.helpers.prefect_server import PrefectServer, prefect_server
+from tests.helpers.fake_llm import Request, Response, says
+from tests.helpers.prefect_server import PrefectServer
+from tests.helpers.stack import Stack
 from tests.helpers.waiting import until
 from tests.integration.test_runners import synthetic
 
@@ -42,21 +43,35 @@ def answer(request: Request) -> Response:
 
 @dataclass
 class Flows:
-    """A server, an LLM with a Batch API, and the folder that runs lie in."""
+    """The servers, and an LLM with a Batch API whose answers nobody else has asked for."""
 
-    prefect: PrefectServer
+    stack: Stack
     llm: FakeBatch
-    root: Path
+    home: Path
+
+    @property
+    def prefect(self) -> PrefectServer:
+        return self.stack.prefect
 
     def begin(self, key: str, pairs: int) -> Store:
         """Begin a run whose synthetic corpus is there; another number of pairs is another corpus."""
-        store = open_run(key, str(self.root))
+        store = self.stack.run(key)
         describe_run(store, find_domain("news"))
         write_corpus_to(store, "synthetic", synthetic(pairs))
         return store
 
+    def start(self, deployment: str, parameters: dict[str, Any], settings: Mapping[str, str] | None = None) -> str:
+        """Start a run that asks this LLM, by batch unless the settings say otherwise."""
+        environment = {
+            "ABCDLINK_HOME": str(self.home),
+            "ABCDLINK_RUNS": str(self.stack.home / "runs"),
+            "ABCDLINK_LLM_BASE_URL": self.llm.base_url,
+            "ABCDLINK_LLM_BATCH": "true",
+        }
+        return self.prefect.start(deployment, parameters, {**environment, **(settings or {})})
+
     def reconcile(self) -> None:
-        self.prefect.wait(self.prefect.start("reconcile/reconcile", {}), "Completed")
+        self.prefect.wait(self.start("reconcile/reconcile", {}), "Completed")
 
     def shown(self, flow_run: str) -> list[str]:
         """Return the texts on a run page, those of its tables and pictures left out."""
@@ -64,18 +79,9 @@ class Flows:
 
 
 @pytest.fixture(scope="module")
-def flows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flows]:
-    root = tmp_path_factory.mktemp("batch") / "runs"
+def flows(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flows]:
     with FakeBatch(answer) as llm:
-        environment = {
-            "ABCDLINK_HOME": str(root.parent),
-            "ABCDLINK_RUNS": str(root),
-            "ABCDLINK_LLM_BASE_URL": llm.base_url,
-            "ABCDLINK_LLM_MODEL": MODEL,
-            "ABCDLINK_LLM_BATCH": "true",
-        }
-        with prefect_server(tmp_path_factory.mktemp("prefect"), environment) as prefect:
-            yield Flows(prefect, llm, root)
+        yield Flows(stack, llm, tmp_path_factory.mktemp("batch"))
 
 
 def asked_by_batch(llm: FakeBatch, job: str) -> Counter[str]:
@@ -90,7 +96,7 @@ def asked_live(llm: FakeBatch) -> Counter[str]:
 def test_a_benchmark_waits_for_its_batch_and_asks_each_question_once(flows: Flows) -> None:
     store, llm, prefect = flows.begin("batched", 4), flows.llm, flows.prefect
     parameters = {"run": "batched", "benchmark": SMALL}
-    flow_run = prefect.start("benchmark/benchmark", parameters, PRICES)
+    flow_run = flows.start("benchmark/benchmark", parameters, PRICES)
     prefect.wait(flow_run, "Suspended")
     (job,) = llm.jobs
     sent = asked_by_batch(llm, job)
@@ -111,7 +117,7 @@ def test_a_benchmark_waits_for_its_batch_and_asks_each_question_once(flows: Flow
 def test_a_bootstrap_waits_for_each_batch_and_asks_what_an_expired_one_left_open(flows: Flows) -> None:
     llm, prefect = flows.llm, flows.prefect
     parameters: dict[str, Any] = {"run": "whole", "generation": {"documents": 2}, "benchmark": SMALL, "pairs": 2}
-    flow_run = prefect.start("bootstrap/bootstrap", parameters)
+    flow_run = flows.start("bootstrap/bootstrap", parameters)
     prefect.wait(flow_run, "Suspended")
     generating, before = asked_live(llm), set(llm.jobs)
     on_synthetic = max(llm.jobs)
@@ -139,7 +145,7 @@ def test_a_budget_that_is_used_up_fails_the_run_once_and_in_one_line(flows: Flow
     before, log_before = asked_live(llm), len(log.read_text(errors="replace"))
     little = {"ABCDLINK_LLM_BATCH": "false", "ABCDLINK_LLM_BUDGET_TOKENS": "12000"}
     parameters = {"run": "poor", "benchmark": SMALL}
-    flow_run = prefect.start("benchmark/benchmark", parameters, little)
+    flow_run = flows.start("benchmark/benchmark", parameters, little)
     prefect.wait(flow_run, "Failed")
     (run,) = (run for run in prefect.runs("benchmark") if run["id"] == flow_run)
     assert "could exceed the budget" in run["state"]["message"]
@@ -148,7 +154,7 @@ def test_a_budget_that_is_used_up_fails_the_run_once_and_in_one_line(flows: Flow
     assert decided
     assert {task["run_count"] for task in decided} == {1}
     assert "Traceback" not in log.read_text(errors="replace")[log_before:]
-    flow_run = prefect.start("benchmark/benchmark", parameters, {**little, "ABCDLINK_LLM_BUDGET_TOKENS": "90000"})
+    flow_run = flows.start("benchmark/benchmark", parameters, {**little, "ABCDLINK_LLM_BUDGET_TOKENS": "90000"})
     prefect.wait(flow_run, "Completed")
     assert set((asked_live(llm) - before).values()) == {1}
     assert read_benchmark(store).pairs == 5

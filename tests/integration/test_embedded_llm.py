@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,9 +22,8 @@ from abcdlink.llm.embedded import find_weights
 from abcdlink.llm.estimate import expected_cost
 from abcdlink.llm.records import Message, Outcome, Question, Usage
 from abcdlink.settings import Settings
+from tests.helpers.waiting import WAIT, until
 
-START = 120.0
-"""Seconds that a busy machine may take to load the model (3 s on a quiet one)."""
 QUOTES = """"We heard a bang," said Capt. J. R. Lindqvist, 58. "And then the lights went out: 'Shame!', he cried."""
 BACKSLASHES = 'He wrote C:\\temp\\new, {braces} and [brackets], and a "quoted" word.'
 CHINESE = "消防队周一救出了三名矿工，他说：“没事。”"
@@ -59,21 +58,21 @@ def port() -> Iterator[int]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     yield number
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0, "SIGTERM is a clean end"
+    assert process.wait(WAIT) == 0, "SIGTERM is a clean end"
 
 
 @pytest.fixture
 def llm(port: int, tmp_path: Path) -> LLM:
     client = LLM(Settings(_env_file=None, llm_port=port, home=tmp_path))
-    end = time.monotonic() + START
-    while True:
-        try:
+
+    def answers() -> bool:
+        with suppress(ServiceError):
             client.check()
-        except ServiceError:
-            assert time.monotonic() < end, "the embedded LLM did not start"
-            time.sleep(0.5)
-        else:
-            return client
+            return True
+        return False
+
+    until(answers, "an embedded LLM that answers")
+    return client
 
 
 def test_it_answers_by_the_schema_and_keeps_the_shared_prefix(llm: LLM) -> None:

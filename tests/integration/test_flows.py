@@ -8,6 +8,8 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from abcdlink.interannotator import Agreement
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
@@ -17,11 +19,19 @@ from labelstudio_config.run import is_pushed, read_pushed
 from labelstudio_config.simulate import batch_projects
 from tests.helpers.stack import SMALL, Stack
 
+KEY = "survivor"
 
-def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack) -> None:
-    key, prefect, asked_before = "survivor", stack.prefect, len(stack.llm.questions)
-    bootstrap = prefect.start("bootstrap/bootstrap", {"run": key, **SMALL})
-    prefect.wait(bootstrap, "Completed")
+
+@pytest.fixture(scope="module")
+def asked_before(stack: Stack) -> int:
+    """Bootstrap the run of this module; returns how many questions the LLM was asked before."""
+    asked = len(stack.llm.questions)
+    stack.prefect.wait(stack.prefect.start("bootstrap/bootstrap", {"run": KEY, **SMALL}), "Completed")
+    return asked
+
+
+def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack, asked_before: int) -> None:
+    key, prefect = KEY, stack.prefect
     (annotate,) = (run["id"] for run in prefect.runs("annotate") if run["parameters"]["run"] == key)
     stack.wait_until_waiting(annotate, key, WaitsFor.ANNOTATORS, batch_slug(1))
 
@@ -87,11 +97,11 @@ def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str, asked
     assert pulls == {"pull batch-1": 1, "pull batch-2": 1}
 
 
+@pytest.mark.usefixtures("asked_before")
 def test_a_second_bootstrap_of_the_same_run_does_nothing_again(stack: Stack) -> None:
-    key, prefect = "twice", stack.prefect
-    prefect.wait(prefect.start("bootstrap/bootstrap", {"run": key, **SMALL}), "Completed")
+    prefect = stack.prefect
     asked, annotations = len(stack.llm.questions), len(prefect.runs("annotate"))
-    prefect.wait(prefect.start("bootstrap/bootstrap", {"run": key, **SMALL}), "Completed")
+    prefect.wait(prefect.start("bootstrap/bootstrap", {"run": KEY, **SMALL}), "Completed")
     assert len(stack.llm.questions) == asked
     assert len(prefect.runs("annotate")) == annotations
 
@@ -110,9 +120,9 @@ def test_other_settings_under_the_same_run_key_are_refused(stack: Stack) -> None
     assert "exception" not in now
 
 
+@pytest.mark.usefixtures("asked_before")
 def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path) -> None:
     prefect = stack.prefect
-    prefect.wait(prefect.start("bootstrap/bootstrap", {"run": "base", **SMALL}), "Completed")
     line = {
         "pair": "p1",
         "source": {
@@ -127,7 +137,7 @@ def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path)
     drop = tmp_path / "drop.jsonl"
     drop.write_text(json.dumps(line) + "\n" + "{broken\n", encoding="utf-8")
     os.utime(drop, (0, 0))  # a file that was changed just now is left for later
-    parameters = {"run": "base", "source": str(tmp_path)}
+    parameters = {"run": KEY, "source": str(tmp_path)}
     prefect.wait(prefect.start("drops/drops", parameters), "Completed")
     prefect.wait(prefect.start("drops/drops", parameters), "Completed")
     runs = [run["parameters"]["run"] for run in prefect.runs("annotate") if "drop" in run["parameters"]["run"]]

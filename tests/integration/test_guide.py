@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -36,9 +35,9 @@ from services.health import free_port
 from tests import ROOT
 from tests.helpers.fake_llm import MODEL, FakeLLM
 from tests.helpers.stack import answer
+from tests.helpers.waiting import WAIT, until
 
 BIN = Path(sys.executable).parent
-LIMIT = 600
 LLM_KEY = "sk-never-to-be-seen-0123456789"
 HOLDERS = ("secrets.env", "supervisor*.conf", "label-studio/label_studio.sqlite3*", "label-studio/.env")
 """Files of the home folder that are made to hold secrets; nobody else can read them."""
@@ -81,7 +80,7 @@ class Shell:
             capture_output=True,
             text=True,
             check=False,
-            timeout=LIMIT,
+            timeout=WAIT,
         )
         assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -94,11 +93,11 @@ class Shell:
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait for a condition; shows the end of the worker's log when it is never met."""
-        deadline = time.monotonic() + LIMIT
-        while not condition():
+        try:
+            until(condition, "what the commands bring about")
+        except pytest.fail.Exception as late:
             log = self.folder / ".abcdlink" / "logs" / "worker.log"
-            assert time.monotonic() < deadline, log.read_text(encoding="utf-8")[-4000:]
-            time.sleep(0.5)
+            pytest.fail(f"{late}\n{log.read_text(encoding='utf-8')[-4000:]}")
 
 
 @pytest.fixture
@@ -111,7 +110,6 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
             made("abcdlink", "down")
 
 
-@pytest.mark.timeout(2400)
 def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: Shell) -> None:
     """With the commands of the guide, and in a quick try, which asks no LLM; programs judge the batches."""
     commands = [command for command in guide() if command[0] == "abcdlink"]

@@ -244,7 +244,6 @@ def wait_until_ready(machine: Machine) -> None:
 
 
 @pytest.mark.skipif(LONG, reason="the long form has this in it")
-@pytest.mark.timeout(2 * LIMIT)
 def test_a_job_ends_right_though_every_part_of_it_was_killed(machine: Machine) -> None:
     plan = [
         Strike("flow", Moment("begun", 0.5)),

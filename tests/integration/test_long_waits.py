@@ -27,6 +27,7 @@ from flows.watcher import QUIET_SECONDS, WHOLE_SECONDS, Watcher
 from labelstudio_config.simulate import simulate_batch
 from services.programs import environment, prefect_client_environment, process_environment
 from services.supervision import Supervisor
+from tests.conftest import LIMIT
 from tests.helpers.machine import Machine, running_machine
 from tests.helpers.waiting import LONG, until
 
@@ -109,7 +110,7 @@ def revision(machine: Machine) -> str:
         return str(connection.execute("select version_num from alembic_version").fetchone()[0])
 
 
-@pytest.mark.timeout(0 if LONG else 1200)
+@pytest.mark.timeout(0 if LONG else LIMIT)
 def test_a_run_that_waits_for_a_month_grows_by_nothing_and_goes_on_after_an_upgrade(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -25,23 +23,18 @@ from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import plan_labels
 from abcdlink.stages.rank import RankPlan, read_rankings
-from abcdlink.store import Store, open_run
+from abcdlink.store import Store
 from tasks.running import task_runner, worker_count
 from tests import ROOT
 from tests.helpers.example_run import FACTS
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
 from tests.helpers.labels import made, run_with_linker
 from tests.helpers.plugin import install_plugin
-from tests.helpers.prefect_server import PrefectServer, prefect_server
+from tests.helpers.stack import Stack
 from tests.helpers.waiting import WAIT, until
 
-RETRIEVERS = ["bm25", "all-minilm-l6-v2"]
 PAIRS = 24
 """Enough parts of one pair that a process can be killed in the middle of them."""
-
-
-def answer(request: Request) -> Response:
-    return says(json.dumps({name: len(name) % 2 == 0 for name in request.schema["properties"]}))
+MINILM = "all-minilm-l6-v2"
 
 
 def synthetic(pairs: int) -> Corpus:
@@ -57,105 +50,87 @@ def synthetic(pairs: int) -> Corpus:
     return Corpus(name="synthetic", documents=documents, pairs=made)
 
 
-def begin(root: Path, key: str, pairs: int, pairs_per_part: int) -> Store:
+def begin(stack: Stack, key: str, pairs: int, pairs_per_part: int, retrievers: Sequence[str] = ("bm25",)) -> Store:
     """Begin a run whose synthetic corpus is there, and whose rankings are planned in small parts."""
-    store, corpus = open_run(key, str(root)), synthetic(pairs)
+    store, corpus = stack.run(key), synthetic(pairs)
     describe_run(store, find_domain("news"))
     write_corpus_to(store, "synthetic", corpus)
     ids = [pair.id for pair in corpus.pairs]
     parts = tuple(tuple(ids[start : start + pairs_per_part]) for start in range(0, pairs, pairs_per_part))
     sentences = len({text for document in corpus.documents.values() for text in document.texts})
-    for retriever in RETRIEVERS:
-        warm = 20 if retriever == "all-minilm-l6-v2" else None
+    for retriever in retrievers:
+        warm = 20 if retriever == MINILM else None
         plan = RankPlan(sentences_per_part=warm, sentences=sentences, parts=parts)
         store.write_text(rank_plan_file("synthetic", retriever), plan.model_dump_json())
     return store
 
 
-@dataclass
-class Flows:
-    """A server, and the folder that runs lie in."""
-
-    prefect: PrefectServer
-    root: Path
-
-    def benchmark(self, key: str, runner: str, retrievers: list[str], workers: int = 2) -> str:
-        """Start the flow with a cache of its own: each runner embeds by itself."""
-        parameters = {"run": key, "benchmark": {"retrievers": retrievers, "learned": [], "cutoffs": [1, 3]}}
-        environment = {
-            "ABCDLINK_HOME": str(self.root.parent / f"home-{key}"),
-            "ABCDLINK_RUNNER": runner,
-            "ABCDLINK_RUNNER_WORKERS": str(workers),
-        }
-        return self.prefect.start("benchmark/benchmark", parameters, environment)
+def benchmark(stack: Stack, key: str, runner: str, retrievers: Sequence[str]) -> str:
+    """Start the flow with a cache of its own: each runner embeds by itself."""
+    asked = {"retrievers": list(retrievers), "learned": [], "rules": [], "cutoffs": [1], "llm": {"use": False}}
+    environment = {
+        "ABCDLINK_HOME": str(stack.home.parent / f"home-{key}"),
+        "ABCDLINK_RUNS": str(stack.home / "runs"),
+        "ABCDLINK_RUNNER": runner,
+        "ABCDLINK_RUNNER_WORKERS": "2",
+    }
+    return stack.prefect.start("benchmark/benchmark", {"run": key, "benchmark": asked}, environment)
 
 
-@pytest.fixture(scope="module")
-def flows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flows]:
-    root = tmp_path_factory.mktemp("runners") / "runs"
-    with FakeLLM(answer) as llm:
-        environment = {
-            "ABCDLINK_RUNS": str(root),
-            "ABCDLINK_LLM_BASE_URL": llm.base_url,
-            "ABCDLINK_LLM_MODEL": MODEL,
-        }
-        with prefect_server(tmp_path_factory.mktemp("prefect"), environment) as prefect:
-            yield Flows(prefect, root)
-
-
-@pytest.mark.parametrize("runner", ["threads", "process", "dask"])
-def test_every_runner_gives_the_same_benchmark(flows: Flows, runner: str) -> None:
-    store = begin(flows.root, runner, pairs=4, pairs_per_part=2)
-    flow_run = flows.benchmark(runner, runner, RETRIEVERS)
-    flows.prefect.wait(flow_run, "Completed")
+@pytest.mark.parametrize(
+    ("runner", "retrievers"), [("threads", ["bm25"]), ("process", ["bm25", MINILM]), ("dask", ["bm25"])]
+)
+def test_every_runner_gives_the_same_benchmark(stack: Stack, runner: str, retrievers: list[str]) -> None:
+    """A model, which takes seconds to load, for the runner that everybody has; its parts go the same way in all."""
+    store = begin(stack, f"by-{runner}", 4, 2, retrievers)
+    flow_run = benchmark(stack, store.key, runner, retrievers)
+    stack.prefect.wait(flow_run, "Completed")
     corpus = read_corpus_from(store, "synthetic")
-    for retriever in RETRIEVERS:
+    names = [run["name"] for run in stack.prefect.task_runs(flow_run)]
+    artifacts = stack.prefect.artifacts(flow_run)
+    progress = {a["description"]: a["data"] for a in artifacts if a["type"] == "progress"}
+    for retriever in retrievers:
         expected = rank_corpus(corpus, get_retriever(retriever))
         ranked = read_rankings(store, "synthetic", retriever).table
         pd.testing.assert_frame_equal(ranked, expected, rtol=0, atol=1e-6)
-    names = [run["name"] for run in flows.prefect.task_runs(flow_run)]
-    assert sum(name.startswith("rank synthetic") for name in names) == 4
-    assert sum(name.startswith("prepare all-minilm-l6-v2") for name in names) == 3
-    progress = {a["description"]: a["data"] for a in flows.prefect.artifacts(flow_run) if a["type"] == "progress"}
-    assert progress["rank synthetic with bm25: 2 of 2"] == 100
-    assert progress["rank synthetic with all-minilm-l6-v2: 5 of 5"] == 100
+        embedded = 3 if retriever == MINILM else 0
+        assert sum(name.startswith(f"rank synthetic with {retriever}") for name in names) == 2
+        assert sum(name.startswith(f"prepare {retriever}") for name in names) == embedded
+        assert progress[f"rank synthetic with {retriever}: {2 + embedded} of {2 + embedded}"] == 100
 
 
-@pytest.mark.parametrize("runner", ["threads", "process"])
 def test_a_corpus_is_labelled_in_parts_and_again_only_what_is_missing(
-    flows: Flows, runner: str, tmp_path: Path
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, run = str(tmp_path / "archive"), f"label-{runner}"
+    """By processes first; the part that is missing by threads, with the same result."""
+    folder, run = str(tmp_path / "archive"), "labelled"
     write_corpus(made("archive", 2500, seed=2), folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ABCDLINK_RUNS", str(flows.root))
-        get_settings.cache_clear()
-        store = run_with_linker(run)
-    cells = 20_000
-    planned = plan_labels(store, folder, "archive", cells=cells)
-    environment = {
-        "ABCDLINK_HOME": str(flows.root.parent / f"home-{run}"),
-        "ABCDLINK_RUNNER": runner,
-        "PYTHONPATH": str(ROOT),
-    }
+    monkeypatch.setenv("ABCDLINK_RUNS", str(stack.home / "runs"))
+    get_settings.cache_clear()
+    store = run_with_linker(run)
+    planned = plan_labels(store, folder, "archive", cells=20_000)
     parameters = {"run": run, "corpus": folder, "labels": {"precision": 0.8}}
-    flow_run = flows.prefect.start("label/label", parameters, environment)
-    flows.prefect.wait(flow_run, "Completed")
-    names = [one["name"] for one in flows.prefect.task_runs(flow_run)]
-    assert sorted(name for name in names if name.startswith("label archive")) == [
-        f"label archive, part {part}" for part in range(3)
-    ]
+
+    def label(runner: str) -> list[str]:
+        """Run the flow and return its tasks that label."""
+        environment = {"ABCDLINK_RUNNER": runner, "ABCDLINK_RUNNER_WORKERS": "2", "PYTHONPATH": str(ROOT)}
+        flow_run = stack.prefect.start("label/label", parameters, environment)
+        stack.prefect.wait(flow_run, "Completed")
+        names = [one["name"] for one in stack.prefect.task_runs(flow_run)]
+        return sorted(name for name in names if name.startswith("label archive"))
+
+    assert label("process") == [f"label archive, part {part}" for part in range(3)]
     assert planned.summary(0.8).pairs == 2500
+    links = labels_file("archive", "part-00001.parquet")
+    before = store.folder.read(links)
     store.folder.remove(labels_file("archive", "part-00001.json"))
-    again = flows.prefect.start("label/label", parameters, environment)
-    flows.prefect.wait(again, "Completed")
-    names = [one["name"] for one in flows.prefect.task_runs(again)]
-    assert [name for name in names if name.startswith("label archive")] == ["label archive, part 1"]
+    assert label("threads") == ["label archive, part 1"]
+    assert store.folder.read(links) == before
 
 
-def test_a_plugin_is_benchmarked_by_name(flows: Flows, tmp_path: Path) -> None:
-    store = begin(flows.root, "plugin", pairs=6, pairs_per_part=2)
-    benchmark = {
+def test_a_plugin_is_benchmarked_by_name(stack: Stack, tmp_path: Path) -> None:
+    store = begin(stack, "plugin", pairs=6, pairs_per_part=2)
+    asked = {
         "retrievers": ["bm25"],
         "more_retrievers": ["shared-words"],
         "learned": ["scaled"],
@@ -163,9 +138,9 @@ def test_a_plugin_is_benchmarked_by_name(flows: Flows, tmp_path: Path) -> None:
         "rules": [],
         "llm": {"use": False},
     }
-    environment = {"PYTHONPATH": str(install_plugin(tmp_path)), "ABCDLINK_HOME": str(tmp_path / "home")}
-    parameters = {"run": "plugin", "benchmark": benchmark}
-    flows.prefect.wait(flows.prefect.start("benchmark/benchmark", parameters, environment), "Completed")
+    environment = {"PYTHONPATH": str(install_plugin(tmp_path))}
+    parameters = {"run": "plugin", "benchmark": asked}
+    stack.prefect.wait(stack.prefect.start("benchmark/benchmark", parameters, environment), "Completed")
     assert {result.approach.name for result in read_benchmark(store).approaches} == {
         "bm25@1",
         "shared-words@1",
@@ -173,8 +148,8 @@ def test_a_plugin_is_benchmarked_by_name(flows: Flows, tmp_path: Path) -> None:
     }
 
 
-def test_after_a_kill_finished_parts_are_not_ranked_again(flows: Flows) -> None:
-    store = begin(flows.root, "killed", pairs=PAIRS, pairs_per_part=1)
+def test_after_a_kill_finished_parts_are_not_ranked_again(stack: Stack) -> None:
+    store, worker = begin(stack, "killed", pairs=PAIRS, pairs_per_part=1), psutil.Process(stack.prefect.worker.pid)
 
     def parts() -> dict[str, int]:
         folder = Path(store.where()) / "rankings/synthetic/bm25"
@@ -184,14 +159,14 @@ def test_after_a_kill_finished_parts_are_not_ranked_again(flows: Flows) -> None:
         """Start the flow, kill a process of it after some parts, and see that all of them are gone."""
         before = len(parts())
         # A run is completed some moments before its process ends.
-        _, earlier = psutil.wait_procs(psutil.Process(flows.prefect.worker.pid).children(), timeout=WAIT)
+        _, earlier = psutil.wait_procs(worker.children(), timeout=WAIT)
         assert not earlier
-        flow_run = flows.benchmark("killed", "process", ["bm25"])
+        flow_run = benchmark(stack, "killed", "process", ["bm25"])
         until(lambda: len(parts()) >= before + 3, "three more parts", poll=0.02)
-        (flow,) = psutil.Process(flows.prefect.worker.pid).children()
+        (flow,) = worker.children()
         pool = [process for process in flow.children() if "spawn_main" in " ".join(process.cmdline())]
         choose(flow, pool).kill()
-        flows.prefect.wait(flow_run, state)
+        stack.prefect.wait(flow_run, state)
         _, left = psutil.wait_procs(pool, timeout=WAIT)
         assert not left, "processes of a killed flow are left"
 
@@ -200,7 +175,7 @@ def test_after_a_kill_finished_parts_are_not_ranked_again(flows: Flows) -> None:
     run_until_killed(lambda flow, _pool: flow, "Crashed")
     after_second = parts()
     assert 3 <= len(after_first) < len(after_second) < PAIRS
-    flows.prefect.wait(flows.benchmark("killed", "process", ["bm25"]), "Completed")
+    stack.prefect.wait(benchmark(stack, "killed", "process", ["bm25"]), "Completed")
     finished = parts()
     assert len(finished) == PAIRS
     assert {name: finished[name] for name in after_second} == after_second

@@ -8,6 +8,7 @@ import socket
 import stat
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from services.programs import LABEL_STUDIO_COMMAND, MARK, Program, prefect_api
 from services.start import down, up
 from services.state import status
 from services.supervision import SOCKET_LIMIT, Supervisor
-from tests.helpers.waiting import until
+from tests.helpers.waiting import WAIT, until
 
 SERVE = ("-m", "http.server", "--bind", "127.0.0.1")
 
@@ -99,7 +100,7 @@ def test_up_starts_in_the_order_of_need_and_down_leaves_nothing(settings, progra
     assert down(settings).notes == ["nothing was running"]
 
 
-def test_up_again_changes_nothing_and_says_so(settings, programs):
+def test_up_again_changes_nothing_and_with_other_settings_names_what_differs(settings, programs):
     programs += [web("one", free_port())]
     up(settings)
     before = Supervisor(settings.home.resolve()).states()["one"]["pid"]
@@ -109,11 +110,6 @@ def test_up_again_changes_nothing_and_says_so(settings, programs):
     assert again.started == []
     assert again.notes == ["everything was already running"]
     assert Supervisor(settings.home.resolve()).states()["one"]["pid"] == before
-
-
-def test_up_with_other_settings_names_what_differs(settings, programs):
-    programs += [web("one", free_port())]
-    up(settings)
     with pytest.raises(InputError, match=r"\(ABCDLINK_LLM_MODEL\).*abcdlink down"):
         up(settings.model_copy(update={"llm_model": "another"}))
     assert states(settings) == {"one": ServiceState.READY}
@@ -136,7 +132,14 @@ def test_a_program_that_ends_is_shown_with_its_log_and_everything_stops(settings
 
 def test_a_program_that_is_never_ready_is_given_up(settings, programs, monkeypatch):
     monkeypatch.setattr("services.start.START_SECONDS", 1.0)
-    programs += [python("slow", "import time; print('thinking', flush=True); time.sleep(60)")]
+    log = settings.home / "logs" / "slow.log"
+    program = python("slow", "import time; print('thinking', flush=True); time.sleep(6000)")
+
+    def never(_started: float) -> bool:
+        until(lambda: "thinking" in log.read_text(), "a program that has begun")
+        return False
+
+    programs += [replace(program, is_ready=never)]
     with pytest.raises(ServiceError, match=r"(?s)slow is not ready after 1 s.*thinking"):
         up(settings)
     assert not Supervisor(settings.home.resolve()).is_running()
@@ -173,7 +176,7 @@ def test_up_after_the_process_manager_was_killed_ends_what_it_left(settings, pro
     left = Supervisor(home).states()["one"]["pid"]
     manager = int((home / "supervisord.pid").read_text())
     os.kill(manager, signal.SIGKILL)
-    psutil.wait_procs([psutil.Process(manager)] if psutil.pid_exists(manager) else [], timeout=5)
+    psutil.wait_procs([psutil.Process(manager)] if psutil.pid_exists(manager) else [], timeout=WAIT)
 
     stack = up(settings)
 
