@@ -22,7 +22,7 @@ SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
 # Two processes, for two cores. The tests of one file stay together, as they share what is made once, and in the tiers
 # with servers each process has servers of its own.
 WORKERS_unit := -n 2 --dist loadfile
-WORKERS_integration := -n 2 --dist loadfile
+WORKERS_integration := -n 2 --dist loadfile --no-loadscope-reorder
 WORKERS_browser := -n 2 --dist loadfile
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
 ANNOTATORS ?= simulated

@@ -17,6 +17,7 @@ import httpx
 import pytest
 from filelock import FileLock
 
+from services.programs import LOOPS
 from tests import ROOT
 from tests.helpers.label_studio_server import free_port
 from tests.helpers.waiting import until
@@ -41,6 +42,7 @@ class PrefectServer:
             "PREFECT_API_URL": self.api,
             "PREFECT_HOME": str(folder / "prefect"),
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            **{f"PREFECT_SERVER_SERVICES_{name}_LOOP_SECONDS": str(seconds) for name, seconds in LOOPS.items()},
             "DO_NOT_TRACK": "1",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
             "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",

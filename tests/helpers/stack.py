@@ -18,14 +18,16 @@ from flows.reconcile import Round, look_at_all
 from labelstudio_config.simulate import simulate_batch
 from tests.helpers.fake_llm import MODEL, FakeLLM
 from tests.helpers.label_studio_server import LabelStudioServer
+from tests.helpers.labels import PROBABLE
 from tests.helpers.llm_process import answer
 from tests.helpers.prefect_server import PrefectServer, prefect_server
 from tests.helpers.waiting import until
 
 SMALL = {
     "generation": {"documents": 3},
-    "benchmark": {"retrievers": ["bm25"], "cutoffs": [1, 3]},
+    "benchmark": {"retrievers": ["bm25"], "learned": [PROBABLE], "cutoffs": [1, 3]},
 }
+"""A whole job that loads no model."""
 
 
 @dataclass

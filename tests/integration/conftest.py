@@ -10,6 +10,15 @@ from tests.helpers.stack import stack
 
 __all__ = ["label_studio", "stack"]
 
+LONGEST = ("test_guide", "test_kills", "test_long_waits", "test_services", "test_qualify", "test_flows", "test_runners")
+"""Files that begin first, so that in the end no process works on one of them alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first; the others stay in their order."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
+
 
 @pytest.fixture
 def client(label_studio: LabelStudioServer) -> Client:

@@ -43,6 +43,7 @@ from labelstudio_config.run import is_pushed, read_pushed
 from labelstudio_config.simulate import simulate_batch
 from services.state import status
 from tests.helpers.builders import corpus, document
+from tests.helpers.labels import PROBABLE
 from tests.helpers.machine import Machine, running_machine
 from tests.helpers.waiting import LONG, until
 
@@ -155,7 +156,7 @@ def do_job(machine: Machine, key: str, plan: Sequence[Strike], usual: dict[str, 
     parameters = {
         "run": key,
         "corpus": str(folder),
-        "benchmark": {"retrievers": ["bm25"], "cutoffs": [1, 2]},
+        "benchmark": {"retrievers": ["bm25"], "learned": [PROBABLE], "cutoffs": [1, 2]},
         "annotation": {"batches": 1, "overlap": 2, "preview": False},
     }
     asked_before = len(machine.questions())
