@@ -22,7 +22,9 @@ from abcdlink.settings import get_settings
 
 POOL = "abcdlink"
 POLL = 0.5
-IMPORTED = ("prefect.engine", "prefect.flow_engine", "pandas", "pyarrow.parquet", "flows.bootstrap", "flows.drops")
+FLOWS = ("flows.bootstrap", "flows.people", "flows.corpora", "flows.batches", "flows.drops")
+LIBRARIES = ("pandas", "pyarrow.parquet", "skops.io", "sklearn.ensemble", "matplotlib.figure", "spacy", "textstat")
+IMPORTED = ("prefect.engine", "prefect.flow_engine", *FLOWS, *LIBRARIES)
 """What flows load, before they are forked. None of it starts a Python thread, which a fork would not have."""
 
 

@@ -24,6 +24,7 @@ from tests.helpers.prefect_server import PrefectServer, prefect_server
 from tests.helpers.waiting import until
 
 SMALL = {
+    "pairs": 3,
     "generation": {"documents": 3},
     "benchmark": {"retrievers": ["bm25"], "learned": [PROBABLE], "cutoffs": [1, 3]},
 }
