@@ -111,7 +111,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: Shell) -> None:
-    """With the commands of the guide, and in a quick try, which asks no LLM; programs judge the batches."""
+    """With the commands of the guide; programs judge the batches."""
     commands = [command for command in guide() if command[0] == "abcdlink"]
     documents = shell.folder / "my-documents"
     documents.mkdir()
@@ -122,12 +122,7 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     shell("abcdlink", "up")
     shell(*by_name["init", "my-domain"])
     shell(*by_name["import", "text"])
-    start = by_name["start", "spring"]
-    shell(*["trial" if part == "spring" else part for part in start], "--goal", "quick try", "--wait")
-    shell("abcdlink", "annotate", "go", "trial")
-    page = json.loads(shell.wait_for("trial", project_file(batch_slug(1), PUSHED)).read_text())
-    assert page["task_keys"]
-    shell(*start, "--wait")
+    shell(*by_name["start", "spring"], "--wait")
     assert "waits for your Go" in shell(*by_name["status", "spring"])
     assert "as annotators will see it" in look_at(shell, 1)
     shell(*by_name["annotate", "go"], "--wait")
@@ -135,8 +130,6 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     assert "Annotators judge batch 1 of 2" in now
     assert "/user/signup" in now
     assert "annotators for each task" in shell(*by_name["annotate", "status"])
-    report = Path(shell("abcdlink", "report", "trial").strip()).read_text(encoding="utf-8")
-    assert "This run is a quick try" in report
     manifest = json.loads((shell.folder / ".abcdlink/runs/spring/manifest.json").read_text())
     assert manifest["domain"]["folder"] == str(shell.folder / ".abcdlink" / "domains" / "my-domain")
 

@@ -323,12 +323,7 @@ def test_up_again_starts_nothing(machine: Settings, started: Stack, prefect_file
     assert up(machine, prefect_file=prefect_file).started == []
 
 
-def test_a_deployed_flow_runs(machine: Settings, started: Stack):
-    run = deployed(machine, "greet/greet")
-    until(lambda: state_of(machine, run) == "COMPLETED", "a completed run")
-
-
-def test_a_killed_worker_comes_back(machine: Settings, started: Stack):
+def test_a_killed_worker_comes_back_and_runs_what_is_deployed(machine: Settings, started: Stack):
     supervisor = Supervisor(machine.home.resolve())
     killed = supervisor.states()["worker"]["pid"]
     os.kill(killed, signal.SIGKILL)
