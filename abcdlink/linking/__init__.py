@@ -1,1 +1,1 @@
-"""Approaches: what decides links."""
+"""Approaches: everything that decides links."""

@@ -1,7 +1,7 @@
 """The rules that decide how many of a source's ranked targets are links, and how each is fitted.
 
-Where the paper's score is the aim, every source has a link by every rule but ``threshold``. Where all sources count,
-a source may have none: ``threshold`` and ``expected-f1`` say so themselves, the other rules keep only sources whose
+For the paper's score, every rule but ``threshold`` gives each source a link. If all sources count,
+a source may have none: ``threshold`` and ``expected-f1`` decide that themselves; the others keep only sources whose
 best score reaches a second threshold (``choose_with_least``).
 """
 
@@ -52,15 +52,15 @@ def fit_share(rows: Rows, truth: Truth) -> dict[str, float]:
 def choose_share(rows: Rows, share: float) -> Mask:
     """Choose the rows whose share of the top score is >= ``share``, and the top-ranked row of every source.
 
-    Scores are taken from the lowest score of the pair, since cosines and fused scores may be negative:
-    share = (s - low) / (top - low). Where the lowest is 0, as for lexical scores, this is s / top.
+    Scores are measured from the lowest score of the pair, since cosines and fused scores may be negative:
+    share = (s - low) / (top - low). If the lowest is 0, as for lexical scores, this is s / top.
     """
     chosen: Mask = (_shares(rows) >= share) | (rows.rank == 1)
     return chosen
 
 
 def _shares(rows: Rows) -> Values:
-    """Return the share of each row; 0 where all scores of a source are the lowest of the pair."""
+    """Return the share of each row; 0 if all scores of a source are the lowest of the pair."""
     low = np.full(rows.pair.max(initial=-1) + 1, np.inf)
     np.minimum.at(low, rows.pair, rows.score)
     above = rows.score - low[rows.pair]
@@ -70,11 +70,11 @@ def _shares(rows: Rows) -> Values:
 
 
 MOST = 10
-"""Largest n that is tried."""
+"""Largest n to try."""
 
 
 def fit_gap(rows: Rows, truth: Truth) -> dict[str, float]:
-    """Return the n from 1 to 10 with the highest F1, the smallest of equally good ones."""
+    """Return the n from 1 to 10 with the highest F1, the smallest on a tie."""
     scores = [truth.f1(choose_gap(rows, n)) for n in range(1, MOST + 1)]
     return {"first": float(1 + int(np.argmax(scores)))}
 
@@ -83,9 +83,9 @@ def choose_gap(rows: Rows, first: float) -> Mask:
     """Choose the rows above the largest gap below the first ``first`` ranks of their source.
 
     Links are the targets above the largest gap between consecutive ranked scores. Only the gaps below the first n
-    targets count, so that a fall at the end of a long list is no cut:
+    targets count, so that a drop at the end of a long list is not a cut:
 
-    k = argmax over k <= n of s_k - s_(k+1), the smallest k of equal ones.
+    k = argmax over k <= n of s_k - s_(k+1), the smallest k on a tie.
     """
     below = np.append(rows.score[1:], np.nan)
     # The last target of a source has no gap below it.
@@ -97,7 +97,7 @@ def choose_gap(rows: Rows, first: float) -> Mask:
 
 
 TEMPERATURES = (0.35, 0.5, 0.7, 1.0, 1.4)
-"""Those that are tried, in standard deviations of all scores."""
+"""Temperatures to try, in standard deviations of all scores."""
 WEIGHTS = (0.0, 0.25, 0.5, 1.0)
 
 
@@ -116,10 +116,10 @@ def fit_softmax(rows: Rows, truth: Truth) -> dict[str, float]:
 def choose_softmax(rows: Rows, temperature: float, weight: float, threshold: float) -> Mask:
     """Choose the rows with p >= threshold, and the top-ranked row of every source.
 
-    Links are the targets that are likely in both directions:
+    Links are targets that are likely in both directions:
 
     p = softmax of s / T over the targets of the source, times the power w of the softmax of s / T over the
-    sources of the target: with w = 1 it is near 1 only where both choose each other, with w = 0 the sources
+    sources of the target: with w = 1 it is near 1 only if both choose each other, with w = 0 the sources
     do not compete. Temperature T, weight w and threshold of p are fitted. The two-way (dual) softmax is
     from Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax
     Loss" (2021); the weight is ours, since most source sentences of a document have no link and yet compete.
@@ -145,12 +145,12 @@ def _p(over_targets: Values, over_sources: Values, weight: float) -> Values:
 
 INTERCEPT = "intercept"
 TEMPERATURE = 0.5
-"""Of the two-way softmax, in standard deviations of the pair's scores."""
+"""Temperature of the two-way softmax, in standard deviations of the pair's scores."""
 TINY = 1e-9
 
 
 def fit_expected_f1(rows: Rows, truth: Truth, aim: Aim) -> dict[str, float]:
-    """Return the coefficients of a logistic regression, fitted on the sources that count for the aim."""
+    """Return the coefficients of a logistic regression, fitted on the sources that count for the objective."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -173,10 +173,10 @@ def choose_expected_f1(rows: Rows, p: Values, aim: Aim) -> Mask:
 
         F(k) = 2 (p_1 + ... + p_k) / (k + max(1, sum of p)),  k >= 1
 
-    the smallest k of equal ones (after Nan Ye et al., "Optimizing F-measure: A Tale of Two Approaches",
+    the smallest k on a tie (after Nan Ye et al., "Optimizing F-measure: A Tale of Two Approaches",
     2012, and Lipton et al., "Optimal Thresholding of Classifiers to Maximize F1 Measure", 2014).
 
-    Where all sources count, a source that has no link and is given none counts as F1 1. It has none with the
+    If all sources count, a source without links that is given none counts as F1 = 1. It has none with
     probability P = (1 - p_1) ... (1 - p_n), as if targets were independent: k = 0 where P > F(k) for every k, in which
     the sum of p is divided by 1 - P, as then the source has a link.
 
@@ -192,7 +192,7 @@ def choose_expected_f1(rows: Rows, p: Values, aim: Aim) -> Mask:
         links = links / np.maximum(1 - none, TINY)
     expected = 2 * rows.running_total(p) / (rows.rank + np.maximum(1, links))
     highest = rows.best(expected)
-    # Sums differ in their last bits with what stands before them in the table.
+    # The last bits of a sum depend on the rows before it in the table.
     best = expected >= highest - TINY
     k = rows.over_source(np.minimum, np.where(best, rows.rank, np.inf).astype(np.float64))
     chosen: Mask = (rows.rank <= k) & (highest >= none)
@@ -200,7 +200,7 @@ def choose_expected_f1(rows: Rows, p: Values, aim: Aim) -> Mask:
 
 
 def link_probabilities(rows: Rows, coefficients: Mapping[str, float]) -> Values:
-    """Return the probability that each row is a link: as fitted, or the scores where nothing had to be fitted."""
+    """Return the probability that each row is a link: as fitted, or the scores if nothing had to be fitted."""
     if not coefficients:
         scores: Values = np.clip(rows.score, 0, 1)
         return scores
@@ -214,7 +214,7 @@ def link_probabilities(rows: Rows, coefficients: Mapping[str, float]) -> Values:
 
 
 def _features(rows: Rows) -> dict[str, Values]:
-    """Return what the probability depends on; none but ``score`` changes with the unit of the scores."""
+    """Return the features of the probability; only ``score`` changes with the unit of the scores."""
     z = _z_of_pair(rows)
     below_best_of_target = z - rows.best_of_target(z)
     over_targets, over_sources = log_two_way(rows, z / TEMPERATURE)
@@ -232,7 +232,7 @@ def _features(rows: Rows) -> dict[str, Values]:
 
 
 def _features_of_source(rows: Rows) -> dict[str, Values]:
-    """Return what tells a source that has links from one that has none: its best score and how alone that stands."""
+    """Return features that separate sources with links from others: the best score and how much it stands out."""
     z = _z_of_pair(rows)
     second = rows.best(np.where(rows.rank == 2, z, -np.inf))  # noqa: PLR2004
     best = rows.best(z)
@@ -244,7 +244,7 @@ def _features_of_source(rows: Rows) -> dict[str, Values]:
 
 
 def _z_of_pair(rows: Rows) -> Values:
-    """Return (score - mean) / standard deviation over all scores of the pair; 0 when all are alike."""
+    """Return (score - mean) / standard deviation over all scores of the pair; 0 if all are equal."""
     counts = np.bincount(rows.pair)
     centred = rows.score - (np.bincount(rows.pair, rows.score) / counts)[rows.pair]
     spread = np.sqrt(np.bincount(rows.pair, centred**2) / counts)[rows.pair]

@@ -1,4 +1,4 @@
-"""How many of a source's ranked targets are links: a fixed number, or a rule that is fitted on gold links."""
+"""How many of a source's ranked targets are links: a fixed number, or a rule fitted on gold links."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class CrossFitted(NamedTuple):
 
     Attributes:
         chosen: whether a row of the rankings is a decided link.
-        fits: what each fold was decided by, in the order of the folds.
-        probability: of a link, for each row, where the rule gives one for all sources; ``None`` elsewhere.
+        fits: the fit that decided each fold, in the order of the folds.
+        probability: probability of a link for each row, if the rule gives one for all sources; else ``None``.
     """
 
     chosen: Mask
@@ -48,12 +48,12 @@ class CrossFitted(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Say what was fitted where, for a result."""
+        """Return a note on what was fitted on which pairs, for a result."""
         return cross_fitted_words(self.fits[0].fitted_on.corpus, len(self.fits), self.fits[0].aim)
 
 
 def cross_fitted_words(corpus: str, folds: int, aim: Aim | None = None) -> str:
-    """Say that something was fitted by cross-validation, for a result. ``aim``: of a rule; none: a linker alone."""
+    """Return a note on cross-validation, for a result. ``aim``: objective of a rule; ``None`` for a linker alone."""
     goal = {Aim.PAPER: "for the paper's score ", Aim.ALL_SOURCES: "for all sources ", None: ""}[aim]
     return (
         f"fitted {goal}on {corpus} by cross-validation, each of {folds} folds decided by a fit on the other {folds - 1}"
@@ -71,16 +71,16 @@ def fit_cutoff(
     """Fit a rule's parameters for the highest F1.
 
     Args:
-        rule: what is fitted.
-        rankings: of the corpus, all pairs or some; those that are not annotated are left out.
-        corpus: gives the gold links.
-        aim: which F1: the paper's, over sources with links, or over the links of all sources.
+        rule: the rule to fit.
+        rankings: rankings of all or some pairs of the corpus; pairs without annotation are left out.
+        corpus: provides the gold links.
+        aim: the F1 to maximise: the paper's, over sources with links, or over the links of all sources.
         probabilities: whether the scores are probabilities of a link, as a learned linker gives them.
-            ``expected-f1`` for all sources then has nothing to fit; for the paper's score it fits the
+            For all sources, ``expected-f1`` then has nothing to fit; for the paper's score, it fits the
             probabilities of sources that have links.
 
     Raises:
-        InputError: when no source with links, or no gold link, is in the rankings.
+        InputError: when the rankings contain no source with links, or no gold link.
     """
     seen = set(pairs_of(rankings))
     annotated = [pair for pair in corpus.pairs if pair.id in seen and pair.links is not None]
@@ -105,7 +105,7 @@ def _parameters(rule: CutoffRule, rows: Rows, match: Match, aim: Aim) -> dict[st
         return fit_threshold(rows, truth)
     if rule is CutoffRule.EXPECTED_F1:
         return fit_expected_f1(rows, truth, aim)
-    # How many links a source has is learned from those that have some; which ones these are, from all.
+    # The number of links is learned from sources that have some; which sources those are, from all.
     fit = {CutoffRule.SHARE: fit_share, CutoffRule.GAP: fit_gap, CutoffRule.SOFTMAX: fit_softmax}[rule]
     parameters = fit(rows, Truth(rows, match))
     if aim is Aim.ALL_SOURCES:
@@ -116,15 +116,15 @@ def _parameters(rule: CutoffRule, rows: Rows, match: Match, aim: Aim) -> dict[st
 def chosen(rankings: pd.DataFrame, cutoff: int | FittedCutoff, corpus: Corpus) -> Mask:
     """Decide which rows of rankings are links.
 
-    A number takes the top k of every source. A rule that was fitted for the paper's score decides one link at least for
+    A number takes the top k of every source. A rule fitted for the paper's score decides at least one link for
     every source, unless it is ``threshold``; one fitted for all sources may decide none. ``cutoff``: k, or a fitted
-    rule; the texts of the corpus tell whether it was fitted on one of these pairs.
+    rule; the texts of the corpus show whether it was fitted on one of these pairs.
 
     Returns:
-        One truth value per row of the rankings, shape (rows,).
+        A boolean per row of the rankings, shape (rows,).
 
     Raises:
-        InputError: when the rule was fitted on the texts of one of these pairs, under whatever id.
+        InputError: when the rule was fitted on the texts of one of these pairs, under any id.
     """
     if isinstance(cutoff, int):
         mask: Mask = (rankings["rank"] <= cutoff).to_numpy()
@@ -143,9 +143,9 @@ def cross_fitted(
     aim: Aim = Aim.PAPER,
     probabilities: bool = False,
 ) -> CrossFitted:
-    """Decide each pair by parameters that were fitted on the other folds.
+    """Decide each pair with parameters fitted on the other folds.
 
-    Rankings of a learned linker are to be its ``out_of_fold`` ones with the same folds. ``folds``: of all pairs in the
+    A learned linker's rankings must be its ``out_of_fold`` ones with the same folds. ``folds``: those of all pairs in the
     rankings, see ``make_folds``; ``aim`` and ``probabilities``: as in ``fit_cutoff``. Raises ``InputError`` when a pair
     has no fold, the other folds of one have no gold link, or two folds hold the same texts.
     """

@@ -30,14 +30,14 @@ WORST_FIRST = (
     Outcome.REPAIRED,
     Outcome.OK,
 )
-"""Of several outcomes the first in this list is reported: a failing server can be repaired, so it comes before what a
-model does not do."""
+"""Of several outcomes, the first in this list is reported: a failing server can be fixed, so it comes before what a
+model fails to do."""
 VALID = (Outcome.OK, Outcome.REPAIRED, Outcome.MISSING_IDS)
-"""What such an answer says counts, for the ids that it names."""
+"""Outcomes whose answer still counts, for the ids that it names."""
 
 
 class Verdict(Record):
-    """``scores``: target id -> score from 0 to 1, for the ids that are known; ``outcome`` of the question."""
+    """``scores``: target id -> score from 0 to 1, for the known ids; ``outcome`` of the question."""
 
     scores: dict[str, float]
     outcome: Outcome
@@ -45,7 +45,7 @@ class Verdict(Record):
 
 
 def worst(outcomes: Sequence[tuple[Outcome, str]], unit: str) -> tuple[Outcome, str]:
-    """Return the worst of some outcomes with its detail, which says of how many ``unit`` it is true."""
+    """Return the worst of some outcomes with its detail, which says for how many ``unit`` it holds."""
     outcome, detail = min(outcomes, key=lambda ended: WORST_FIRST.index(ended[0]))
     count = sum(one is outcome for one, _ in outcomes)
     if len(outcomes) == 1 or outcome is Outcome.OK:
@@ -54,11 +54,11 @@ def worst(outcomes: Sequence[tuple[Outcome, str]], unit: str) -> tuple[Outcome, 
 
 
 def verdict_of(ids: Sequence[str], answers: Sequence[Answer], scores: Sequence[Mapping[str, float]]) -> Verdict:
-    """Return what all samples of one question say.
+    """Combine all samples of one question.
 
     An id is known when more than half of the samples score it, and its score is their mean: for plain answers the share
-    of votes for a link. The question is answered when more than half of the samples are valid for every id; a minority
-    that failed does not undo the others. ``scores``: for each sample, target id -> score.
+    of votes for a link. The question is answered if more than half of the samples are valid for every id; a minority
+    that failed does not invalidate the others. ``scores``: for each sample, target id -> score.
     """
     known: dict[str, float] = {}
     open_ids: list[str] = []
@@ -81,13 +81,13 @@ def verdict_of(ids: Sequence[str], answers: Sequence[Answer], scores: Sequence[M
 
 
 HALF = 0.5
-"""A score above it is a link: more votes for than against, or more probable than not."""
+"""A score above this is a link: more votes for than against, or more probable than not."""
 
 
 class Tally:
     """Collects the answers on one source sentence.
 
-    ``offered``: the target sentences that its decision chooses among, best first.
+    ``offered``: the target sentences to choose from, best first.
     """
 
     def __init__(self, approach: Approach, offered: tuple[str, ...]) -> None:
@@ -96,11 +96,11 @@ class Tally:
         self._outcomes: list[tuple[Outcome, str]] = []
 
     def know(self, scores: Mapping[str, float]) -> None:
-        """Take over scores by target id, 0 or 1 for a plain answer."""
+        """Add scores by target id, 0 or 1 for a plain answer."""
         self.scores |= scores
 
     def close(self, verdict: Verdict) -> None:
-        """Note how a question ended after which nothing more is asked about its candidates."""
+        """Record the outcome of the last question about some candidates."""
         self._outcomes.append((verdict.outcome, verdict.detail))
 
     def decision(self, pair: str, source: str) -> Decision:
@@ -125,7 +125,7 @@ class Tally:
 def chosen_targets(rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the chosen targets, best first, by pair and source sentence.
 
-    Pairs and sources come in the order of the rankings; a source without a chosen target has none. ``chosen``: whether
+    Pairs and sources are in the order of the rankings; a source without a chosen target has none. ``chosen``: whether
     a row is chosen, shape (rows,).
     """
     owners = rankings[["pair", "source"]].drop_duplicates()
@@ -143,12 +143,12 @@ def chosen_targets(rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> dict[st
 
 
 def over_kept_targets(rankings: pd.DataFrame, corpus: Corpus, rules: SentenceFilter) -> pd.DataFrame:
-    """Return rankings without the target sentences that a filter leaves out; the others move up.
+    """Return rankings without the target sentences that a filter leaves out; lower ones move up.
 
     Args:
-        rankings: as ``rank_corpus`` gives.
-        corpus: that was ranked.
-        rules: the filter of target sentences.
+        rankings: as returned by ``rank_corpus``.
+        corpus: the corpus that was ranked.
+        rules: the filter for target sentences.
     """
     if rules.keeps_all:
         return rankings
@@ -174,15 +174,15 @@ def over_kept_targets(rankings: pd.DataFrame, corpus: Corpus, rules: SentenceFil
 def top_k(rankings: pd.DataFrame, cutoff: int) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the ``cutoff`` best targets of each source, as ``chosen_targets`` does.
 
-    These are the links of a retriever, and what is offered to an LLM.
+    These are a retriever's links, and what is offered to an LLM.
     """
     return chosen_targets(rankings, (rankings["rank"] <= cutoff).to_numpy())
 
 
 def decide_chosen(name: str, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> list[Decision]:
-    """Decide that the chosen rows of rankings are links: one decision for every source, also where it is none.
+    """Decide that the chosen rows of rankings are links: one decision for every source, even without links.
 
-    ``offered`` stays empty: what ranks chooses among the whole target document. ``chosen``: whether a row is a link,
+    ``offered`` stays empty: a ranking chooses among the whole target document. ``chosen``: whether a row is a link,
     shape (rows,), see ``linking.cutoffs``.
     """
     return [
@@ -195,15 +195,15 @@ def decide_chosen(name: str, rankings: pd.DataFrame, chosen: NDArray[np.bool_]) 
 def scored_rankings(decisions: Sequence[Decision]) -> pd.DataFrame:
     """Return the scored candidates of decisions with scores, best first.
 
-    Ties keep the order in which the candidates were offered. An unknown candidate has no row, and a
-    source sentence of which nothing is known has none at all.
+    Ties keep the order in which the candidates were offered. An unknown candidate has no row, nor does a
+    source sentence about which nothing is known.
 
     Returns:
         One row per (pair, source sentence, scored candidate) in the order of the decisions: ``pair``,
         ``source``, ``target`` (categorical ids), ``score`` (float64, from 0 to 1), ``rank`` (int32, from 1).
 
     Raises:
-        InputError: when a decision knows links but no scores.
+        InputError: when a decision has links but no scores.
     """
     import pandas as pd
 
@@ -229,10 +229,10 @@ def scored_rankings(decisions: Sequence[Decision]) -> pd.DataFrame:
 def decide_scored(
     approach: Approach, decisions: Sequence[Decision], rankings: pd.DataFrame, chosen: NDArray[np.bool_]
 ) -> list[Decision]:
-    """Decide again by a rule on the scores; what was asked and what came of it stays as it was.
+    """Decide again by a rule on the scores; questions and outcomes stay as they were.
 
-    ``decisions``: of the same approach without the rule; ``rankings``: what ``scored_rankings`` gives for them;
-    ``chosen``: whether a row of these is a link.
+    ``decisions``: those of the same approach without the rule; ``rankings``: their ``scored_rankings``;
+    ``chosen``: whether a row of the rankings is a link.
     """
     links: dict[tuple[str, str], list[str]] = {}
     top = rankings[chosen]

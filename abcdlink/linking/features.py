@@ -1,8 +1,8 @@
-"""The features of each two sentences of a pair, for the models of learned linkers.
+"""Features of each two sentences of a pair, for the models of learned linkers.
 
-From the scores: what a matrix says about two sentences, seen from the source, from the target and from the pair, and
-about the source as a whole.
-Scores are taken as z-scores over the pair, so that what is learned on one corpus holds for others.
+From the scores: how two sentences stand among the others of the source, the target and the pair, and
+features of the source as a whole.
+Scores are z-scores over the pair, so that what is learned on one corpus applies to others.
 From the texts: names, numbers and rare words in common; and lengths.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 TEMPERATURE = 0.5
-"""Of the softmaxes, in standard deviations of the pair's scores."""
+"""Temperature of the softmaxes, in standard deviations of the pair's scores."""
 TINY = 1e-9
 
 
@@ -37,7 +37,7 @@ def relations(z: Matrix) -> dict[str, Matrix]:
 
     Ranks in both directions, distances from the best of the source and of the target, z-scores among
     the targets of the source and among the sources of the target, and the logarithms of the softmaxes
-    in both directions, which say how alone a score stands.
+    in both directions, which say how much a score stands out.
     """
     return {
         "z": z,
@@ -53,7 +53,7 @@ def relations(z: Matrix) -> dict[str, Matrix]:
 
 
 def of_source(z: Matrix) -> dict[str, Matrix]:
-    """Return what tells a source that links to something from one that does not: its best z-score and its rivals.
+    """Return features that separate sources with links from others: the best z-score and its rivals.
 
     The best, how far it is above the second, and how it compares with the best ones of the pair's other sources:
     in standard deviations, and as the share of sources that have a better one.
@@ -68,8 +68,8 @@ def of_source(z: Matrix) -> dict[str, Matrix]:
 def neighbours(z: Matrix) -> dict[str, Matrix]:
     """Return the best z-score around each two sentences: links often come next to each other.
 
-    Around the target sentence, around the source sentence, and of both moved in the same direction;
-    what lies outside the documents counts as the mean, 0.
+    Around the target sentence, around the source sentence, and with both moved in the same direction;
+    places outside the documents count as the mean, 0.
     """
     wide = np.pad(z, 1)
     return {
@@ -86,7 +86,7 @@ def _standard(scores: Matrix, axis: int) -> Matrix:
 
 
 def _ranks(scores: Matrix) -> Matrix:
-    """Return the place of each target among those of its source, from 0; ties in document order."""
+    """Return the rank of each target among those of its source, from 0; ties in document order."""
     ranks = np.empty(scores.shape)
     np.put_along_axis(ranks, ranked(scores), np.arange(scores.shape[1], dtype=float)[None, :], axis=1)
     return ranks
@@ -99,13 +99,13 @@ def _log_softmax(scores: Matrix, axis: int) -> Matrix:
 
 
 def name_tokenizer() -> Tokenizer:
-    """Return a tokenizer that gives the capitalised tokens of a sentence but its first: mostly names."""
+    """Return a tokenizer for the capitalised tokens of a sentence, except the first: mostly names."""
     split = tokenizer()
     return lambda text: [token for token in split(text)[1:] if token[:1].isupper()]
 
 
 def number_tokenizer() -> Tokenizer:
-    """Return a tokenizer that gives the tokens with a digit."""
+    """Return a tokenizer for the tokens with a digit."""
     split = tokenizer()
     return lambda text: [token for token in split(text) if any(map(str.isdigit, token))]
 
@@ -120,7 +120,7 @@ class _Common(NamedTuple):
 class Texts:
     """Features of two sentences that need their texts.
 
-    How rare a word is, is counted over the distinct sentences of all documents.
+    A word's rarity is counted over the distinct sentences of all documents.
     """
 
     def __init__(self, documents: Sequence[Document], progress: Progress) -> None:
@@ -174,7 +174,7 @@ SHORT = ("jaccard", "bm25", "dense")
 class Features:
     """Features of the pairs of one corpus.
 
-    ``name``: of the learned linker, which names its base retrievers; ``rankings``: of the corpus, by base retriever.
+    ``name``: the learned linker, which names its base retrievers; ``rankings``: those of the corpus, by base retriever.
     Raises ``InputError`` when the rankings of a base retriever are missing.
     """
 
@@ -197,7 +197,7 @@ class Features:
             document order.
 
         Raises:
-            InputError: when rankings do not hold every two sentences of the pair once.
+            InputError: when rankings do not contain every two sentences of the pair once.
         """
         source, target = self._corpus.source_of(pair), self._corpus.target_of(pair)
         columns = self._of_scores(pair) | self._texts.of(source, target)

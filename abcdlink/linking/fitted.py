@@ -1,4 +1,4 @@
-"""What was fitted on which pairs: their texts, known under any id, and folds that share none."""
+"""What was fitted on which pairs: their texts, recognised under any id, and folds that share none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 LENGTH = 32
-"""Hexadecimal digits that are kept: 128 bits."""
+"""Hexadecimal digits of a hash: 128 bits."""
 
 
 def document_fingerprint(document: Document) -> str:
@@ -26,7 +26,7 @@ def document_fingerprint(document: Document) -> str:
     digest = hashlib.sha256()
     for text in document.texts:
         data = text.encode("utf-8", "surrogatepass")
-        # The length before the text: where a sentence ends must not be in doubt.
+        # The length precedes the text, so that sentence boundaries are unambiguous.
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
     return digest.hexdigest()[:LENGTH]
@@ -51,14 +51,14 @@ def make_folds(corpus: Corpus, count: int = FOLDS, group: Callable[[Pair], str] 
     """Divide the pairs of a corpus, so that each fold has about as many sources with links.
 
     Pairs that share a document stay together, directly or through other pairs; two documents with the
-    same sentences are one, whatever their ids. So nothing that is fitted on the other folds has seen a
-    document of this one. The largest group goes first, each into the fold with the fewest sources; equal
-    ones in the order of the corpus.
+    same sentences are one, whatever their ids. So nothing fitted on the other folds has seen a
+    document of this one. The largest group goes first, each into the fold with the fewest sources; ties
+    are in corpus order.
 
     Args:
-        corpus: whose pairs are divided, those without gold links too.
-        count: number of folds, from 2.
-        group: names a group of pairs that stay together as well, such as their topic.
+        corpus: the corpus whose pairs are divided, including pairs without gold links.
+        count: number of folds, at least 2.
+        group: gives a further group of pairs that stay together, such as their topic.
 
     Returns:
         Pair id -> fold, in the order of the corpus.
@@ -68,7 +68,7 @@ def make_folds(corpus: Corpus, count: int = FOLDS, group: Callable[[Pair], str] 
     """
     if count < 2:  # noqa: PLR2004 - one part leaves nothing to fit on
         msg = f"the number of folds cannot be {count}"
-        raise InputError(msg, "use 2 folds or more")
+        raise InputError(msg, "use at least 2 folds")
     groups = _groups(corpus, group)
     weights = np.bincount(groups, [len(pair.sources_with_links) for pair in corpus.pairs])
     if np.count_nonzero(weights) < count:
@@ -83,12 +83,12 @@ def make_folds(corpus: Corpus, count: int = FOLDS, group: Callable[[Pair], str] 
 
 
 def fold_numbers(folds: Folds, pairs: Iterable[str]) -> NDArray[np.int64]:
-    """Return the fold of each pair; ``InputError`` when one has none."""
+    """Return the fold of each pair; raises ``InputError`` if one has none."""
     numbers = []
     for pair in pairs:
         if pair not in folds:
             msg = f"the pair {pair!r} is in no fold"
-            raise InputError(msg, "make folds of the corpus that is ranked")
+            raise InputError(msg, "make folds of the ranked corpus")
         numbers.append(folds[pair])
     return np.array(numbers, np.int64)
 
@@ -122,9 +122,9 @@ class FittedOn(Record):
     """The pairs that something was fitted on.
 
     Attributes:
-        corpus: its name.
-        sources: sources with links among them.
-        pairs: fingerprints of their texts, sorted; whoever has them knows the pairs under any id.
+        corpus: name of their corpus.
+        sources: number of source sentences with links.
+        pairs: fingerprints of their texts, sorted, by which the pairs are recognised under any id.
     """
 
     corpus: str
@@ -147,13 +147,13 @@ class FittedOn(Record):
 
     @property
     def words(self) -> str:
-        """Say what was fitted on, for a result."""
+        """Return a note on the pairs, for a result."""
         return f"fitted on {self.corpus} ({len(self.pairs)} pairs, {self.sources} sources with links)"
 
     def refuse(self, corpus: Corpus, pairs: Iterable[str], what: str) -> None:
-        """Raise ``InputError`` when one of the pairs is one of those fitted on, or is not in the corpus.
+        """Raise ``InputError`` if one of the pairs was fitted on, or is not in the corpus.
 
-        ``what``: was fitted, for the message.
+        ``what``: what was fitted, for the message.
         """
         known, fingerprints = set(self.pairs), pair_fingerprints(corpus)
         for pair in pairs:
@@ -167,9 +167,9 @@ class FittedOn(Record):
 
 
 class FittedCutoff(Record):
-    """A rule with its fitted parameters, as kept beside the results that it gives.
+    """A rule with its fitted parameters, as stored beside its results.
 
-    ``log_odds``: whether scores are probabilities that become log-odds before the rule sees them.
+    ``log_odds``: whether scores are probabilities that are turned into log-odds first.
     """
 
     rule: CutoffRule

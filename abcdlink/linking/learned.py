@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 CALIBRATION_FOLDS = 3
 CELLS = 100_000
-"""Pairs of sentences that a model is asked about at a time."""
+"""Pairs of sentences per prediction call."""
 
 Rankings = Mapping[str, "pd.DataFrame"]
-"""Base retriever -> its rankings; those of ``base_retrievers`` are needed, others are left alone."""
+"""Base retriever -> its rankings; those of ``base_retrievers`` are needed, others are ignored."""
 
 
 class LearnedLinker:
-    """A model that was learned from the gold links of all source sentences, those without links too.
+    """A model learned from the gold links of all source sentences, including those without links.
 
-    Its score is the probability that a target is linked. For most sentences of real documents no target has
+    Its score is the probability that a target is linked. For most sentences of real documents, no target has
     a high one.
 
     Attributes:
-        name: such as ``learned-logistic``.
-        fitted_on: the pairs that it was learned from; it refuses to rank these.
+        name: e.g. ``learned-logistic``.
+        fitted_on: the pairs that it learned from; it refuses to rank these.
         model: the fitted model.
     """
 
@@ -49,13 +49,13 @@ class LearnedLinker:
     def rank(
         self, rankings: Rankings, corpus: Corpus, pairs: Sequence[Pair] | None = None, progress: Progress = silent
     ) -> pd.DataFrame:
-        """Rank all target sentences for every source sentence of some pairs, all when ``None``.
+        """Rank all target sentences for every source sentence of some pairs, or all pairs if ``None``.
 
         Returns:
-            A table as ``rank_corpus`` gives; ties keep document order.
+            A table as returned by ``rank_corpus``; ties keep document order.
 
         Raises:
-            InputError: when it has learned from the texts of one of these pairs, under whatever id, or
+            InputError: when it learned from the texts of one of these pairs, under any id, or
                 rankings are missing.
         """
         pairs = corpus.pairs if pairs is None else pairs
@@ -82,23 +82,23 @@ def learn(name: str, rankings: Rankings, corpus: Corpus, progress: Progress = si
 def out_of_fold(
     name: str, rankings: Rankings, corpus: Corpus, folds: Folds, progress: Progress = silent
 ) -> pd.DataFrame:
-    """Rank each pair of a corpus by a linker that was learned, and calibrated, on the other folds.
+    """Rank each pair of a corpus by a linker learned, and calibrated, on the other folds.
 
-    The other folds are used for calibration too, so that pairs that the folds keep together are never on both sides of
-    anything that is fitted. ``folds``: of the pairs, three or more, see ``make_folds``.
+    The other folds also serve for calibration, so that pairs that the folds keep together are never on both sides of
+    anything fitted. ``folds``: at least three folds of the pairs, see ``make_folds``.
 
     Returns:
-        A table as ``rank_corpus`` gives.
+        A table as returned by ``rank_corpus``.
 
     Raises:
         InputError: when rankings are missing, there are fewer than three folds, a fold has no links,
-            or two folds hold the same texts.
+            or two folds contain the same texts.
     """
     fold_of = fold_numbers(folds, [pair.id for pair in corpus.pairs])
     numbers = np.unique(fold_of)
     if len(numbers) < CALIBRATION_FOLDS:
         msg = f"too few folds ({len(numbers)}) to learn and calibrate {name!r}"
-        raise InputError(msg, f"use {CALIBRATION_FOLDS} folds or more")
+        raise InputError(msg, f"use at least {CALIBRATION_FOLDS} folds")
     scores: Scores = {}
     own = own_linker(name)
     if not own:
@@ -120,7 +120,7 @@ def out_of_fold(
 def _predict(
     linker: LearnedLinker, features: Features, corpus: Corpus, pairs: Sequence[Pair], progress: Progress
 ) -> Scores:
-    """Return the probabilities of links, many pairs at a time: asking a model once costs about a millisecond."""
+    """Return the probabilities of links, many pairs at a time, since each prediction call costs about a millisecond."""
     from threadpoolctl import threadpool_limits
 
     scores: Scores = {}
@@ -144,25 +144,25 @@ def _divided(corpus: Corpus, wanted: NDArray[np.bool_]) -> Corpus:
 
 
 def _few(folds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the folds renumbered and joined, so that there are three at most: each is one more fit."""
+    """Return the folds renumbered and joined into at most three, since each means another fit."""
     return np.unique(folds, return_inverse=True)[1] % CALIBRATION_FOLDS
 
 
 HALF = 60
-"""So many links from people weigh as much as the pairs of before, whose weight is 1 / (1 + links / HALF)."""
+"""Number of links from people that weigh as much as the earlier pairs, whose weight is 1 / (1 + links / HALF)."""
 FEWEST = 10
-"""Links, and other candidates, without which nothing is learned."""
+"""Minimum number of links, and of other candidates, to learn from."""
 HEAVIEST = 10.0
 """Weight of a judged candidate in the model: 1 / chance, up to this. Calibration needs no such limit."""
 
 
 class Said(NamedTuple):
-    """What people said of a candidate.
+    """People's judgment of a candidate.
 
     Attributes:
         place: the candidate.
         link: whether it is a link.
-        chance: of having been judged: 1 for what was taken by probability, less for the audit's.
+        chance: probability of having been judged: 1 if chosen by probability, less in the audit.
     """
 
     place: Place
@@ -178,24 +178,24 @@ class Known(NamedTuple):
 
 
 def refit(name: str, before: Known, judged: Known, said: Sequence[Said], progress: Progress = silent) -> LearnedLinker:
-    """Fit a linker on judged candidates and, with a weight that fades, on the gold links it was fitted on before.
+    """Fit a linker on judged candidates and, with decreasing weight, on the gold links it was first fitted on.
 
-    Its probabilities are calibrated on the judged candidates alone, each as many times as its chance says, by models
-    that have not seen their pairs. ``before``: pairs with gold links, such as the synthetic ones of a run. ``said``:
-    the judged candidates, without those that people could not agree on. Raises ``InputError`` when the linker is
-    somebody's own, or too little was judged.
+    Its probabilities are calibrated only on the judged candidates, weighted by 1 / chance, with models
+    that have not seen their pairs. ``before``: pairs with gold links, such as a run's synthetic ones. ``said``:
+    the judged candidates, without those on which people disagree. Raises ``InputError`` when the linker is
+    a third-party one, or too little was judged.
     """
     from threadpoolctl import threadpool_limits
 
     if own_linker(name):
-        msg = f"the linker {name!r} is not one of ours, and learns from gold links only"
+        msg = f"the linker {name!r} is not a built-in one and learns only from gold links"
         raise InputError(msg, "choose learned-boosting or learned-logistic")
     links = sum(one.link for one in said)
     if min(links, len(said) - links) < FEWEST:
         msg = f"{links} links and {len(said) - links} other candidates are too few to learn from"
-        raise InputError(msg, f"have {FEWEST} of each judged")
+        raise InputError(msg, f"have at least {FEWEST} of each judged")
     corpus = _judged_only(judged.corpus, said)
-    # The statistics of words are those of the whole corpus, as when it is ranked.
+    # Word statistics are those of the whole corpus, as in ranking.
     features = Features(name, judged.rankings, judged.corpus, progress)
     rows, chance = _rows(features, corpus, said)
     fold_of = fold_numbers(make_folds(corpus, CALIBRATION_FOLDS), [pair.id for pair in corpus.pairs])[rows.pair]
@@ -219,7 +219,7 @@ def refit(name: str, before: Known, judged: Known, said: Sequence[Said], progres
 
 
 def _judged_only(corpus: Corpus, said: Sequence[Said]) -> Corpus:
-    """Return the pairs of which candidates were judged, with the links that people found as gold links."""
+    """Return the pairs with judged candidates, with the links that people found as gold links."""
     found: dict[str, dict[str, list[str]]] = {one.place[0]: {} for one in said}
     for one in said:
         if one.link:

@@ -1,4 +1,4 @@
-"""Learned linkers by name: ours, and the interface with which somebody else's can be used wherever ours can."""
+"""Learned linkers by name: built-in ones, and the interface for third-party ones, which work in all the same places."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Scores = dict[tuple[str, str], Matrix]
 
 
 class ScoredDocuments(Retriever):
-    """Scores that were computed before, to be ranked."""
+    """Ranks scores that were computed earlier."""
 
     def __init__(self, name: str, scores: Scores) -> None:
         self.name = name
@@ -48,7 +48,7 @@ class ScoredDocuments(Retriever):
 class BaseScores:
     """The scores that several retrievers gave to the pairs of a corpus.
 
-    ``retrievers``: in the order in which matrices are returned. Raises ``InputError`` when the rankings of a retriever
+    ``retrievers``: the order of the returned matrices. Raises ``InputError`` when the rankings of a retriever
     are missing.
     """
 
@@ -64,14 +64,14 @@ class BaseScores:
         """Return one matrix (source sentences, target sentences) for each retriever.
 
         Raises:
-            InputError: when the rankings do not hold every two sentences of the pair once.
+            InputError: when the rankings do not contain every two sentences of the pair once.
         """
         source, target = self._corpus.source_of(pair), self._corpus.target_of(pair)
         matrices = []
         for name, table in self._tables.items():
             matrix = table.matrix(pair.id, source, target)
             if matrix is None:
-                msg = f"the rankings by {name} do not hold every two sentences of the pair {pair.id!r} once"
+                msg = f"the rankings by {name} do not contain every two sentences of the pair {pair.id!r} once"
                 raise InputError(msg, f"rank the corpus {self._corpus.name!r} with {name} again")
             matrices.append(matrix)
         return matrices
@@ -95,7 +95,7 @@ class _Table:
         self._known: dict[tuple[str, str], tuple[NDArray[Any], NDArray[np.intp]]] = {}
 
     def matrix(self, pair: str, source: Document, target: Document) -> Matrix | None:
-        """Return the scores of a pair, ``None`` when they are not all there."""
+        """Return the scores of a pair, or ``None`` if some are missing."""
         code = self._pairs.get(pair)
         if code is None:
             return None
@@ -113,7 +113,7 @@ class _Table:
         return matrix.reshape(shape)
 
     def _places(self, side: str, document: Document, ids: pd.Categorical, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the position in the document of the sentence in each row, -1 for one that it lacks."""
+        """Return each row's sentence position in the document, -1 if it is not there."""
         key = (side, document.id)
         if key not in self._known:
             codes = np.array([self._codes[side].get(one.id, -1) for one in document.sentences])
@@ -127,20 +127,20 @@ class _Table:
 
 
 class LearnerName(NamedTuple):
-    """A learner, and the retrievers whose scores it learns from: two lexical ones and one with a model."""
+    """A learner and the retrievers whose scores it learns from: two lexical ones and one with a model."""
 
     learner: str
     retrievers: tuple[str, ...]
 
 
 class Example(NamedTuple):
-    """A pair of documents as a linker gets it.
+    """A pair of documents as a linker receives it.
 
     Attributes:
         source: the document whose sentences are linked.
         target: the document whose sentences they are linked to.
         scores: retriever -> its scores, higher is better, shape (source sentences, target sentences).
-        linked: the gold links, same shape; all ``False`` where the linker is to score.
+        linked: the gold links, same shape; all ``False`` when the linker has to score.
     """
 
     source: Document
@@ -150,14 +150,14 @@ class Example(NamedTuple):
 
 
 class Linker(ABC):
-    """A linker that is fitted on pairs with gold links and scores the target sentences of other pairs.
+    """A linker fitted on pairs with gold links, which scores the target sentences of other pairs.
 
     What ``fit`` returns is stored as JSON in the run, so that reading it later runs no code.
 
     Attributes:
-        retrievers: names of the retrievers whose scores it gets.
-        probabilities: whether its scores are probabilities of a link, from 0 to 1, whether or not the source
-            has any; ``expected-f1`` for all sources then uses them as they are, and they can label a corpus.
+        retrievers: names of the retrievers whose scores it receives.
+        probabilities: whether its scores are probabilities of a link, from 0 to 1, for any source,
+            with or without links; ``expected-f1`` for all sources then uses them as is, and they can label a corpus.
     """
 
     retrievers: tuple[str, ...] = ("bm25",)
@@ -165,7 +165,7 @@ class Linker(ABC):
 
     @abstractmethod
     def fit(self, examples: Sequence[Example]) -> JsonValue:
-        """Learn from pairs with gold links; the result (numbers, texts, lists, dicts) is passed to ``score``."""
+        """Learn from pairs with gold links; the result (numbers, strings, lists, dicts) is passed to ``score``."""
 
     @abstractmethod
     def score(self, fitted: JsonValue, example: Example) -> NDArray[np.float64]:
@@ -173,7 +173,7 @@ class Linker(ABC):
 
 
 class FittedLinker:
-    """A linker with what it has learned.
+    """A third-party linker with what it has learned.
 
     Attributes:
         name: an entry point, or ``module:Class``.
@@ -202,13 +202,13 @@ class FittedLinker:
             fitted: JsonValue = TypeAdapter(JsonValue).validate_python(learned, strict=True)
         except ValidationError:
             msg = f"fit() of the linker {name!r} returned something that is not JSON: {learned!r:.200}"
-            raise InputError(msg, "return numbers, texts, lists and dicts only, such as array.tolist()") from None
+            raise InputError(msg, "return only numbers, strings, lists and dicts, such as array.tolist()") from None
         return cls(name, linker, fitted_on, fitted)
 
     def scores(
         self, rankings: Mapping[str, pd.DataFrame], corpus: Corpus, pairs: Sequence[Pair], progress: Progress = silent
     ) -> Scores:
-        """Return the scores of pairs that it has not learned from.
+        """Return the scores of pairs that it did not learn from.
 
         Raises:
             InputError: when it learned from the texts of one of these pairs, rankings are missing, or a
@@ -256,18 +256,18 @@ def gold_of(corpus: Corpus, pair: Pair) -> NDArray[np.bool_]:
 
 
 def is_learned(name: str) -> bool:
-    """Tell whether a name is that of a learned linker, ours (of a known learner or not) or somebody's own."""
+    """Tell whether a name is that of a learned linker, built-in (of a known learner or not) or third-party."""
     return name.startswith("learned-") or own_class(name) is not None
 
 
 def base_retrievers(name: str) -> tuple[str, ...]:
-    """Return the retrievers whose rankings a learned linker needs; ``InputError`` when there is no such linker."""
+    """Return the retrievers whose rankings a learned linker needs; raises ``InputError`` if there is no such linker."""
     own = own_linker(name)
     return own.retrievers if own else read_name(name).retrievers
 
 
 def own_linker(name: str) -> Linker | None:
-    """Return a linker that is installed as an entry point or named as ``module:Class``; ``None``: it is one of ours.
+    """Return a linker installed as an entry point or named as ``module:Class``; ``None`` for a built-in one.
 
     Raises:
         InputError: when it cannot be loaded.
@@ -277,7 +277,7 @@ def own_linker(name: str) -> Linker | None:
 
 
 def own_class(name: str) -> type[Linker] | None:
-    """Return the class of somebody's own linker; errors as ``own_linker``."""
+    """Return the class of a third-party linker; errors as ``own_linker``."""
     if name.startswith("learned-"):
         return None
     return find_class(name, GROUP, Linker)  # type: ignore[type-abstract] # the check is of subclasses
@@ -290,7 +290,7 @@ def gives_probabilities(name: str) -> bool:
 
 
 def read_name(name: str) -> LearnerName:
-    """Read a name; ``InputError`` when there is no such learned linker."""
+    """Parse a name; raises ``InputError`` if there is no such learned linker."""
     learner, colon, dense = name.partition(":")
     if learner not in LEARNERS or (colon and not dense) or dense in LEXICAL:
         msg = f"there is no learned linker {name!r}"

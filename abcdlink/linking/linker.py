@@ -1,4 +1,4 @@
-"""Lets an LLM decide what a source sentence links to; asked about all candidates, each, or the whole target."""
+"""Lets an LLM decide what a source sentence links to: among all candidates, one by one, or in the whole target."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ TARGET_WINDOW = 1
 """Sentences kept on either side when the documents are shortened."""
 MAX_TOKENS_PER_ID = 24
 MAX_TOKENS_BASE = 16
-"""Room for ``"id": false,`` with long ids, and for the braces."""
+"""Tokens for ``"id": false,`` with long ids, and for the braces."""
 
 SEEDS_APART = 1000
-"""Added to the seed when something is asked again: with the same one the cache could give the same answer."""
+"""Added to the seed of a repeated question: with the same one, the cache could return the same answer."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What one question is about, before it is worded.
+    """The content of a question, before it is worded.
 
     ``ids``: the target sentences that it asks about. ``window``: the target sentences that it shows,
-    where these are chosen and not all. ``shortened``: whether documents are cut around the sentences.
-    ``again``: whether ids are asked for once more because an answer left them out.
+    if not all. ``shortened``: whether documents are cut around the sentences.
+    ``again``: whether it repeats ids that an answer left out.
     """
 
     source: str
@@ -46,14 +46,14 @@ class Piece:
 
 
 Settle = Callable[[list[Piece]], list[Piece]]
-"""Asks questions until nothing follows from any answer; returns the questions that were answered last."""
+"""Asks questions until no answer leads to another one; returns the questions answered last."""
 
 
 class LLMLinker(ABC):
     """Lets an LLM decide the links of one pair.
 
-    A set-up says how the candidates of a source sentence are divided among questions, what of the documents these show,
-    and what to ask instead of a question that is too long. ``approach``: of kind ``llm`` and of this set-up. Raises
+    A set-up determines how a source sentence's candidates are divided among questions, which parts of the documents
+    they show, and what to ask instead of a question that is too long. ``approach``: one of this set-up. Raises
     ``InputError`` when the approach asks no LLM.
     """
 
@@ -62,25 +62,25 @@ class LLMLinker(ABC):
         self.prompts = prompts_of(domain, approach)
 
     def check(self) -> None:
-        """Raise ``ServiceError`` when the server does not work, or cannot do what the approach needs."""
+        """Raise ``ServiceError`` if the server does not work, or cannot do what the approach needs."""
         self.llm.check()
         if self.approach.scoring is Scoring.PROBABILITY:
             self.llm.require_probabilities()
 
     @abstractmethod
     def pieces(self, source: str, ids: tuple[str, ...]) -> list[Piece]:
-        """Return the first questions on a source sentence and the targets offered to it."""
+        """Return the initial questions on a source sentence and the targets offered to it."""
 
     @abstractmethod
     def shown(self, piece: Piece, source: Document, target: Document) -> tuple[Shown, Shown]:
-        """Return what a question shows of both documents."""
+        """Return the parts of both documents that a question shows."""
 
     @abstractmethod
     def smaller(self, piece: Piece, source: Document, target: Document) -> list[Piece]:
-        """Return what to ask instead of a question that is too long; empty when nothing can be smaller."""
+        """Return what to ask instead of a question that is too long; empty if it cannot be smaller."""
 
     def scores(self, piece: Piece, answer: Answer) -> dict[str, float]:
-        """Return what an answer says by target id: 1 for a link and 0 for none, or the probability of a link."""
+        """Return an answer by target id: 1 for a link and 0 for none, or the probability of a link."""
         if self.approach.scoring is Scoring.PROBABILITY:
             said = answer.probabilities or {}
         else:
@@ -96,12 +96,12 @@ class LLMLinker(ABC):
         return answer_schema(keys)
 
     def room(self, candidates: int) -> int:
-        """Return the most tokens that an answer on so many candidates needs."""
+        """Return the most tokens that an answer on this many candidates needs."""
         return MAX_TOKENS_BASE + MAX_TOKENS_PER_ID * candidates
 
     def question(self, piece: Piece, source: Document, target: Document) -> Question:
-        """Word a question; ``KeyError`` when a document has no sentence of an id."""
-        # Best first only where the domain says so: that order tells the model what the retriever thinks.
+        """Word a question; raises ``KeyError`` if a document has no sentence with an id."""
+        # Best first only if the domain says so: that order reveals the retriever's opinion.
         candidates = [target.sentences[target.position[i]] for i in piece.ids]
         if not self.ranked:
             candidates.sort(key=lambda sentence: target.position[sentence.id])
@@ -129,8 +129,8 @@ class LLMLinker(ABC):
         """Decide the links of one pair: one decision per source sentence, in the order of ``offered``.
 
         ``offered``: source sentence id -> target sentence ids, best first. Ids that an answer left out are asked for
-        once more, by themselves; instead of a question that is too long smaller ones are asked. What is then still
-        open is unknown, never ``False``. A source sentence with nothing offered is decided without a question.
+        once more, separately; instead of a question that is too long, smaller ones are asked. What is then still
+        open is unknown, never ``False``. A source sentence without offered targets is decided without a question.
         """
         pair_shown = ShownPair(corpus.source_of(pair), corpus.target_of(pair))
         documents, offered = pair_shown.documents, pair_shown.offered(offered)
@@ -159,9 +159,9 @@ class LLMLinker(ABC):
         return [pair_shown.decision(tally.decision(pair.id, sentence)) for sentence, tally in tallies.items()]
 
     def first_questions(self, pair: Pair, corpus: Corpus, offered: Mapping[str, Sequence[str]]) -> list[Question]:
-        """Return what ``decide`` asks first, in its order and every sample of it: what a dry run counts.
+        """Return the initial questions of ``decide``, in order, with every sample: what a dry run counts.
 
-        What follows from answers (ids that are missing, windows of what is too long) is not known before.
+        What follows from answers (missing ids, windows of long documents) cannot be known in advance.
         """
         pair_shown = ShownPair(corpus.source_of(pair), corpus.target_of(pair))
         pieces: list[Piece] = []
@@ -177,11 +177,11 @@ class LLMLinker(ABC):
         return [sample for question in questions for sample in self.llm.samples(question, self.approach.samples)]
 
     def run(self, offered: Mapping[str, tuple[str, ...]], settle: Settle) -> None:
-        """Ask the first questions of a pair; ``settle`` asks them and whatever follows from their answers."""
+        """Ask the initial questions of a pair; ``settle`` asks them and whatever follows from the answers."""
         settle([piece for source, ids in offered.items() for piece in self.pieces(source, ids)])
 
     def _after(self, piece: Piece, verdict: Verdict, documents: tuple[Document, Document]) -> list[Piece]:
-        """Return what is asked because of the answers to a question."""
+        """Return the follow-up questions to the answers to a question."""
         if verdict.outcome is Outcome.TOO_LONG:
             return self.smaller(piece, *documents)
         if verdict.outcome is Outcome.MISSING_IDS and not piece.again:
@@ -207,7 +207,7 @@ class ListwiseLinker(LLMLinker):
         return [Piece(source, ids)]
 
     def shown(self, piece: Piece, source: Document, target: Document) -> tuple[Shown, Shown]:
-        """Return both documents whole, or the sentences around those that are asked about."""
+        """Return both documents in full, or the sentences around those that are asked about."""
         if not piece.shortened:
             return source.sentences, target.sentences
         return around(source, [piece.source], SOURCE_WINDOW), around(target, piece.ids, TARGET_WINDOW)
@@ -218,14 +218,14 @@ class ListwiseLinker(LLMLinker):
 
 
 THOUGHTS, THOUGHTS_PER_ID = 120, 40
-"""Room for the thoughts of a two-step answer, in tokens: some 2 sentences, and one for each candidate."""
+"""Tokens for the thoughts of a two-step answer: some 2 sentences, and one per candidate."""
 
 
 class TwoStepLinker(ListwiseLinker):
-    """Asks as a listwise question does, and lets the model think in words before it decides."""
+    """Asks like a listwise question, but lets the model reason in words before it decides."""
 
     def schema(self, keys: Sequence[str], *documents: Document) -> dict[str, Any]:
-        """Return the schema of a listwise answer that begins with thoughts: models write keys in this order."""
+        """Return the schema of a listwise answer that starts with thoughts: models write keys in this order."""
         decided, key = answer_schema(keys), thoughts_key(*documents)
         properties = {key: {"type": "string"}, **decided["properties"]}
         return {**decided, "properties": properties, "required": [key, *decided["required"]]}
@@ -239,7 +239,7 @@ KEY = "related"
 
 
 class PairwiseLinker(ListwiseLinker):
-    """Asks about each candidate by itself; the documents are shown, and shortened, as in a listwise question."""
+    """Asks about each candidate separately; documents are shown, and shortened, as in a listwise question."""
 
     def pieces(self, source: str, ids: tuple[str, ...]) -> list[Piece]:
         """Return one question per candidate."""
@@ -251,17 +251,17 @@ class PairwiseLinker(ListwiseLinker):
 
 
 class LLMOnlyLinker(LLMLinker):
-    """LLM only: asks about the whole target document, or about windows of it where it does not fit."""
+    """LLM only: asks about the whole target document, or about windows of it if it does not fit."""
 
     def pieces(self, source: str, ids: tuple[str, ...]) -> list[Piece]:
         """Return one question on the whole document."""
         return [Piece(source, ids, window=ids)]
 
     def run(self, offered: Mapping[str, tuple[str, ...]], settle: Settle) -> None:
-        """Find the windows that fit with the first source sentence; ask about all others in these.
+        """Find windows that fit with the first source sentence, and use them for all others.
 
-        So the pair's size is found out once, and all questions on a window stand next to each other
-        and begin with the same documents.
+        So the pair's size is found out once, and all questions on a window follow each other
+        and start with the same documents.
         """
         first, *others = offered
         last = settle(self.pieces(first, offered[first]))
@@ -269,12 +269,12 @@ class LLMOnlyLinker(LLMLinker):
         settle([Piece(source, window, window, shortened) for window, shortened in windows for source in others])
 
     def shown(self, piece: Piece, source: Document, target: Document) -> tuple[Shown, Shown]:
-        """Return the source document, whole or the sentences around the source sentence, and the window."""
+        """Return the source document, in full or around the source sentence, and the window."""
         context = around(source, [piece.source], SOURCE_WINDOW) if piece.shortened else source.sentences
         return context, around(target, piece.window, 0)
 
     def smaller(self, piece: Piece, source: Document, target: Document) -> list[Piece]:
-        """Cut what is longer: the source document once around its sentence, or the window in two."""
+        """Cut whichever is longer: the source document once, around its sentence, or the window in two."""
         whole, near = letters(source.sentences), letters(around(source, [piece.source], SOURCE_WINDOW))
         window, single = letters(around(target, piece.window, 0)), len(piece.window) == 1
         if not piece.shortened and near < whole and (single or whole > window):
@@ -294,5 +294,5 @@ LINKERS: dict[Setup, type[LLMLinker]] = {
 
 
 def linker_for(domain: Domain, llm: LLM, approach: Approach) -> LLMLinker:
-    """Return what lets an LLM decide as an approach says; ``InputError`` when the approach asks no LLM."""
+    """Return the linker of an LLM approach; raises ``InputError`` if the approach asks no LLM."""
     return LINKERS[approach.setup](domain, llm, approach)

@@ -1,4 +1,4 @@
-"""Prompts of the linkers: which parts of documents are shown, which examples, and the words."""
+"""Prompts of the linkers: which parts of documents and which examples they show, and the wording."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from abcdlink.languages import words
 from abcdlink.linking.records import Approach, Decision, Setup
 
 Shown = Sequence[Sentence | None]
-"""Sentences in document order; one ``None`` for each gap between them."""
+"""Sentences in document order, with ``None`` for each gap between them."""
 
 
 def around(document: Document, ids: Iterable[str], window: int) -> Shown:
     """Return the sentences within ``window`` of the given ones.
 
     Raises:
-        KeyError: when the document has no sentence of an id.
+        KeyError: when the document has no sentence with an id.
     """
     near = {
         index
@@ -39,25 +39,25 @@ def around(document: Document, ids: Iterable[str], window: int) -> Shown:
 
 
 def letters(shown: Shown) -> int:
-    """Return how many letters are shown: a measure of length that needs no tokenizer."""
+    """Return the number of characters shown: a measure of length that needs no tokenizer."""
     return sum(len(sentence.text) for sentence in shown if sentence)
 
 
 def halves(ids: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Cut ids into a first and a second half; the first is the larger one where they differ."""
+    """Divide ids into a first and a second half; the first is the larger one if they differ."""
     middle = (len(ids) + 1) // 2
     return ids[:middle], ids[middle:]
 
 
 MODES_WITH_EXAMPLES = (2, 4)
 MIN_WORDS = 4
-"""Shorter sentences ("Methods.") occur anywhere and give nothing away."""
+"""Shorter sentences ("Methods.") occur anywhere and reveal nothing."""
 
 
 def refuse_known_examples(domain: Domain, approach: Approach, corpus: Corpus, where: str) -> None:
-    """Refuse an approach whose prompt shows a sentence of the corpus that it is to decide on.
+    """Refuse an approach whose prompt shows a sentence of the corpus that it has to decide on.
 
-    Sentences are the same when they differ in case, punctuation and white space only. Only prompt modes 2 and 4 show
+    Sentences that differ only in case, punctuation and white space are the same. Only prompt modes 2 and 4 show
     examples. ``where``: the file of the documents, for the message. Raises ``InputError`` that names
     the example, the sentence and both files.
     """
@@ -77,20 +77,20 @@ def refuse_known_examples(domain: Domain, approach: Approach, corpus: Corpus, wh
                     f"{document.id!r} in {where}"
                 )
                 raise InputError(
-                    msg, "write another example, or use prompt mode 1 or 3: a prompt must not give links away"
+                    msg, "write another example, or use prompt mode 1 or 3: a prompt must not reveal links"
                 )
 
 
 HASH_DIGITS = 12
 DOCUMENTS = "link_documents.j2"
 SAMPLE = tuple(Sentence(id=str(i), text="one two three four five six seven eight nine ten") for i in range(2))
-"""Sentences on which the templates are rendered for the hash, so long that texts are cut where they may be."""
+"""Sentences with which the templates are rendered for the hash, long enough for texts to be cut where possible."""
 SHOWN = (*SAMPLE, None)
 
 
 SAFE_ID = re.compile(r"(?!\s*$)(?!.*<[|/\w])[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\[\]\"\\]{1,100}")
 """Prompts show a sentence as ``[id] "text"``, and answers name it in JSON: no id may look like the end of either, nor
-like a mark of a chat template."""
+like a token of a chat template."""
 
 
 class ShownPair:
@@ -107,18 +107,18 @@ class ShownPair:
 
     @property
     def documents(self) -> tuple[Document, Document]:
-        """The source and the target document as they are shown."""
+        """The source and target documents as they are shown."""
         return self.source, self.target
 
     def offered(self, offered: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-        """Return source id -> target ids as they are shown; ``KeyError`` when a document has no sentence of an id."""
+        """Return source id -> target ids as shown; raises ``KeyError`` if a document has no sentence with an id."""
         return {
             _named(source, self._source, self.source): tuple(_named(i, self._target, self.target) for i in ids)
             for source, ids in offered.items()
         }
 
     def decision(self, decision: Decision) -> Decision:
-        """Return a decision on the shown ids as one on the ids that the sentences have."""
+        """Return a decision on the shown ids as one on the sentences' real ids."""
         if self.source is self._source and self.target is self._target:
             return decision
 
@@ -149,11 +149,11 @@ def _named(sentence: str, of: Document, shown: Document) -> str:
 
 
 class Prompts:
-    """What a model is told in one set-up and prompt mode of a domain.
+    """What a model is told in a set-up and prompt mode of a domain.
 
-    What is static in the domain comes first, then the two documents, then what differs: a server that caches prompt
+    What is constant in the domain comes first, then the two documents, then what differs: a server that caches prompt
     prefixes reads the documents of a pair once when its questions are asked one after the other. ``setup``: what one
-    question is about; ``mode``: what guidance there is (1 none, 2 examples, 3 description, 4 both).
+    question is about; ``mode``: the guidance (1 none, 2 examples, 3 description, 4 both).
     """
 
     def __init__(self, domain: Domain, setup: Setup, mode: int) -> None:
@@ -171,7 +171,7 @@ class Prompts:
     def user(self, shown: tuple[Shown, Shown], source: Sentence, candidates: Sequence[Sentence], *, whole: bool) -> str:
         """Return the user message.
 
-        ``shown``: what of the source and of the target document is shown. ``candidates``: in document order; ``whole``:
+        ``shown``: the shown parts of the source and target documents. ``candidates``: in document order; ``whole``:
         whether they are all target sentences that are shown. All ids are those of a ``ShownPair``.
         """
         documents = self._domain.render(DOCUMENTS, source=shown[0], target=shown[1])
@@ -182,8 +182,8 @@ class Prompts:
     def hash(self) -> str:
         """The version of these prompts: 12 hex digits of a SHA-256.
 
-        It is taken over the templates without their comments and over what they say in this domain, and
-        so changes with every text that can reach the model in this set-up and mode.
+        It covers the templates without their comments and what they render in this domain, and
+        so it changes with any text that can reach the model in this set-up and mode.
         """
         templates = (f"{self.setup}_system.j2", DOCUMENTS, f"{self.setup}_question.j2")
         texts = [text for name in templates for text in self._domain.template_texts(name)]
@@ -192,7 +192,7 @@ class Prompts:
 
 
 def setups_of(domain: Domain) -> tuple[Setup, ...]:
-    """Return the set-ups for which a domain has prompts: in the setting of the paper, those of the paper."""
+    """Return the set-ups for which a domain has prompts: in the paper's setting, the paper's."""
     return tuple(setup for setup in Setup if setup is not Setup.TWO_STEP or domain.settings.setting is Setting.DEFAULT)
 
 
@@ -200,14 +200,14 @@ def prompts_of(domain: Domain, approach: Approach) -> Prompts:
     """Return the prompts of an approach.
 
     Raises:
-        InputError: when the approach asks no LLM, or the domain's setting does not know its set-up.
+        InputError: when the approach asks no LLM, or the domain's setting lacks its set-up.
     """
     if approach.prompt_mode is None:
         msg = f"approach {approach.name!r} asks no LLM"
         raise InputError(msg, "use it as a retriever")
     if approach.setup not in setups_of(domain):
         msg = f"the setting {domain.settings.setting} has no prompts for the set-up {approach.setup}"
-        raise InputError(msg, "choose another set-up, or the domain without this setting")
+        raise InputError(msg, "choose another set-up, or use the domain without this setting")
     return Prompts(domain, approach.setup, approach.prompt_mode)
 
 

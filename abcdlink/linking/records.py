@@ -1,4 +1,4 @@
-"""Approaches, every combination of them that a grid names, and what they decide."""
+"""Approaches, the combinations of them in a grid, and their decisions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ApproachKind(StrEnum):
 
 
 class CutoffRule(StrEnum):
-    """How many of a source's ranked targets are links, where that is no fixed number; see ``linking.cutoffs``."""
+    """How many of a source's ranked targets are links, if not a fixed number; see ``linking.cutoffs``."""
 
     THRESHOLD = "threshold"
     SHARE = "share"
@@ -33,12 +33,12 @@ class CutoffRule(StrEnum):
 
 
 class Aim(StrEnum):
-    """What cutoffs by rule are fitted for."""
+    """Objective for which cutoffs by rule are fitted."""
 
     PAPER = "paper"
     """The paper's score: mean F1 over the sources with links. No source is left without a link."""
     ALL_SOURCES = "all-sources"
-    """All source sentences: most of those in real documents link to nothing, and that is an answer too."""
+    """All source sentences: most of those in real documents link to nothing, which is also an answer."""
 
 
 Cutoff = Annotated[int, Field(ge=1)] | CutoffRule
@@ -51,7 +51,7 @@ class Setup(StrEnum):
     LISTWISE = "listwise"
     """One source sentence and all its candidates."""
     TWO_STEP = "two-step"
-    """One source sentence and all its candidates; the model writes down what speaks for links before it decides."""
+    """One source sentence and all its candidates; the model writes down its reasons before it decides."""
     PAIRWISE = "pairwise"
     """One source sentence and one candidate."""
     LLM_ONLY = "llm-only"
@@ -59,17 +59,17 @@ class Setup(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Setup | None:
-        """Read the name that runs of earlier versions hold."""
+        """Read a name from runs of earlier versions."""
         return cls.LLM_ONLY if value == "alone" else None
 
 
 def former_name(approach: str) -> str:
-    """Return the name under which a run of an earlier version holds an approach."""
+    """Return the name of an approach in runs of earlier versions."""
     return approach.replace("llm-only-", "llm-alone-")
 
 
 def current_name(approach: str) -> str:
-    """Return the name of an approach as it is now, from what a run of any version holds."""
+    """Return the current name of an approach, from a run of any version."""
     return approach.replace("llm-alone-", "llm-only-")
 
 
@@ -77,22 +77,22 @@ class Scoring(StrEnum):
     """What an LLM's links come from."""
 
     ANSWER = "answer"
-    """What it answers: there are no scores."""
+    """Its plain answer, without scores."""
     VOTES = "votes"
     """The share of several sampled answers that say link (self-consistency)."""
     PROBABILITY = "probability"
-    """The probability of the answer's token for link, where the server gives log-probabilities."""
+    """The probability of the answer's token for link, if the server gives log-probabilities."""
 
 
 CASCADE = "~"
-"""Between the names of two LLM profiles: the second one is asked where the first one is unsure."""
+"""Separates two LLM profiles: the second one is asked when the first is unsure."""
 DEFAULT_MODEL = "default"
 
 
 class Approach(Record):
     """Anything that decides links, e.g. ``bm25@3``, ``hybrid@7+llm-pairwise-2`` or ``llm-only-4``.
 
-    ``retriever``: whose ranking is cut; for a learned linker its own name, as it ranks too; empty for LLM-only.
+    ``retriever``: the one whose ranking is cut (for a learned linker, its own name); empty for LLM-only.
     ``cutoff``: which of the ranked targets are links, or are offered to the LLM; none for LLM-only. The rest is for an
     LLM only: ``model`` is the LLM profile that is asked, empty for the one of the environment, and stands in the name
     instead of ``llm``; ``samples`` is the number of sampled answers for votes; ``rule`` cuts its scores where this is
@@ -122,7 +122,7 @@ class Approach(Record):
             (
                 not llm and asks,
                 "asks no LLM",
-                "leave out set-up, model, scoring, samples and rule, or make its kind llm",
+                "leave out set-up, model, scoring, samples and rule, or set its kind to llm",
             ),
             (llm and self.prompt_mode is None, "has no prompt mode", "give a prompt mode from 1 to 4"),
             (llm_only and bool(self.retriever or self.cutoff), "is LLM-only", "leave out retriever and cutoff"),
@@ -130,11 +130,11 @@ class Approach(Record):
             (
                 not llm_only and self.cutoff is None,
                 "has no cutoff",
-                "give the number of targets that are links or are offered",
+                "give the number of targets that are links, or that are offered",
             ),
             (
                 llm and isinstance(self.cutoff, CutoffRule),
-                "is offered targets by a rule",
+                "takes the LLM's candidates by a rule",
                 "give the number of targets that the LLM is offered",
             ),
             (
@@ -147,11 +147,11 @@ class Approach(Record):
                 "is a cascade that needs two different models",
                 f"name two LLM profiles, such as small{CASCADE}large",
             ),
-            (votes and self.samples == 1, "votes with one sample", "take 3 samples or more"),
-            (not votes and self.samples > 1, "has several samples", "let them vote"),
+            (votes and self.samples == 1, "votes with one sample", "use at least 3 samples"),
+            (not votes and self.samples > 1, "has several samples", "score by votes"),
             (
                 self.rule is not None and not scores,
-                "has no scores that a rule could cut",
+                "has no scores for a rule to cut",
                 "score by votes or by probability",
             ),
         )
@@ -163,7 +163,7 @@ class Approach(Record):
 
     @property
     def k(self) -> int:
-        """The fixed number of targets; ``InputError`` when there is none."""
+        """The fixed number of targets; raises ``InputError`` if there is none."""
         if isinstance(self.cutoff, int):
             return self.cutoff
         msg = f"{self.name} has no fixed cutoff"
@@ -171,18 +171,18 @@ class Approach(Record):
 
     @property
     def asked(self) -> Approach:
-        """The same approach without a rule: whose questions and scores this one's links come from."""
+        """The same approach without a rule, whose questions and scores this one uses."""
         return self.model_copy(update={"rule": None})
 
     @property
     def profile(self) -> str:
-        """The LLM profile that this approach asks itself; of a cascade the larger model."""
+        """The LLM profile that this approach asks itself; for a cascade, the larger model."""
         larger = self.model.rpartition(CASCADE)[2]
         return "" if larger == DEFAULT_MODEL else larger
 
     @property
     def smaller(self) -> Approach | None:
-        """Of a cascade, the approach of the smaller model, which decides first; ``None``: it is no cascade."""
+        """For a cascade, the approach of the smaller model, which decides first; otherwise ``None``."""
         if CASCADE not in self.model:
             return None
         name = self.model.partition(CASCADE)[0]
@@ -190,13 +190,13 @@ class Approach(Record):
 
     @property
     def larger(self) -> Approach:
-        """Of a cascade, the approach of the larger model, which answers for good; of any other, itself."""
+        """For a cascade, the approach of the larger model, which decides finally; otherwise itself."""
         changed = {"model": self.profile, "scoring": Scoring.ANSWER, "samples": 1, "rule": None}
         return self.model_copy(update=changed) if self.smaller else self
 
     @property
     def uncut(self) -> Approach:
-        """The same approach without cutoffs: equal for all that only cut one ranking or one LLM's answers otherwise."""
+        """The same approach without cutoffs: equal for all that cut the same ranking or the same LLM's answers."""
         return self.model_copy(update={"cutoff": None, "rule": None})
 
     @property
@@ -212,12 +212,12 @@ class Approach(Record):
 
 
 class Decision(Record):
-    """What one approach decided for one source sentence.
+    """The decision of one approach on one source sentence.
 
-    ``targets``: the decided links, best first. ``offered``: the target sentences it chose among.
-    ``outcome``: whether the source could be answered; where it could not, ``targets`` is what is
+    ``targets``: the decided links, best first. ``offered``: the target sentences it chose from.
+    ``outcome``: whether the source could be answered; if not, ``targets`` is what is
     known and the source is counted apart. ``unknown``: offered ids that were never answered.
-    ``scores``: offered id -> score from 0 to 1, where an LLM scores; unknown ids have none.
+    ``scores``: offered id -> score from 0 to 1, if an LLM scores; unknown ids have none.
     """
 
     approach: str
@@ -232,7 +232,7 @@ class Decision(Record):
 
 
 SAMPLES = 5
-"""Answers that vote: an odd number, so that none of two sides has half of the votes."""
+"""Answers that vote: an odd number, so that there is never a tie."""
 
 
 class HowToScore(Record):
@@ -251,10 +251,10 @@ def llm_grid(
     scorings: Sequence[HowToScore] = (HowToScore(),),
     models: Sequence[str] = ("",),
 ) -> list[Approach]:
-    """Return every combination once, in an order that keeps questions with the same beginning together.
+    """Return every combination once, ordered so that questions with the same prefix stay together.
 
     Approaches with the same model, set-up and prompt mode show it the same instructions and the same documents, so they
-    stand next to each other. An LLM alone has no retriever and no cutoff, and comes once for each mode and scoring,
+    are adjacent. An LLM alone has no retriever and no cutoff, and comes once for each mode and scoring,
     however many of these there are. ``models``: LLM profiles; empty: the one of the environment. Raises ``InputError``
     when a list is empty (an LLM alone needs no retrievers and cutoffs), or a combination cannot be an approach.
     """
@@ -265,11 +265,11 @@ def llm_grid(
     for what, values in needed.items():
         if not values:
             msg = f"a grid of LLM approaches needs at least one {what}"
-            raise InputError(msg, f"name one {what} or more")
+            raise InputError(msg, f"name at least one {what}")
     grid: dict[str, Approach] = {}
     for model, setup, mode in product(models, setups, modes):
         places = [("", None)] if setup is Setup.LLM_ONLY else list(product(retrievers, cutoffs))
-        # Only scores show where a model is unsure, so a cascade leaves out the plain answer.
+        # Only scores show when a model is unsure, so a cascade leaves out the plain answer.
         hows = [how for how in scorings if CASCADE not in model or how.scoring is not Scoring.ANSWER]
         for (retriever, cutoff), how in product(places, hows or scorings):
             approach = Approach(
@@ -286,7 +286,7 @@ def llm_grid(
 
 
 def with_smaller(approaches: Iterable[Approach]) -> list[Approach]:
-    """Return what has to be asked for approaches, in this order: what the smaller model of a cascade decides first."""
+    """Return the approaches to ask, in order: the smaller model of a cascade comes first."""
     found: dict[str, Approach] = {}
     for approach in approaches:
         for one in (approach.smaller, approach.asked):
@@ -296,21 +296,21 @@ def with_smaller(approaches: Iterable[Approach]) -> list[Approach]:
 
 
 def waves(approaches: Iterable[Approach]) -> list[list[Approach]]:
-    """Return what has to be asked for approaches, cut where answers are needed: cascades come last.
+    """Return the approaches to ask, in two steps: cascades come last.
 
-    Only when the smaller model of a cascade has decided everything is it known what the larger one is asked.
+    The larger model's questions are known only once the smaller one has decided everything.
     """
     asked = with_smaller(approaches)
     return [wave for wave in ([a for a in asked if not a.smaller], [a for a in asked if a.smaller]) if wave]
 
 
 def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach, int]]:
-    """Yield (approach that is asked, number of a part), each once, in the order in which to decide them.
+    """Yield (approach to ask, number of a part), each once, in the order in which to decide them.
 
-    Approaches that differ in their rule only ask the same and come once; what the smaller model of a cascade decides
-    comes before the cascade. Neighbours with the same model, set-up and prompt mode take turns part by part, so that
-    their questions on one pair follow each other closely. ``approaches``: as ``llm_grid`` orders them; ``parts``: how
-    many parts the pairs are cut into.
+    Approaches that differ only in their rule ask the same and come once; the smaller model of a cascade
+    comes before the cascade. Neighbours with the same model, set-up and prompt mode alternate part by part, so that
+    their questions on one pair follow closely. ``approaches``: ordered by ``llm_grid``; ``parts``: how
+    many parts the pairs are divided into.
     """
     asked = {one.name: one for one in with_smaller(approaches)}
     for _, same in groupby(asked.values(), key=lambda approach: (approach.model, approach.setup, approach.prompt_mode)):

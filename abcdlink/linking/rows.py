@@ -18,28 +18,28 @@ Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 SMALLEST = 1e-7
-"""Probabilities nearer to 0 or 1 are taken for this one, so that their log-odds are finite."""
+"""Probabilities closer to 0 or 1 are clipped to this, so that their log-odds are finite."""
 GRID = 100
-"""Values that are tried for a threshold."""
+"""Number of values to try for a threshold."""
 
 
 class Rows:
-    """The rows of a rankings table, the targets of one source together and best first.
+    """The rows of a rankings table, grouped by source, best first.
 
     All arrays have shape (rows,).
 
     Args:
         rankings: the table.
-        log_odds: whether its scores are probabilities, to be taken as log-odds.
+        log_odds: whether its scores are probabilities, to be turned into log-odds.
 
     Attributes:
-        order: place of each row in the table.
+        order: position of each row in the table.
         score: as in the table, or its log-odds.
-        rank: place among the targets of the source, from 1.
+        rank: rank among the targets of the source, from 1.
         source: number of the (pair, source sentence).
         target: number of the (pair, target sentence).
         pair: number of the pair.
-        size: how many targets the source has.
+        size: number of targets of the source.
     """
 
     def __init__(self, rankings: pd.DataFrame, *, log_odds: bool = False) -> None:
@@ -77,12 +77,12 @@ class Rows:
         return best
 
     def over_source(self, reduce: np.ufunc, values: Values) -> Values:
-        """Return, in each row, what ``reduce`` (such as ``np.add``) gives over the rows of its source."""
+        """Return, in each row, the result of ``reduce`` (such as ``np.add``) over the rows of its source."""
         reduced: Values = reduce.reduceat(values, self._starts)[self.source] if len(self) else values
         return reduced
 
     def running_total(self, values: Values) -> Values:
-        """Return the sum of the values of this row and of those ranked above it for the same source."""
+        """Return the sum of the values of this row and those ranked above it for the same source."""
         total = np.cumsum(values)
         before = (total - values)[self._starts]
         return total - before[self.source] if len(self) else total
@@ -97,18 +97,18 @@ class Rows:
 class Truth:
     """Which rows are gold links, and how good a choice of rows is.
 
-    ``aim``: says which sources count, and which F1 is meant.
+    ``aim``: which sources count, and which F1 is used.
     """
 
     def __init__(self, rows: Rows, match: Match, aim: Aim = Aim.PAPER) -> None:
         owner = match.owner[rows.order]
         counts = np.append(match.gold.link_counts, 0)
         self.counted: Mask = (owner != ABSENT) & ((counts[owner] > 0) | (aim is Aim.ALL_SOURCES))
-        """Whether the row's source counts: one with links, or any that somebody has annotated; shape (rows,)."""
+        """Whether the row's source counts: one with links, or any annotated one; shape (rows,)."""
         self.hit: Mask = match.hit[rows.order]
         self._aim = aim
         self._first = (rows.rank == 1)[self.counted]
-        # The sources that count, renumbered: they are gone through a hundred times.
+        # The sources that count, renumbered, since they are iterated over a hundred times.
         numbers, self._owner = np.unique(owner[self.counted], return_inverse=True)
         self._links = counts[numbers]
         self._hit = self.hit[self.counted]
@@ -116,18 +116,18 @@ class Truth:
     def f1(self, chosen: Mask) -> float:
         """Return the F1 of a mask over the rows.
 
-        For the paper's score the mean over the sources with links, for all sources the F1 over their links.
+        For the paper's score, this is the mean over sources with links; for all sources, the F1 over their links.
         """
         return self._f1(chosen[self.counted])
 
     def best_threshold(self, values: Values, *, at_least_one: bool) -> tuple[float, float]:
-        """Return the threshold t for which choosing all rows of value t or more gives the highest F1, and this F1.
+        """Return the threshold t for which choosing all rows with value >= t gives the highest F1, and this F1.
 
-        Tried are the quantiles of the values that gold links have; of equally good ones the highest is taken.
+        It tries quantiles of the gold links' values and takes the highest on a tie.
 
         Args:
-            values: one per row; minus infinity where a row is never chosen.
-            at_least_one: whether the top-ranked target of a source is chosen whatever its value.
+            values: one per row; minus infinity if the row is never chosen.
+            at_least_one: whether the top-ranked target of each source is always chosen.
         """
         mine = values[self.counted]
         hits = mine[self._hit & np.isfinite(mine)]

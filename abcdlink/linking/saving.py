@@ -1,4 +1,4 @@
-"""Learned linkers as bytes, in a format that runs no code when it is read (skops)."""
+"""Learned linkers as bytes, in a format that executes no code when read (skops)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from abcdlink.linking.learners import FittedLinker, own_linker, read_name
 from abcdlink.linking.training import Model
 
 TRUSTED = ("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",)
-"""The parts of our models that skops does not trust by itself; a file with any other is refused."""
+"""The parts of our models that skops does not trust by default; a file with any other is refused."""
 VERSION = 2
-"""Of what a model looks at and of what its probabilities mean; raised when either changes."""
+"""Version of the features and of the meaning of probabilities; increased when either changes."""
 
 
 class _About(Record):
-    """What is known of a saved linker beside its model.
+    """What is stored about a linker beside its model.
 
-    ``position``: whether it looks at the places of sentences in their documents, as some earlier ones did.
+    ``position``: whether it uses the positions of sentences in their documents, as some earlier versions did.
     """
 
     name: str
@@ -36,7 +36,7 @@ class _About(Record):
 
 
 class _Own(Record):
-    """A saved linker of somebody else."""
+    """A saved third-party linker."""
 
     name: str
     fitted_on: FittedOn
@@ -65,7 +65,7 @@ def to_bytes(linker: LearnedLinker | FittedLinker) -> bytes:
 def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
     """Read a linker.
 
-    ``where``: the file, for messages. Raises ``InputError`` when the content is damaged, holds anything that is not
+    ``where``: the file, for messages. Raises ``InputError`` when the content is damaged, contains anything that is not
     ours, or is from another version of scikit-learn.
     """
     if data.startswith(b"{"):
@@ -79,7 +79,7 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
     if about.features != VERSION or about.position:
         raise _unusable(where, "it was learned by another version of this program")
     if about.scikit_learn != version("scikit-learn"):
-        problem = f"it was made with scikit-learn {about.scikit_learn}, and this is {version('scikit-learn')}"
+        problem = f"it was made with scikit-learn {about.scikit_learn}, but this is {version('scikit-learn')}"
         raise _unusable(where, problem)
     model = Model(content["model"], about.slope, about.intercept)
     return LearnedLinker(about.name, about.fitted_on, model)
@@ -107,15 +107,15 @@ def _read(data: bytes, where: str) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - a damaged file makes skops raise anything
         raise _unusable(where, f"it cannot be read ({type(error).__name__})") from None
     if foreign:
-        raise _unusable(where, f"it holds {', '.join(sorted(foreign))}, which does not belong in a learned linker")
+        raise _unusable(where, f"it contains {', '.join(sorted(foreign))}, which does not belong in a learned linker")
     found = content if isinstance(content, dict) else {}
     if not _is_ours(found.get("model")):
-        raise _unusable(where, "its model is not one that this program makes")
+        raise _unusable(where, "its model is not one that this program creates")
     return found
 
 
 def _is_ours(model: object) -> bool:
-    """Tell whether a model has the steps of ours and no others: scikit-learn has some that call functions."""
+    """Tell whether a model has only our steps: scikit-learn has some that call arbitrary functions."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
@@ -128,4 +128,4 @@ def _is_ours(model: object) -> bool:
 
 def _unusable(where: str, problem: str) -> InputError:
     msg = f"{where} cannot be used as a learned linker: {problem}"
-    return InputError(msg, "learn it again, and use only files that this program wrote")
+    return InputError(msg, "fit it again, and use only files that this program wrote")

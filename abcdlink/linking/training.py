@@ -15,13 +15,13 @@ from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
 
 SEED = 0
-"""Of the models, and of the choice of sources: the same pairs give the same linker."""
+"""Random seed of the models and of the choice of sources: the same pairs give the same linker."""
 MOST_ROWS = 300_000
-"""Of a corpus with more pairs of sentences, a random share of the source sentences is trained on."""
+"""If a corpus has more pairs of sentences, training uses a random share of the source sentences."""
 
 
 class Training(NamedTuple):
-    """Two sentences a row, all targets of some source sentences.
+    """Two sentences per row: all targets of some source sentences.
 
     Attributes:
         features: shape (rows, features).
@@ -41,10 +41,10 @@ class Training(NamedTuple):
 
 
 def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
-    """Gather the rows of all source sentences of the annotated pairs of a corpus.
+    """Collect the rows of all source sentences in a corpus's annotated pairs.
 
-    Sources without links are most of them in real documents, and what has to be learned is to leave them alone. Raises
-    ``InputError`` when there is no link, or nothing but links.
+    In real documents, most sources have no links, and the model has to learn to leave them alone. Raises
+    ``InputError`` when there are no links, or only links.
     """
     sizes = [_cells(corpus, pair) if pair.links is not None else 0 for pair in corpus.pairs]
     share = min(1.0, MOST_ROWS / max(sum(sizes), 1))
@@ -52,7 +52,7 @@ def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
     parts, start = [], 0
     for index, pair in enumerate(progress(corpus.pairs, "gather features")):
         sources = len(corpus.source_of(pair).sentences)
-        # Drawn for every pair, so that nobody's links change what is drawn for another pair.
+        # Drawn for every pair, so that one pair's links do not change the draw for another.
         drawn = chooser.random(sources) < share
         if pair.links is not None and drawn.any():
             parts.append(_of_pair(features, corpus, pair, index, drawn, start))
@@ -79,10 +79,10 @@ def _of_pair(
 
 
 class Model(NamedTuple):
-    """A fitted model of scikit-learn, and the line that makes probabilities of its log-odds.
+    """A fitted scikit-learn model, and the line that turns its log-odds into probabilities.
 
-    The model was fitted on as many sources without links as with links, the line on all of them: in this way
-    the model learns from rare links, and its probabilities are those of the corpus.
+    The model was fitted on as many sources without links as with links, the line on all of them: so
+    the model learns from rare links, but its probabilities fit the corpus.
     """
 
     estimator: Any
@@ -98,17 +98,17 @@ class Model(NamedTuple):
 
 
 def fit_model(name: str, training: Training, folds: NDArray[np.int64]) -> Model:
-    """Fit a model, and calibrate it by what models of the same kind say of folds that they have not seen.
+    """Fit a model, and calibrate it on predictions by models of the same kind for folds that they have not seen.
 
-    ``folds``: of the rows, for calibration; shape (rows,). Raises ``InputError`` when the rows outside of a fold are
-    all links, or none is.
+    ``folds``: folds of the rows, for calibration; shape (rows,). Raises ``InputError`` when the rows outside a fold are
+    all links, or none of them is.
     """
     from threadpoolctl import threadpool_limits
 
     parts = np.unique(folds)
     if any(len(np.unique(training.linked[folds != fold])) == 1 for fold in parts):
-        msg = f"there are too few pairs to calibrate {name!r}: without one part of them, all targets or none are links"
-        raise InputError(msg, "learn from more pairs")
+        msg = f"there are too few pairs to calibrate {name!r}: without one fold, all targets or none are links"
+        raise InputError(msg, "use more pairs")
     said = np.empty(len(training.linked))
     # On a busy machine the threads of boosting wait for each other: a fit of 0.2 s took 80 s with two of them.
     with threadpool_limits(get_settings().threads):
@@ -134,7 +134,7 @@ def fit_line(
 
 
 def balanced(training: Training) -> Training:
-    """Return the rows of all sources with links and of at most as many without, chosen at random."""
+    """Return the rows of all sources with links and of at most as many others, chosen at random."""
     linked = np.unique(training.source[training.linked])
     without = np.setdiff1d(training.source, linked)
     some = np.random.default_rng(SEED).permutation(without)[: len(linked)]
@@ -142,7 +142,7 @@ def balanced(training: Training) -> Training:
 
 
 def fit_estimator(name: str, training: Training, weight: NDArray[np.float64] | None = None) -> Any:  # noqa: ANN401 - sklearn has no types
-    """Fit the model of a learned linker; ``weight``: of each row, equal ones when ``None``."""
+    """Fit the model of a learned linker; ``weight``: weight of each row, all equal if ``None``."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
