@@ -145,7 +145,7 @@ def cross_fitted(
 ) -> CrossFitted:
     """Decide each pair with parameters fitted on the other folds.
 
-    A learned linker's rankings must be its ``out_of_fold`` ones with the same folds. ``folds``: those of all pairs in the
+    A learned linker's rankings must be its ``out_of_fold`` ones with the same folds. ``folds``: of all pairs in the
     rankings, see ``make_folds``; ``aim`` and ``probabilities``: as in ``fit_cutoff``. Raises ``InputError`` when a pair
     has no fold, the other folds of one have no gold link, or two folds hold the same texts.
     """

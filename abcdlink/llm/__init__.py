@@ -1,1 +1,1 @@
-"""One client for every OpenAI-compatible server, and what came of each question."""
+"""One client for every OpenAI-compatible server, and the outcome of each question."""

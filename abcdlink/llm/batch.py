@@ -1,7 +1,7 @@
 """OpenAI's Batch API: questions as a file, answers within a day, at half the price.
 
-``submit`` sends what is not answered yet, ``collect`` puts the answers that came into the cache of
-answers, where whoever asks the same questions later finds them.
+``submit`` sends unanswered questions, ``collect`` puts the answers received into the cache of
+answers, where later callers with the same questions find them.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 WINDOW: Literal["24h"] = "24h"
-"""The only one that there is."""
+"""The only completion window that OpenAI offers."""
 MOST_QUESTIONS, MOST_BYTES = 50_000, 100_000_000
-"""Of one file; OpenAI allows 50,000 requests and 200 MB."""
+"""Limits of one file; OpenAI allows 50,000 requests and 200 MB."""
 RETRIES = 4
-"""How often the package sends a request again."""
+"""Retries of a request by the package."""
 OVER = {"completed", "failed", "expired", "cancelled"}
-"""Statuses of batches from which no more answers will come."""
+"""Statuses of batches that will give no more answers."""
 REFUSED_BELOW = 500
-"""HTTP statuses from 400 to here say that the server did not take what was sent."""
+"""HTTP statuses from 400 to this one mean that the server did not accept the request."""
 
 
 class BatchTicket(Record):
-    """What to ``collect``: names of batches."""
+    """The names of batches to ``collect``."""
 
     batches: tuple[str, ...]
 
@@ -50,10 +50,10 @@ class BatchTicket(Record):
 class BatchState(Record):
     """How far batches are.
 
-    ``waiting``: questions in batches under way. ``answered``: those whose answers are in the cache.
-    ``open``: those that ended batches left without a final answer (truncated, refused by the server,
-    expired); whoever needs them asks as usual. ``statuses``: batches by their status at the server.
-    ``reasons``: why questions are open, with their numbers. ``usage``: what was paid.
+    ``waiting``: questions in pending batches. ``answered``: those whose answers are in the cache.
+    ``open``: those that finished batches left without a final answer (truncated, refused by the server,
+    expired), which are then asked as usual. ``statuses``: number of batches by status at the server.
+    ``reasons``: reason why questions are open -> count. ``usage``: what was paid.
     """
 
     waiting: int
@@ -65,7 +65,7 @@ class BatchState(Record):
 
     @property
     def done(self) -> bool:
-        """Whether it is over."""
+        """Whether all batches are over."""
         return not self.waiting
 
     def __add__(self, other: BatchState) -> BatchState:
@@ -81,18 +81,18 @@ class BatchState(Record):
 
 
 NOTHING = BatchState(waiting=0, answered=0, open=0, statuses={}, reasons={}, usage=Usage())
-"""Where nothing was asked by batch."""
+"""The state if nothing was asked by batch."""
 
 
 def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
-    """Send the questions that have no answer and are in no batch yet; returns all batches that hold some of them.
+    """Send the questions that have no answer and are in no batch yet; returns all batches with any of them.
 
-    What is sent is written down before and after, under a name that the server is told too: a
-    process that is killed, wherever, sends nothing twice when this is called again.
+    What is sent is recorded before and after, under a name that the server also gets: a
+    process that is killed at any point sends nothing twice when this is called again.
 
     Raises:
         BudgetError: the answers could cost more than the budget leaves; those questions are not sent.
-        ServiceError: the server does not take the batch.
+        ServiceError: the server does not accept the batch.
     """
     if llm.endpoint.offline:
         msg = "the engine vllm has no Batch API"
@@ -115,7 +115,7 @@ def pending(llm: LLM) -> BatchTicket:
 
 
 def collect(llm: LLM, ticket: BatchTicket) -> BatchState:
-    """Check on batches and keep the answers of those that have ended; may be called any number of times.
+    """Check batches and store the answers of those that have ended; may be called any number of times.
 
     Raises:
         InputError: the ticket names an unknown batch.
@@ -137,7 +137,7 @@ def collect(llm: LLM, ticket: BatchTicket) -> BatchState:
 
 
 class _File(NamedTuple):
-    """What is sent as one batch."""
+    """The questions of one batch."""
 
     lines: list[str]
     items: list[Item]
@@ -206,12 +206,12 @@ def _create(llm: LLM, store: BatchStore, file: _File) -> Batch:
 
 
 def _under_way(llm: LLM, store: BatchStore) -> list[Batch]:
-    """Return the batches under way; one that was being sent when its process stopped is sent first."""
+    """Return the pending batches; one whose process stopped while sending is sent first."""
     return [batch if batch.id else _resume(llm, store, batch) for batch in store.batches() if not batch.ended]
 
 
 def _resume(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
-    """Continue a batch that may have been sent: then the server knows its name."""
+    """Continue a batch that may have been sent; if so, the server knows its name."""
     Budget(llm.settings, batch.account).hold(batch.name, Sum(*batch.most))
     for job in _client(llm).batches.list(limit=100):
         if (job.metadata or {}).get("abcdlink") == batch.name:
@@ -224,7 +224,7 @@ def _send(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
 
     try:
         file = _client(llm).files.create(file=(f"{batch.name}.jsonl", store.lines(batch)), purpose="batch")
-        # Sent once: where no answer comes, the server is asked for the name before it is sent again.
+        # Sent once: if there is no reply, the server is asked for the name before it is sent again.
         job = llm.endpoint.client.batches.create(
             input_file_id=file.id,
             endpoint=ENDPOINT,
@@ -232,7 +232,7 @@ def _send(llm: LLM, store: BatchStore, batch: Batch) -> Batch:
             metadata={"abcdlink": batch.name},
         )
     except openai.APIStatusError as error:
-        if error.status_code < REFUSED_BELOW:  # else it may have been taken
+        if error.status_code < REFUSED_BELOW:  # otherwise it may have been accepted
             store.forget(batch)
             Budget(llm.settings, batch.account).settle(batch.name, Sum(0, 0.0))
         raise

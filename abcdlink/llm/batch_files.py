@@ -1,4 +1,4 @@
-"""What was sent to a Batch API, written down so that no process sends it again, and what came back."""
+"""Records of what was sent to a Batch API, so that no process sends it again, and the answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PRICE = 0.5
 
 
 class Item(Record):
-    """One question of a batch: what its answer is kept under, which question it is, and how it is judged.
+    """One question of a batch: its cache key, its content, and how its answer is judged.
 
     ``key``: of the answer in the cache, also the line's ``custom_id``. ``question``: of the question,
     in whatever form it is asked.
@@ -45,9 +45,9 @@ class Item(Record):
 class Batch(Record):
     """One batch.
 
-    ``server``: its address. ``id``: what the server calls it; empty while that is not known, so that
+    ``server``: its address. ``id``: the server's id for it; empty while that is unknown, so that
     it may or may not have been sent. ``status``: as the server last said. ``size``: its questions.
-    ``ended``: whether its answers have been read; the rest says what came of it.
+    ``ended``: whether its answers have been read; the other fields record the results.
     """
 
     name: str
@@ -64,9 +64,9 @@ class Batch(Record):
 
 
 class BatchStore:
-    """A folder with three files a batch: its record, its questions, and the lines that are sent.
+    """A folder with three files per batch: its record, its questions, and the lines to send.
 
-    ``server``: address of the server whose batches are looked at.
+    ``server``: address of the server whose batches are read.
     """
 
     def __init__(self, root: Path, server: str) -> None:
@@ -82,7 +82,7 @@ class BatchStore:
         """Return one batch.
 
         Raises:
-            InputError: there is none of this name.
+            InputError: there is none with this name.
         """
         try:
             return Batch.model_validate_json((self.root / f"{name}.json").read_bytes())
@@ -91,13 +91,13 @@ class BatchStore:
             raise InputError(msg, "collect it on the machine, and with the home folder, that submitted it") from None
 
     def add(self, batch: Batch, items: Sequence[Item], lines: Sequence[str]) -> None:
-        """Write a batch down before it is sent."""
+        """Record a batch before it is sent."""
         self._lines(batch).write_text("\n".join(lines) + "\n", encoding="utf-8")
         self._items(batch).write_text("".join(f"{item.model_dump_json()}\n" for item in items), encoding="utf-8")
-        self.write(batch)  # last: a batch with a record is whole
+        self.write(batch)  # last: the record marks the batch as complete
 
     def write(self, batch: Batch) -> None:
-        """Write down how far a batch is; the questions of one that has ended are no longer needed."""
+        """Record how far a batch is; the questions of one that has ended are no longer needed."""
         write_atomically(self.root / f"{batch.name}.json", batch.model_dump_json(indent=2).encode())
         if batch.id:
             self._lines(batch).unlink(missing_ok=True)
@@ -105,13 +105,13 @@ class BatchStore:
             self._items(batch).unlink(missing_ok=True)
 
     def forget(self, batch: Batch) -> None:
-        """Take away a batch that was never sent."""
+        """Remove a batch that was never sent."""
         (self.root / f"{batch.name}.json").unlink(missing_ok=True)
         self._lines(batch).unlink(missing_ok=True)
         self._items(batch).unlink(missing_ok=True)
 
     def lines(self, batch: Batch) -> bytes:
-        """Return what is sent."""
+        """Return the lines to send."""
         return self._lines(batch).read_bytes()
 
     def items(self, batch: Batch) -> Iterator[Item]:
@@ -127,7 +127,7 @@ class BatchStore:
 
 
 class Results(NamedTuple):
-    """Final answers by the key of the cache, why the other questions have none, and what was paid for all."""
+    """Final answers by cache key, why the other questions have none, and what was paid in total."""
 
     answers: dict[str, Answer]
     reasons: dict[str, int]
@@ -137,8 +137,8 @@ class Results(NamedTuple):
 def read_results(llm: LLM, client: OpenAI, items: Iterable[Item], job: Job) -> Results:
     """Read the files of a batch that is over.
 
-    A truncated answer is not final: whoever needs it asks again with more room. ``items``: the questions of the batch;
-    ``job``: the batch as the server sees it.
+    A truncated answer is not final: the question is asked again with a larger limit. ``items``: the batch's questions;
+    ``job``: the batch as the server reports it.
     """
     asked = {item.key: item for item in items}
     found: dict[str, Answer | str] = {}
@@ -166,7 +166,7 @@ def _lines(client: OpenAI, job: Job) -> Iterator[dict[str, Any]]:
 
 
 def _answer(llm: LLM, item: Item, line: dict[str, Any]) -> Answer | str:
-    """Return the answer of a line, or why it holds none."""
+    """Return the answer in a line, or why there is none."""
     hide = llm.endpoint.secrets.hide
     response = line.get("response")
     body = response.get("body") if isinstance(response, dict) else None
@@ -184,6 +184,6 @@ def _answer(llm: LLM, item: Item, line: dict[str, Any]) -> Answer | str:
 
 
 def _why(job: Job) -> str:
-    """Return why a batch that is over left questions without a line."""
+    """Return why a finished batch left questions without a line."""
     errors = (job.errors.data if job.errors else None) or []
     return str(errors[0].code or errors[0].message) if errors else job.status

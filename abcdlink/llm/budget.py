@@ -1,4 +1,4 @@
-"""What LLM calls cost, and what a run may spend.
+"""The cost of LLM calls, and what a run may spend.
 
 The most that a call can cost is reserved before it is sent, so that the limit is never exceeded.
 """
@@ -23,20 +23,20 @@ from abcdlink.settings import Settings
 LOG = logging.getLogger(__name__)
 MILLION = 1_000_000
 MOST_TOKENS = 100 * MILLION
-"""Of one call; a server that counts more miscounts."""
+"""Most tokens of one call; a server that counts more is wrong."""
 
 
 def usage_of(reported: Any, seconds: float, settings: Settings, discount: float = 1.0) -> Usage:  # noqa: ANN401
-    """Return what one call used: tokens as the server reports them, cost by the price settings.
+    """Return the usage of one call: tokens as the server reports them, cost by the price settings.
 
     ``prompt_tokens`` includes the cached ones, as servers count them; a server that reports no
-    cached tokens had none. A server that reports nothing, or nothing that can be a count, leaves the tokens at 0.
+    cached tokens had none. A server that reports nothing, or no valid count, leaves the tokens at 0.
 
     Args:
-        reported: the server's own count: ``usage`` of the reply, any JSON value.
-        seconds: how long the call took.
+        reported: the server's count, ``usage`` of the reply; any JSON value.
+        seconds: duration of the call.
         settings: the prices.
-        discount: share of the price that is paid, as for a batch.
+        discount: share of the price that is paid, as in a batch.
     """
     counts = reported if isinstance(reported, dict) else {}
     details = counts.get("prompt_tokens_details")
@@ -61,7 +61,7 @@ def _tokens(value: Any) -> int:  # noqa: ANN401 - any JSON value
 
 
 def cost_of(settings: Settings, prompt: float, completion: float, cached: float = 0) -> float:
-    """Return the price of so many tokens; ``cached`` is the part of ``prompt`` that the server had."""
+    """Return the price of some tokens; ``cached`` is the part of ``prompt`` that the server had cached."""
     return (
         (prompt - cached) * settings.llm_price_prompt
         + cached * settings.llm_price_cached
@@ -88,7 +88,7 @@ class Ledger:
 
 
 SEPARATOR = "\n"
-"""Between the name of a run and that of a profile, in the accounts of profiles."""
+"""Separates the names of run and profile in the accounts of profiles."""
 RUN_LIMITS = ("ABCDLINK_LLM_BUDGET_TOKENS", "ABCDLINK_LLM_BUDGET")
 
 WAIT = 60.0
@@ -111,12 +111,12 @@ class Sum(NamedTuple):
 
 
 class Hold:
-    """What one call under way may cost at most; ``used`` says what it did cost."""
+    """The most that a pending call may cost; ``used`` is what it did cost."""
 
     def __init__(self, most: Sum) -> None:
         self.most = most
         self.used: Sum | None = None
-        """``None`` while nothing is known: then the call is taken to have cost nothing."""
+        """``None`` while unknown: the call then counts as free."""
 
 
 class Budget:
@@ -126,9 +126,9 @@ class Budget:
     a killed process had under way stays reserved for good: the server may have billed it.
 
     Args:
-        settings: the limits and where the file is. A profile's calls count towards the limits of the run and
+        settings: the limits and the path of the file. A profile's calls count towards the limits of the run and
             towards its own.
-        account: names the run; without a name the account lives as long as this object.
+        account: name of the run; without one, the account lasts as long as this object.
 
     Raises:
         ProfileError: a limit in money without prices.
@@ -177,7 +177,7 @@ class Budget:
 
     @contextmanager
     def call(self, most: Sum) -> Iterator[Hold]:
-        """Hold back what a call may cost at most while the ``with`` block is open.
+        """Reserve the most that a call may cost while the ``with`` block is open.
 
         Where what other calls of this process have reserved stands in the way, those are waited for. Raises
         ``BudgetError`` when the call could exceed the limit.
@@ -202,7 +202,7 @@ class Budget:
                 self._changed.notify_all()
 
     def hold(self, name: str, most: Sum) -> bool:
-        """Hold an amount back under a name until ``settle``; tell whether the limits allow it."""
+        """Reserve an amount under a name until ``settle``; tell whether the limits allow it."""
         with self._transaction() as connection:
             for limits, sums in self._limited(connection):
                 needed = [sum(amounts) for amounts in zip(*sums, most, strict=True)]
@@ -244,7 +244,7 @@ class Budget:
         return Sum(*rows[0]), Sum(*rows[1])
 
     def error(self, most: Sum) -> BudgetError:
-        """Return the error that says why a call that costs ``most`` is not allowed."""
+        """Return the error that explains why a call that costs ``most`` is not allowed."""
         own = self._settings.llm_setting("budget_tokens"), self._settings.llm_setting("budget")
         said, names = [], []
         with self._transaction() as connection:

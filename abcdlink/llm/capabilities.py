@@ -1,4 +1,4 @@
-"""What a server is able to do: found out once by a small question, kept for a day, fixed when it refuses."""
+"""What a server can do: found out by a small question, kept for a day, corrected when it refuses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from abcdlink.llm.endpoint import Endpoint
 
 KEPT = 24 * 3600.0
-"""Seconds for which other processes rely on what one found out; the server may be replaced by a better one."""
+"""Seconds for which other processes rely on the result; the server may be replaced by a better one."""
 PROBE = Question(
     messages=(Message(role="user", content="Is water wet? Answer with one word."),),
     json_schema={
@@ -36,7 +36,7 @@ PROBE = Question(
     max_tokens=64,
     probabilities=True,
 )
-"""No model answers this by the schema unless it is held to it."""
+"""No model answers this by the schema unless it is forced to."""
 
 ABOUT_FORM = re.compile(r"response_?format|json_schema|json_object|structured.?output|guided", re.IGNORECASE)
 ABOUT_SCHEMA = re.compile(r"invalid_json_schema|invalid schema", re.IGNORECASE)
@@ -44,10 +44,10 @@ ABOUT_SCHEMA = re.compile(r"invalid_json_schema|invalid schema", re.IGNORECASE)
 
 
 class Capabilities(Record):
-    """How a server is spoken to.
+    """How to talk to a server.
 
-    ``form``: the strictest form of answers that it knows. ``probabilities``: whether it gives
-    log-probabilities. ``limit``: its name for the limit of tokens. ``remarks``: why it is not asked
+    ``form``: the strictest form of answers that it supports. ``probabilities``: whether it gives
+    log-probabilities. ``limit``: its name for the token limit. ``remarks``: why it is not asked
     for more, in words.
     """
 
@@ -57,14 +57,14 @@ class Capabilities(Record):
     remarks: tuple[str, ...] = ()
 
     def less(self, remark: str, **changed: object) -> Capabilities:
-        """Return the same with one ability less and the reason."""
+        """Return the same without one capability, with the reason."""
         return self.model_copy(update={**changed, "remarks": (*self.remarks, remark)})
 
 
 def find_out(send: Callable[[Capabilities], Reply], forms: Sequence[Form]) -> Capabilities:
-    """Try a server with the small question, from the most to the least that it might know.
+    """Try the small question on a server, from the most to the fewest capabilities.
 
-    ``send``: sends the small question in the way that it is told; ``forms``: those that may be tried, the strictest
+    ``send``: sends the small question with given capabilities; ``forms``: those that may be tried, strictest
     first. Raises the ``NoReplyError`` of ``send`` when the server does not answer at all.
     """
     tried = Capabilities(form=forms[0])
@@ -86,7 +86,7 @@ def find_out(send: Callable[[Capabilities], Reply], forms: Sequence[Form]) -> Ca
 
 
 def after_refusal(used: Capabilities, error: NoReplyError, forms: Sequence[Form]) -> Capabilities | None:
-    """Return how to ask again after a request was refused, if the refusal names something that can be left out."""
+    """Return how to repeat a refused request, if the refusal names something that can be left out."""
     if error.status not in REFUSING or error.outcome is not Outcome.FAILED:
         return None
     if LIMIT in error.said and used.limit == LIMIT:
@@ -100,7 +100,7 @@ def after_refusal(used: Capabilities, error: NoReplyError, forms: Sequence[Form]
 
 
 def _guess(used: Capabilities, error: NoReplyError, forms: Sequence[Form]) -> Capabilities | None:
-    """Return what to try next where the server does not say what it dislikes."""
+    """Return what to try next if the server does not say what it refuses."""
     if error.status not in REFUSING:
         return None
     if used.probabilities:
@@ -114,36 +114,36 @@ def _weaker(form: Form, forms: Sequence[Form]) -> Form | None:
 
 
 def _keeps_to_schema(reply: Reply) -> bool:
-    # A model that spends all of the limit on thinking shows nothing; the server took the schema.
+    # A model that spends the whole limit on thinking shows nothing; the server accepted the schema.
     silent = not reply.text.strip() or reply.finish == "length"
     return silent or parse(reply.text, PROBE.json_schema).outcome.answered
 
 
 class Discovery:
-    """What is known of the server that an endpoint talks to; all clients of the server in this process share it.
+    """What is known about an endpoint's server; all clients of the server in this process share it.
 
     Args:
         endpoint: of the server.
-        folder: where what was found out is kept for other processes.
-        spent: what the small question costs is added to it.
+        folder: where the results are stored for other processes.
+        spent: the cost of the small question is added to this.
     """
 
     def __init__(self, endpoint: Endpoint, folder: Path, spent: Ledger) -> None:
         self._endpoint, self._spent = endpoint, spent
         settings, form = endpoint.settings, endpoint.settings.llm_answers
         self.forms: tuple[Form, ...] = tuple(Form) if form == "auto" else (Form(form),)
-        """The forms that may be asked for, the strictest first."""
+        """The forms that may be asked for, strictest first."""
         probe = content_of(PROBE, settings, self.forms[0], logprobs=True)
         asked = {"server": endpoint.shown_url, "forms": self.forms, "probe": probe}
         self._path = folder / f"{content_key(asked)}.json"
 
     @property
     def known(self) -> Capabilities | None:
-        """What was found out, by this process or less than a day ago by another."""
+        """What was found out by this process, or by another one less than a day ago."""
         return self._endpoint.state.capabilities or self._load()
 
     def know(self) -> Capabilities:
-        """Return what the server is able to do; asks it where nobody has in the last day.
+        """Return what the server can do; asks it if nobody has in the last day.
 
         Raises:
             NoReplyError: it does not answer.
@@ -151,7 +151,7 @@ class Discovery:
         state, failures = self._endpoint.state, self._endpoint.state.failures
         with state.lock:
             if state.failure is not None and state.failures > failures:
-                # Another thread found out while this one waited; a dead server must not be waited for in turn.
+                # Another thread found out while this one waited; do not wait for a dead server in turn.
                 raise state.failure
             if self._endpoint.offline:
                 self._endpoint.start()
@@ -169,8 +169,8 @@ class Discovery:
         """Ask the server the small question.
 
         Raises:
-            NoReplyError: it does not answer. Where it refuses the question whatever is left out, this is raised only
-                when ``strict``; else the real questions will tell.
+            NoReplyError: it does not answer. If it refuses the question whatever is left out, this is raised only
+                if ``strict``; otherwise the real questions will tell.
         """
 
         def send(tried: Capabilities) -> Reply:
@@ -189,7 +189,7 @@ class Discovery:
         return found
 
     def learn(self, capabilities: Capabilities) -> None:
-        """Keep what was found out, for other processes too."""
+        """Store the result, for other processes too."""
         self._endpoint.state.capabilities = capabilities
         write_atomically(self._path, capabilities.model_dump_json(indent=2).encode())
 

@@ -24,25 +24,25 @@ from abcdlink.together import stop_if_asked
 
 LOG = logging.getLogger(__name__)
 LARGER = 4
-"""A truncated answer is asked for again with so many times the limit, once."""
+"""Factor on the limit when a truncated answer is asked for again, once."""
 
 
 class LLM:
     """Asks a model behind any OpenAI-compatible server.
 
     Every question ends in an :class:`Answer` with its outcome; nothing is raised for a question
-    that could not be answered. Final answers are kept under ``HOME/cache/llm``, by content (model,
-    parameters, messages, schema) and profile and not by server, so that nothing is paid twice, whatever stops.
-    Missing ids are the caller's to ask again for: only it can word the shorter question.
+    that could not be answered. Final answers are stored under ``HOME/cache/llm``, by content (model,
+    parameters, messages, schema) and profile but not by server, so that nothing is paid twice, whatever fails.
+    The caller has to ask again for missing ids: only it can word the shorter question.
 
-    Before the first call it finds out, by a small question, what the server is able to do; that is
+    Before the first call, it finds out by a small question what the server can do; the result is
     kept for a day.
 
     Args:
-        settings: default: those of this process; see ``abcdlink.llm.profiles`` for a model by name.
-        account: names the run whose budget is spent; its other stages and processes on this machine
-            spend from the same one. Without a name the budget is this object's own.
-        sleep: waits so many seconds between attempts; another one makes tests fast.
+        settings: default those of this process; see ``abcdlink.llm.profiles`` for a model by name.
+        account: the run whose budget is spent; its other stages and processes on this machine
+            share it. Without a name, the budget is this object's own.
+        sleep: waits some seconds between attempts; tests replace it to be fast.
 
     Raises:
         InputError: a setting cannot be used.
@@ -63,18 +63,18 @@ class LLM:
 
     @property
     def spent(self) -> dict[str, Usage]:
-        """By stage, what this client has paid: cache hits cost nothing."""
+        """What this client has paid, by stage: cache hits cost nothing."""
         return self._spent.totals()
 
     @property
     def used(self) -> dict[str, Usage]:
-        """By stage, what the answers it returned have cost, whenever that was paid."""
+        """What the answers it returned have cost, by stage, whenever that was paid."""
         return self._used.totals()
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest says about the model: name, address, parameters; never the key.
 
-        ``form``, ``probabilities`` and ``remarks`` are what was found out about the server, where it was
+        ``form``, ``probabilities`` and ``remarks`` are what was found out about the server, if it was
         asked in the last day: the form of its answers, whether it gives log-probabilities, and why it
         is not asked for more.
         """
@@ -95,10 +95,10 @@ class LLM:
         }
 
     def check(self) -> None:
-        """Check that the server can be used; one that does not list the model is sent a small question.
+        """Check that the server works; one that does not list the model gets a small question.
 
         Raises:
-            ServiceError: it cannot; says the address, what is wrong and what to do.
+            ServiceError: it does not; names the address, the problem and what to do.
         """
         require_key(self.settings)
         models = self.endpoint.models()
@@ -116,7 +116,7 @@ class LLM:
         )
 
     def require_probabilities(self) -> None:
-        """Raise ``ServiceError`` when the server gives no log-probabilities; asks it where that is not known."""
+        """Raise ``ServiceError`` if the server gives no log-probabilities; asks it if that is unknown."""
         try:
             known = self.know()
         except NoReplyError as error:
@@ -127,7 +127,7 @@ class LLM:
             raise ServiceError(msg, "score by votes or by the answer alone, or use another server or model")
 
     def ask(self, question: Question) -> Answer:
-        """Answer one question, from the cache where it was answered before.
+        """Answer one question, from the cache if it was answered before.
 
         Raises:
             BudgetError: it could cost more than the budget leaves.
@@ -149,8 +149,8 @@ class LLM:
     def ask_many(self, questions: Sequence[Question], progress: Progress = silent) -> list[Answer]:
         """Answer questions in their order, at most ``settings.llm_concurrency`` at once.
 
-        They are sent in the order given, so neighbours that share a prefix profit from the server's prefix cache. The
-        same question twice is asked once. Raises ``BudgetError`` when they could cost more than the budget leaves; what
+        They are sent in the given order, so neighbours that share a prefix benefit from the server's prefix cache. The
+        same question is asked only once. Raises ``BudgetError`` when they could cost more than the budget leaves; what
         was answered until then is kept.
         """
         keys = [self.key(question) for question in questions]
@@ -168,34 +168,34 @@ class LLM:
                 stop_if_asked()
             return [waiting[key].result() for key in keys]
         finally:
-            # Where something stops us, what was not sent yet is never sent.
+            # After an error, what has not been sent yet is never sent.
             pool.shutdown(cancel_futures=True)
 
     def ask_samples(self, questions: Sequence[Question], n: int, progress: Progress = silent) -> list[list[Answer]]:
-        """Answer each question ``n`` times, with ``n`` seeds from the question's own one upwards.
+        """Answer each question ``n`` times, with ``n`` seeds from the question's own upwards.
 
-        Each sample is a question of its own in the cache; the first one is the question as it stands. The samples of
-        one question are sent next to each other. Errors as ``ask_many``.
+        Each sample is a separate question in the cache; the first one is the question itself. The samples of
+        one question are sent one after another. Errors as in ``ask_many``.
         """
         answers = self.ask_many([sample for question in questions for sample in self.samples(question, n)], progress)
         return [answers[start : start + n] for start in range(0, len(answers), n)]
 
     def samples(self, question: Question, n: int) -> list[Question]:
-        """Return the ``n`` questions of which each asks for one sample of the answer."""
+        """Return ``n`` questions, each for one sample of the answer."""
         first = self.settings.llm_seed if question.seed is None else question.seed
         return [question.model_copy(update={"seed": first + number}) for number in range(n)]
 
     def key(self, question: Question) -> str:
-        """Return what identifies a question, in whatever form it is asked."""
+        """Return what identifies a question, whatever its form."""
         return self._key(Bodies(question, self.settings))
 
     def _key(self, bodies: Bodies) -> str:
         return bodies.key(self._server.forms[0], logprobs=bodies.question.probabilities)
 
     def kept(self, question: Question) -> Answer | None:
-        """Return the answer that was paid for earlier, if it was, in whatever form that was asked for.
+        """Return the answer if it was paid for earlier, whatever its form.
 
-        A question for probabilities is the plain one where the server is known to give none.
+        A question for probabilities is the plain one if the server is known to give none.
         """
         return self._kept(Bodies(question, self.settings))
 
@@ -209,28 +209,28 @@ class LLM:
         return self._state.too_long.get(self._key(bodies))
 
     def content(self, question: Question) -> dict[str, Any]:
-        """Return the body with which a question would be sent now, as far as the server is known."""
+        """Return the body with which a question would now be sent, as far as the server is known."""
         known = self._server.known or Capabilities(form=self._server.forms[0])
         logprobs = question.probabilities and known.probabilities
         return content_of(question, self.settings, known.form, logprobs=logprobs)
 
     def know(self) -> Capabilities:
-        """Return what the server is able to do; errors as ``Discovery.know``."""
+        """Return what the server can do; errors as in ``Discovery.know``."""
         return self._server.know()
 
     def _find_answer(self, bodies: Bodies) -> Answer:
-        """Return the answer to a question that was not kept when this was called."""
+        """Return the answer to a question that was not in the cache when this was called."""
         try:
             known = self.know()
         except NoReplyError as error:
             return Answer(outcome=Outcome.FAILED, detail=error.detail, server_fault=error.server_fault)
-        # Another thread may have paid meanwhile.
+        # Another thread may have paid in the meantime.
         return self._kept(bodies) or self._pay(bodies, known)
 
     def _pay_together(self, engine: Engine, questions: Sequence[Question], progress: Progress) -> None:
-        """Answer all questions that have no kept answer; they go to the engine in the order given, in large batches.
+        """Answer all questions without a stored answer; they go to the engine in the given order, in large batches.
 
-        A question without an answer is asked again by itself later, and then says why.
+        A question without an answer is asked again separately later, and then says why.
         """
         with engine.state.paying:
             every = [Bodies(question, self.settings) for question in questions]
@@ -249,7 +249,7 @@ class LLM:
                 larger = [{**contents[place], LIMIT: contents[place][LIMIT] * LARGER} for place in cut]
                 again = self._judged(engine, [chunk[place] for place in cut], larger, known)
                 for place, answer in zip(cut, again, strict=True):
-                    # Else the question is fine, only the larger answer is not to be had.
+                    # Otherwise the question is fine; only the larger answer is unavailable.
                     if answer.outcome is not Outcome.TOO_LONG:
                         answers[place] = answer.model_copy(update={"usage": answers[place].usage + answer.usage})
                 for one, answer in zip(chunk, answers, strict=True):
@@ -268,7 +268,7 @@ class LLM:
         ]
 
     def _pay(self, bodies: Bodies, known: Capabilities) -> Answer:
-        """Ask the server; what it refuses is asked for again in the next weaker form."""
+        """Ask the server; if it refuses, ask again in the next weaker form."""
         used, for_all = known, True
         while True:
             logprobs = bodies.question.probabilities and used.probabilities
@@ -293,7 +293,7 @@ class LLM:
         return answer
 
     def _answer(self, content: dict[str, Any], question: Question, used: Capabilities) -> Answer:
-        """Return the judged reply; a truncated one is asked for once more with a larger limit."""
+        """Return the judged reply; if it is truncated, ask once more with a larger limit."""
         answer = answer_of(self.endpoint.complete(content, used.limit), question.json_schema, used.form)
         if answer.outcome is not Outcome.TRUNCATED:
             return answer
@@ -304,6 +304,6 @@ class LLM:
             if error.outcome is Outcome.FAILED and error.status not in REFUSING:
                 said = {"detail": error.detail, "server_fault": error.server_fault}
                 return Answer(outcome=Outcome.FAILED, usage=answer.usage, form=used.form, **said)
-            # The question is fine, only the larger answer is not to be had.
+            # The question is fine; only the larger answer is unavailable.
             return answer.model_copy(update={"detail": f"{answer.detail}; a larger limit was refused: {error.detail}"})
         return again.model_copy(update={"usage": answer.usage + again.usage})

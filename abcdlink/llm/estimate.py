@@ -17,19 +17,19 @@ from abcdlink.llm.records import Question
 from abcdlink.llm.request import LIMIT, size_of
 
 COUNTED = 200
-"""Prompts that are counted one by one; of more, so many are taken evenly."""
+"""Most prompts to count one by one; of more, an even sample of this size is taken."""
 PATIENCE = 20.0
-"""Seconds for the server to count one prompt."""
+"""Timeout for the server to count one prompt, in seconds."""
 
 
 class Estimate(Record):
     """What it would cost to ask questions, by upper bounds for most parts.
 
-    ``questions``: different ones. ``kept``: those with an answer in the cache, which cost nothing.
+    ``questions``: distinct ones. ``kept``: those with an answer in the cache, which cost nothing.
     ``calls``: the others, each asked once; ids that an answer leaves out, truncated answers and
-    questions that are too long cause more. ``prompt_tokens``: of the calls. ``shared_tokens``: the
-    part of them that the call before begins with too: the most that a server's prefix cache can save.
-    ``completion_tokens``: the most that the answers can have. ``cost``: of all these tokens, none of
+    questions that are too long cause more. ``prompt_tokens``: those of the calls. ``shared_tokens``: the
+    part that the previous call also starts with: the most that a server's prefix cache can save.
+    ``completion_tokens``: the most that the answers can have. ``cost``: that of all these tokens, none of
     them cached. ``cost_with_cache``: the same with all shared tokens cached. ``method``: how the
     prompt tokens were counted, in words. ``seconds``: how long it would take, as long for each call as kept answers of
     the same model took, so many at a time as the settings allow; ``None`` when there is none to go by.
@@ -91,7 +91,7 @@ def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
 
 
 def _shared(contents: Sequence[dict[str, Any]], tokens: Sequence[float]) -> list[float]:
-    """Return, for each prompt but the first, the tokens that it begins with as the one before does."""
+    """Return, for each prompt but the first, the number of tokens of the prefix shared with the previous one."""
     texts = ["\n".join(message["content"] for message in content["messages"]) for content in contents]
     return [
         len(commonprefix([before, text])) / max(1, len(text)) * count  # noqa: RUF071 - characters are meant
@@ -107,9 +107,9 @@ class Counted(NamedTuple):
 
 
 def count(endpoint: Endpoint, contents: Sequence[dict[str, Any]], seen: Sequence[tuple[int, int]]) -> Counted:
-    """Count the prompt tokens of requests, as exactly as can be had without asking the model.
+    """Count the prompt tokens of requests, as exactly as possible without asking the model.
 
-    The server's own tokenizer where it has one (vLLM, llama.cpp), else OpenAI's where ``tiktoken`` is installed and
+    It uses the server's own tokenizer if it has one (vLLM, llama.cpp), else OpenAI's if ``tiktoken`` is installed and
     knows the model, else the ratio of tokens to bytes in earlier answers, else a quarter of the bytes. ``seen``:
     (bytes, tokens) of prompts that the server counted earlier.
     """

@@ -1,6 +1,6 @@
-"""From a model's text to a checked value: what is accepted, what is repaired, what is turned down.
+"""From a model's text to a validated value: what is accepted, what is repaired, what is rejected.
 
-A repair may only undo a way of writing (a fence, thinking text, a trailing comma, Python literals).
+A repair may only undo notation (a fence, thinking text, a trailing comma, Python literals).
 Nothing is ever guessed: half an answer, two answers, or an answer that contradicts itself is no answer.
 """
 
@@ -17,7 +17,7 @@ from abcdlink.llm.records import Outcome
 
 STRING = r""" "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' """
 PIECES = re.compile(rf"{STRING} | [{{}}\[\]] | [\"']", re.VERBOSE | re.DOTALL)
-"""What tells where an object ends; a lone quote opens a string that never ends."""
+"""Tokens that determine where an object ends; a lone quote opens a string that never ends."""
 REWRITTEN = re.compile(
     rf"{STRING} | ,(?=\s*[}}\]]) | \b(?:True|False|None)\b | (?<=[{{,\s])\d+(?=\s*:)", re.VERBOSE | re.DOTALL
 )
@@ -31,7 +31,7 @@ REFUSAL = re.compile(
 
 
 class Parsed(NamedTuple):
-    """What a text says: ``detail`` tells a person why the outcome is not ``ok``."""
+    """The content of a text; ``detail`` tells people why the outcome is not ``ok``."""
 
     outcome: Outcome
     value: dict[str, Any] | None = None
@@ -42,7 +42,7 @@ def parse(raw: str, schema: dict[str, Any]) -> Parsed:
     """Read the one JSON object that ``raw`` should be and check it against its schema.
 
     The outcome is ``ok``, ``repaired``, ``truncated``, ``missing_ids``, ``refused`` or ``invalid``.
-    ``value`` is the object when it can be used. Where a listwise question (a schema of booleans) got
+    ``value`` is the object if it can be used. If a listwise question (a schema of booleans) got
     too few ids or ids that were not offered, ``value`` holds the offered ids that were answered.
     """
     try:
@@ -53,7 +53,7 @@ def parse(raw: str, schema: dict[str, Any]) -> Parsed:
 
 
 def _look_closer(raw: str, schema: dict[str, Any]) -> Parsed:
-    """Parse a text that is no plain JSON object."""
+    """Parse a text that is not a plain JSON object."""
     _, thought, text = raw.rpartition("</think>")
     if not thought and "<think>" in raw:
         return Parsed(Outcome.TRUNCATED, detail="the answer ends inside its thinking text")
@@ -68,7 +68,7 @@ def _look_closer(raw: str, schema: dict[str, Any]) -> Parsed:
 
 
 def _only_object(text: str) -> str | Parsed:
-    """Return the one ``{...}`` of a text, or why there is none."""
+    """Return the only ``{...}`` in a text, or why there is none."""
     found, around, whole = _objects(text)
     if not whole:
         if FENCE.sub("", text).rstrip().endswith("}"):
@@ -84,7 +84,7 @@ def _only_object(text: str) -> str | Parsed:
 
 
 def _load(text: str, *, repair: bool = False) -> dict[str, Any]:
-    """Decode one object; with ``repair`` line breaks in strings and keys repeated with one value pass."""
+    """Decode one object; with ``repair``, line breaks in strings and repeated keys with the same value are accepted."""
     value = json.loads(
         text,
         strict=not repair,
@@ -114,7 +114,7 @@ def _no_constant(name: str) -> None:
 
 
 def _objects(text: str) -> tuple[list[str], list[str], bool]:
-    """Return the top-level ``{...}`` of a text, the texts around them, and whether the last one ends."""
+    """Return the top-level ``{...}`` in a text, the texts around them, and whether the last one is closed."""
     found: list[str] = []
     around: list[str] = []
     position = 0
@@ -150,7 +150,7 @@ def _end_of_object(text: str, start: int) -> int | None:
 
 
 def as_json(text: str) -> str:
-    """Write one piece of a Python literal as JSON; JSON stays as it is."""
+    """Rewrite one piece of a Python literal as JSON; JSON stays unchanged."""
     if text.startswith('"'):
         return text
     if text.startswith("'"):
@@ -172,10 +172,10 @@ def _checked(value: dict[str, Any], schema: dict[str, Any], outcome: Outcome) ->
     foreign = [key for key in value if key not in offered] if schema.get("additionalProperties") is False else []
     listwise = is_listwise(schema)
     missing = [key for key in schema.get("required", []) if key not in value]
-    if listwise:  # what was decided counts, also without the thoughts before it
+    if listwise:  # what was decided counts, even without the thoughts before it
         missing = [key for key in missing if offered.get(key, {}).get("type") != "string"]
     known = {key: item for key, item in value.items() if key not in foreign}
-    # The part of the schema that the answer has to fit even when ids are missing.
+    # The part of the schema that the answer must fit even if ids are missing.
     fits = {**schema, "required": []} if missing or listwise else schema
     faults = list(Draft202012Validator(fits).iter_errors(known))
     if faults:

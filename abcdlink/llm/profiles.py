@@ -14,9 +14,9 @@ The file is ``abcdlink.toml`` in the current folder or in the home folder, or th
     generator = "gpt-4o"
     linkers = ["phi-4", "gpt-4o"]
 
-A table takes every ``ABCDLINK_LLM_`` setting by its name in small letters. What it leaves out has the built-in default,
+A table accepts every ``ABCDLINK_LLM_`` setting in lower case. What it leaves out has the built-in default,
 whatever the environment says: one model's key and prices must never reach another server. The environment's own
-settings are the profile ``default``, which takes every role that the file leaves open.
+settings are the profile ``default``, which fills every role that the file leaves open.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ DEFAULT = "default"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 ROLES = ("generator", "cleaner", "linkers")
 TAKEN = (DEFAULT, "llm", *ROLES)
-"""Names that mean something else: the environment's profile, its approaches, and the roles."""
+"""Reserved names: the environment's profile, its approaches, and the roles."""
 KEYS_GROUP = "abcdlink.keys"
-"""Entry points that read a key from elsewhere; the library knows no Prefect."""
+"""Entry points that read a key from elsewhere, since the library does not use Prefect."""
 OF_RUN = ("port", "budget", "budget_tokens")
-"""Settings that are not one model's: the embedded server's port and what a whole run may spend."""
+"""Settings that do not belong to one model: the embedded server's port and a run's budget."""
 DEFAULTS = {
     name.removeprefix("llm_"): field.default
     for name, field in Settings.model_fields.items()
@@ -74,7 +74,7 @@ class Profiles(Record):
 
 
 def profiles() -> Profiles:
-    """Return the profiles of the settings file; none where there is no file.
+    """Return the profiles of the settings file; none if there is no file.
 
     Raises:
         InputError: the file cannot be used; names the file, the table and the key.
@@ -84,12 +84,12 @@ def profiles() -> Profiles:
 
 
 def profile(name: str = DEFAULT) -> Settings:
-    """Return the settings of this process with the LLM of one profile.
+    """Return this process's settings with the LLM of one profile.
 
-    A key that is missing is no error yet: see ``Settings.llm_keyless``.
+    A missing key is not an error yet: see ``Settings.llm_keyless``.
 
     Args:
-        name: of a profile; or ``generator`` or ``cleaner`` for the one that has this role.
+        name: name of a profile, or ``generator`` or ``cleaner`` for the one with this role.
 
     Raises:
         InputError: there is no such profile, or the settings file cannot be used.
@@ -107,7 +107,7 @@ def profile(name: str = DEFAULT) -> Settings:
 
 
 def linkers() -> tuple[str, ...]:
-    """Return the names of the profiles that decide links unless others are chosen."""
+    """Return the names of the profiles that decide links by default."""
     return profiles().roles.linkers
 
 
@@ -117,7 +117,7 @@ def names() -> tuple[str, ...]:
 
 
 def require_known(chosen: Iterable[str]) -> None:
-    """Raise ``InputError`` when one of the names, or a part of a cascade (``small~large``), is no profile."""
+    """Raise ``InputError`` if one of the names, or a part of a cascade (``small~large``), is not a profile."""
     for name in chosen:
         for one in name.split("~"):
             profile(one)
@@ -136,7 +136,7 @@ def for_other_processes() -> dict[str, str]:
 
 
 def is_same_model(one: str, other: str) -> bool:
-    """Tell whether two model names mean the same model: case and an organisation before it do not matter."""
+    """Tell whether two model names mean the same model; case and an organisation prefix do not matter."""
     return one.rpartition("/")[2].casefold() == other.rpartition("/")[2].casefold()
 
 
@@ -160,7 +160,7 @@ def settings_file(settings: Settings) -> Path | None:
 
 
 @lru_cache(maxsize=4)
-def _read(file: Path, changed: int) -> Profiles:  # noqa: ARG001 - a changed file is another one
+def _read(file: Path, changed: int) -> Profiles:  # noqa: ARG001 - part of the cache key
     try:
         content = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:  # also "Cannot declare ('llm', 'x') twice" for two tables of one name
@@ -188,8 +188,8 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
     for name, table in tables.items():
         where = f"{file}, [llm.{name}]"
         if not NAME.fullmatch(name) or name in TAKEN:
-            msg = f"{where}: {name!r} cannot be the name of a profile"
-            hint = f"use letters, digits, '.', '_' and '-', at most 40, and none of {', '.join(TAKEN)}"
+            msg = f"{where}: {name!r} is not a valid profile name"
+            hint = f"use letters, digits, '.', '_' and '-', at most 40 characters, but not {', '.join(TAKEN)}"
             raise InputError(msg, hint)
         if (same := seen.setdefault(name.casefold(), name)) != name:
             msg = f"{where}: its name differs from {same!r} only in case"
@@ -198,9 +198,9 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
             msg = f"{where} is not a table"
             raise InputError(msg, f"write [llm.{name}] and its settings below")
         if "api_key" in table:
-            msg = f"{where} holds a key"
+            msg = f"{where} contains a key"
             raise InputError(
-                msg, 'remove it, and name an environment variable that holds the key: api_key_env = "NAME"'
+                msg, 'remove it, and name an environment variable that contains the key: api_key_env = "NAME"'
             )
         if unknown := sorted(set(table) - ALLOWED):
             msg = f"{where}: there is no setting {unknown[0]!r}"
@@ -213,21 +213,21 @@ def _check_names(file: Path, tables: dict[str, Any]) -> None:
             )
         if not str(table.get("model", "")).strip():
             msg = f"{where} has no model"
-            raise InputError(msg, 'write the name under which its server knows the model, such as model = "gpt-4o"')
+            raise InputError(msg, 'write the model name that its server uses, such as model = "gpt-4o"')
         if all(source in table for source in KEY_SOURCES):
             msg = f"{where} has both {' and '.join(KEY_SOURCES)}"
             raise InputError(msg, "keep one of them")
 
 
 def _check_kinds(where: str, table: dict[str, Any]) -> None:
-    """Refuse values of a type that would be taken for another one, or that is not checked before use."""
+    """Reject values whose type would be mistaken for another one, or is not checked before use."""
     for name, value in table.items():
         if name in KEY_SOURCES and not isinstance(value, str):
             msg = f"{where}: {name} must be text, not {value!r}"
             raise InputError(msg, f'write {name} = "NAME"')
         if name != "batch" and isinstance(value, bool):
             msg = f"{where}: {name} cannot be true or false"
-            raise InputError(msg, "write the number or text that the setting takes")
+            raise InputError(msg, "write the number or text that the setting needs")
 
 
 def _roles(file: Path, table: Any) -> Roles:  # noqa: ANN401 - any TOML value
@@ -257,7 +257,7 @@ def _settings_of(name: str, found: Profiles) -> Settings:
             raise InputError(msg, "use only text, finite numbers, true, false, lists and tables in it") from None
     values = {**DEFAULTS, **given}
     try:
-        # The limits are checked as the settings that they are for a run.
+        # The limits are checked like a run's settings.
         Settings(_env_file=None, **{f"llm_{limit}": value for limit, value in limits.items()})
         settings = Settings(_env_file=None, **{**dict(base), **{f"llm_{key}": value for key, value in values.items()}})
     except ValidationError as error:
@@ -274,7 +274,7 @@ def _place(name: str, found: Profiles) -> str:
 
 
 def _key_of(table: dict[str, Any], where: str) -> tuple[str, str]:
-    """Return the key, and why it cannot be had."""
+    """Return the key, or why it is unavailable."""
     if variable := table.get("api_key_env"):
         key = os.environ.get(variable) or _from_files(variable)
         return (key, "") if key else ("", f"the environment variable {variable}, named by {where}, is not set")

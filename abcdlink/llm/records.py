@@ -1,4 +1,4 @@
-"""Questions to a model and what came of them. An outcome is an enumeration, never a bare empty result."""
+"""Questions to a model and their answers. An outcome is an enumeration, never just an empty result."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from abcdlink.corpus.records import Record
 
 
 class Outcome(StrEnum):
-    """What came of one question."""
+    """The outcome of one question."""
 
     OK = "ok"
-    """Valid JSON by the schema."""
+    """Valid JSON that fits the schema."""
     REPAIRED = "repaired"
     """Accepted after a harmless repair (code fence, thinking text, trailing comma, Python literals)."""
     TRUNCATED = "truncated"
-    """The answer was cut off, also with a larger limit; never repaired."""
+    """The answer was cut off, even with a larger limit; never repaired."""
     MISSING_IDS = "missing_ids"
-    """Some offered ids were not answered, also when asked again; these are unknown, never False."""
+    """Some offered ids were not answered, even when asked again; these are unknown, never False."""
     INVALID = "invalid"
     """The answer does not fit the schema."""
     REFUSED = "refused"
     """The model or its filter declined."""
     TOO_LONG = "too_long"
-    """The question does not fit the model's context, also when shortened."""
+    """The question does not fit the model's context, even when shortened."""
     FAILED = "failed"
     """No answer came, after all retries."""
 
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
     @property
     def words(self) -> str:
-        """What it is called in tables for people."""
+        """Its name in tables for people."""
         return OUTCOME_WORDS[self]
 
 
@@ -52,14 +52,14 @@ OUTCOME_WORDS = {
 
 
 class Form(StrEnum):
-    """How the form of an answer is asked for, the strictest way first."""
+    """How the form of an answer is enforced, strictest first."""
 
     JSON_SCHEMA = "json_schema"
-    """The server holds the model to the schema."""
+    """The server forces the model to follow the schema."""
     JSON_OBJECT = "json_object"
-    """The server holds the model to JSON; the prompt says the schema."""
+    """The server forces the model to write JSON; the prompt states the schema."""
     TEXT = "text"
-    """Only the prompt says what is wanted."""
+    """Only the prompt states the form."""
 
 
 class Message(Record):
@@ -72,9 +72,9 @@ class Message(Record):
 class Question(Record):
     """One chat completion with a JSON schema for its answer.
 
-    ``stage`` names what it is asked for (an approach, ``generate``); the accounting is kept by it.
-    ``seed`` replaces the seed of the settings: another seed is another question, so that a
-    rejected answer can be asked for again, or several samples of an answer be had.
+    ``stage`` names its purpose (an approach, ``generate``), by which usage is added up.
+    ``seed`` replaces the seed in the settings: another seed is another question, so that a
+    rejected answer can be asked for again, or several samples be drawn.
     ``probabilities``: ask for P(true) of every key too (for a schema of booleans).
     """
 
@@ -106,20 +106,20 @@ class Usage(Record):
 
     @property
     def cached_share(self) -> float:
-        """The share of the prompt tokens that the server had in its prefix cache; 0 without prompt tokens."""
+        """Share of the prompt tokens that were in the server's prefix cache; 0 without prompt tokens."""
         return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
 
 class Answer(Record):
-    """What came of a question.
+    """The answer to a question.
 
-    ``value``: the parsed object when the outcome is an answer, else ``None``; for missing ids, and
-    where ids that were not offered had to be dropped, the offered ids that were answered.
+    ``value``: the parsed object if the outcome is an answer, else ``None``; with missing ids, or
+    if ids that were not offered had to be dropped, the offered ids that were answered.
     ``probabilities``: P(true) of each key whose log-probabilities tell it (see ``llm.reply``);
     ``None`` when they were not asked for or the server gives none.
-    ``raw``: the model's text as it came. ``detail``: why the outcome is what it is, for a person.
-    ``form``: how its form was asked for. ``server_fault``: whether any other question would have failed the same way.
-    ``from_cache``: whether it was paid for earlier; then ``usage`` is what it had cost then.
+    ``raw``: the model's original text. ``detail``: the reason for the outcome, for people.
+    ``form``: how its form was enforced. ``server_fault``: whether any other question would have failed the same way.
+    ``from_cache``: whether it was paid for earlier; ``usage`` is then the original cost.
     """
 
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""From a completion as it came, whatever its shape, to an answer: its outcome, its value, and P(true) of its keys."""
+"""From a raw completion, whatever its shape, to an answer: its outcome, its value, and P(true) of its keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from abcdlink.llm.parsing import STRING, Parsed, as_json, parse
 from abcdlink.llm.records import Answer, Form, Outcome, Usage
 
 THINKING = ("reasoning_content", "reasoning")
-"""Where vLLM, SGLang and others put what a parser for reasoning models takes for thinking text."""
+"""Fields in which vLLM, SGLang and others put what a reasoning parser takes for thinking text."""
 
 
 class Reply(NamedTuple):
-    """A completion as it came: text, why the model stopped, its own words of refusal, what it used, its tokens.
+    """A raw completion: text, why the model stopped, its refusal, usage, and tokens.
 
-    There are no ``tokens`` where log-probabilities were not asked for or the server gives none. ``thinking``: the
-    field of the message that holds text while its content is empty.
+    There are no ``tokens`` if log-probabilities were not asked for or the server gives none. ``thinking``: the
+    message field that contains text although the content is empty.
     """
 
     text: str
@@ -35,14 +35,14 @@ class Reply(NamedTuple):
 def reply_of(body: Any, usage: Usage, scrub: Callable[[str], str]) -> Reply:  # noqa: ANN401 - any JSON value
     """Return what a completion says.
 
-    ``body``: decoded JSON, in which servers put anything; ``scrub``: makes a text storable. Raises
-    ``ValueError`` when it holds no message.
+    ``body``: decoded JSON, which may contain anything; ``scrub``: makes a text storable. Raises
+    ``ValueError`` when it contains no message.
     """
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if message is None or not isinstance(choice, dict):
-        msg = "the reply holds no choices"
+        msg = "the reply contains no choices"
         raise ValueError(msg)
     if not isinstance(message, dict):
         message = {"content": message}
@@ -62,7 +62,7 @@ def reply_of(body: Any, usage: Usage, scrub: Callable[[str], str]) -> Reply:  # 
 
 
 def _with_thinking(usage: Usage, message: dict[str, Any], text: str) -> Usage:
-    """Return the usage with an estimate of the tokens of thinking that a server shows but does not count."""
+    """Return the usage with an estimate of thinking tokens that a server shows but does not count."""
     apart = next((found for name in THINKING if isinstance(found := message.get(name), str)), "")
     thought, _, answer = text.rpartition("</think>")
     letters = len(apart) + len(thought)
@@ -73,7 +73,7 @@ def _with_thinking(usage: Usage, message: dict[str, Any], text: str) -> Usage:
 
 
 def _texts(parts: list[Any]) -> Iterator[str]:
-    """Yield the text of each part of a content; thinking is no part of the answer."""
+    """Yield the text of each part of a content; thinking is not part of the answer."""
     for part in parts:
         if isinstance(part, str):
             yield part
@@ -83,7 +83,7 @@ def _texts(parts: list[Any]) -> Iterator[str]:
                 yield from _texts([text.get("value") if isinstance(text, dict) else text])
         elif isinstance(part, dict) and isinstance(part.get("text"), str):
             yield part["text"]
-        elif part is not None:  # a server that decodes the answer itself
+        elif part is not None:  # some servers decode the answer themselves
             yield json.dumps(part, ensure_ascii=False)
 
 
@@ -124,8 +124,8 @@ def _judge(reply: Reply, schema: dict[str, Any]) -> Parsed:
 
 
 WIDTH = 0.05
-"""Where one of the two words is not among the alternatives, P(true) is told only if it is known to lie in an
-interval of at most this width; the middle of it is told, which is off by half of it at most."""
+"""If one of the two words is not among the alternatives, P(true) is given only if it is known to be within an
+interval of at most this width; its midpoint is given, which is off by at most half of it."""
 FORMS = 4
 """Tokens that can begin one word (with or without a space, whole or its first letters): an unlisted word may have
 so many times the probability of the least probable alternative that is listed."""
@@ -136,9 +136,9 @@ WORDS = {True: "true", False: "false"}
 
 
 class Token(NamedTuple):
-    """One written token: its bytes, and the tokens that might have stood there with their probabilities.
+    """One output token: its bytes, and the alternatives with their probabilities.
 
-    ``alternatives`` holds the written token too.
+    ``alternatives`` includes the output token.
     """
 
     written: bytes
@@ -149,7 +149,7 @@ def tokens_of(logprobs: Any) -> tuple[Token, ...]:  # noqa: ANN401 - any JSON va
     """Return the tokens of a reply, or none where the server sent no usable log-probabilities."""
     try:
         return tuple(map(_token, (logprobs or {}).get("content") or []))
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):  # some server's own idea of the format
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):  # some server's variant of the format
         return ()
 
 
@@ -163,7 +163,7 @@ def _token(sent: dict[str, Any]) -> Token:
 
 
 def _probability(logprob: float) -> float:
-    """Return the probability; ``ValueError`` when it is none (NaN would spoil every sum)."""
+    """Return the probability; raises ``ValueError`` if it is invalid (NaN would spoil every sum)."""
     if math.isnan(logprob):
         msg = "a log-probability is not a number"
         raise ValueError(msg)
@@ -195,7 +195,7 @@ def probabilities_of(raw: str, value: Mapping[str, Any], tokens: Sequence[Token]
     for match in BOOLEAN.finditer(raw):
         try:
             key = json.loads(as_json(match["key"]), strict=False)
-        except ValueError:  # it stands in other text than the answer
+        except ValueError:  # it is in text outside the answer
             continue
         if value.get(key) is not (match["value"].lower() == "true"):
             continue
@@ -203,13 +203,13 @@ def probabilities_of(raw: str, value: Mapping[str, Any], tokens: Sequence[Token]
         index = bisect_right(ends, place)
         written = tokens[index].written
         before = written[: place - (ends[index] - len(written))]
-        # A key that stands there twice could be either of them.
+        # A key that occurs twice could be either of them.
         found[key] = None if key in found else _p_true(tokens[index], before.decode(errors="replace"))
     return {key: probability for key, probability in found.items() if probability is not None}
 
 
 def _p_true(token: Token, before: str) -> float | None:
-    """Return P(true) at one token; ``before`` is the part of it that stands before the value."""
+    """Return P(true) at one token; ``before`` is the part of it that precedes the value."""
     mass = dict.fromkeys(WORDS, 0.0)
     for text, probability in token.alternatives.items():
         word = _word(text, before)
@@ -238,7 +238,7 @@ def _word(text: str, before: str) -> bool | None:
 
 
 def _unlisted(token: Token) -> float:
-    """Return the most that all tokens of one unlisted word can have together."""
+    """Return the highest possible total probability of all tokens of an unlisted word."""
     written = token.written.decode(errors="replace")
     left = max(0.0, 1 - sum(token.alternatives.values()))
     # The written token may be listed without being among the most probable ones.

@@ -1,4 +1,4 @@
-"""What a question and the settings become on the wire, and where its answer is kept: by the content of the request."""
+"""The request for a question and settings, and the cache of answers, keyed by the content of the request."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from abcdlink.settings import Settings
 LOG = logging.getLogger(__name__)
 LIMIT = "max_completion_tokens"
 OLD_LIMIT = "max_tokens"
-"""What the limit is called by servers that do not know the newer name."""
+"""Name of the limit on servers that do not know the newer one."""
 OURS = {"model", "messages", "stream", "n", "response_format", "logprobs", "top_logprobs", LIMIT, OLD_LIMIT}
-"""Parameters that have a setting of their own or that the client depends on."""
+"""Parameters that have their own setting or that the client depends on."""
 
 
 def extra_of(settings: Settings) -> dict[str, Any]:
     """Return the parameters of ``llm_extra``.
 
     Raises:
-        InputError: it is not a JSON object, or sets what is not to be set there.
+        InputError: it is not a JSON object, or sets a parameter that must not be set there.
     """
     if not settings.llm_extra.strip():
         return {}
@@ -48,17 +48,17 @@ def extra_of(settings: Settings) -> dict[str, Any]:
 
 
 def _no_number(constant: str) -> float:
-    msg = f"{constant} is no number"
+    msg = f"{constant} is not a number"
     raise ValueError(msg)
 
 
 def content_of(question: Question, settings: Settings, form: Form, *, logprobs: bool) -> dict[str, Any]:
     """Return the body of the chat completion; its content is the key of the cache.
 
-    ``form``: how the form of the answer is asked for; ``logprobs``: whether to ask for log-probabilities.
+    ``form``: how the form of the answer is enforced; ``logprobs``: whether to ask for log-probabilities.
     """
     limit = question.max_tokens or settings.llm_max_tokens
-    # What a model thinks counts too, but it is no part of the answer that the question makes room for.
+    # Thinking counts too, but is not part of the answer for which the question allows tokens.
     if settings.llm_thinking_tokens:
         limit += settings.llm_thinking_tokens
     elif settings.llm_reasoning_effort and question.max_tokens:
@@ -75,7 +75,7 @@ def content_of(question: Question, settings: Settings, form: Form, *, logprobs: 
         answer = {"name": "answer", "schema": question.json_schema, "strict": True}
         body["response_format"] = {"type": form.value, "json_schema": answer}
     else:
-        # At the end: what questions have in common stays one prefix.
+        # At the end, so that what questions have in common stays one prefix.
         body["messages"][-1]["content"] += f"\n\n{in_words(question.json_schema)}"
         if form is Form.JSON_OBJECT:
             body["response_format"] = {"type": form.value}
@@ -88,7 +88,7 @@ def content_of(question: Question, settings: Settings, form: Form, *, logprobs: 
 
 
 def in_words(schema: dict[str, Any]) -> str:
-    """Say what an answer must look like, for servers that cannot be given the schema."""
+    """Describe the form of an answer, for servers that do not accept a schema."""
     properties = schema.get("properties", {})
     if is_listwise(schema):
         values = {"boolean": "true or false", "string": '"..."'}
@@ -101,13 +101,13 @@ def in_words(schema: dict[str, Any]) -> str:
 
 
 def size_of(content: dict[str, Any]) -> int:
-    """Return the UTF-8 bytes of all that may be counted as prompt: messages and schema."""
+    """Return the number of UTF-8 bytes that may count as prompt: messages and schema."""
     prompt = sum(len(message["content"].encode()) for message in content["messages"])
     return prompt + len(json.dumps(content.get("response_format", {}), ensure_ascii=False).encode())
 
 
 def content_key(request: dict[str, Any]) -> str:
-    """Return the SHA-256 of all that a model is given: its name, parameters, messages and schema.
+    """Return the SHA-256 of everything that a model receives: its name, parameters, messages and schema.
 
     The order of keys counts: servers write the properties of a schema in the order they are given.
     """
@@ -115,7 +115,7 @@ def content_key(request: dict[str, Any]) -> str:
 
 
 def answer_key(request: dict[str, Any], settings: Settings) -> str:
-    """Return the key of an answer: the content of its request, and the profile that was asked where it has a name.
+    """Return the key of an answer: the content of its request, and the profile if it has a name.
 
     Two profiles may give one model name to different builds of a model, whose answers must not be confused.
     """
@@ -123,7 +123,7 @@ def answer_key(request: dict[str, Any], settings: Settings) -> str:
 
 
 class Bodies:
-    """The bodies with which one question can be sent, and their keys in the cache; each is made once."""
+    """The bodies with which a question can be sent, and their cache keys; each is built once."""
 
     def __init__(self, question: Question, settings: Settings) -> None:
         self.question, self._settings = question, settings
@@ -145,9 +145,9 @@ class Bodies:
 
 
 class AnswerCache:
-    """One JSON file an answer, ``<root>/aa/<key>.json``; a file is there whole or not at all.
+    """One JSON file per answer, ``<root>/aa/<key>.json``; a file is complete or does not exist.
 
-    ``FAILED`` and ``TOO_LONG`` are never kept: they say something about the server, which may be
+    ``FAILED`` and ``TOO_LONG`` are never stored: they say something about the server, which may be
     another one tomorrow, or have a longer context, and they cost nothing.
     """
 
@@ -158,17 +158,17 @@ class AnswerCache:
         return self.root / key[:2] / f"{key}.json"
 
     def get(self, key: str) -> Answer | None:
-        """Return the answer with ``from_cache`` set, or ``None`` when the question was never answered."""
+        """Return the answer with ``from_cache`` set, or ``None`` if the question was never answered."""
         try:
             answer = Answer.model_validate_json(self._path(key).read_bytes())
         except FileNotFoundError:
             return None
         except ValidationError:
-            LOG.warning("%s is no answer of this version; the question is asked again", self._path(key))
+            LOG.warning("%s is not an answer of this version; the question is asked again", self._path(key))
             return None
         return answer.model_copy(update={"from_cache": True})
 
     def put(self, key: str, answer: Answer) -> None:
-        """Keep a final answer."""
+        """Store a final answer."""
         if answer.outcome not in (Outcome.FAILED, Outcome.TOO_LONG):
             write_atomically(self._path(key), answer.model_dump_json().encode())

@@ -1,4 +1,4 @@
-"""Keeps keys out of what is stored, shown or logged, wherever they come from."""
+"""Keeps keys out of everything that is stored, shown or logged."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import logging
 from urllib.parse import unquote, urlsplit
 
 KEY_LENGTH = 8
-"""Shorter keys are placeholders (`unused`, `EMPTY`), and words that occur in texts."""
+"""Shorter keys are placeholders (`unused`, `EMPTY`) and words that occur in texts."""
 TALKATIVE = ("openai", "httpx", "httpcore")
-"""Prefixes of the loggers of the client's packages; at level debug they write headers and addresses."""
+"""Prefixes of the client packages' loggers; at level debug, they write headers and addresses."""
 FORMATTER = logging.Formatter()
 
 
@@ -33,7 +33,7 @@ class Secrets:
         return text
 
     def keep_out_of_logs(self) -> None:
-        """Hide the secrets in whatever the client's packages log from now on."""
+        """Hide the secrets in everything that the client's packages log from now on."""
         if not self._secrets:
             return
         names = [name for name in logging.root.manager.loggerDict if name.startswith(TALKATIVE)]

@@ -1,4 +1,4 @@
-"""What all clients of one server in this process share: its pace, questions under way, what is known about it."""
+"""What all clients of a server in this process share: its rate limit, pending questions, and its state."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from abcdlink.llm.records import Answer
 from abcdlink.settings import Settings
 
 BROKEN_AFTER = 5
-"""Different questions in a row to which a server gives no answer; then the fault is not in the questions."""
+"""Number of consecutive unanswered questions after which the server, not the questions, is at fault."""
 
 OVERHEAD = 64
 """Tokens that a chat template may add."""
 MARGIN = 1.2
-"""How much denser than any prompt before the next one may be."""
+"""How much denser than all earlier prompts the next one may be."""
 SHORT = 200
-"""Bytes; in shorter prompts the chat template weighs too much to tell a ratio."""
+"""Bytes; in shorter prompts, the chat template weighs too much to measure a ratio."""
 
 
 class SingleFlight:
-    """Lets threads that ask the same thing at the same moment pay for it once."""
+    """Lets threads that ask the same question at the same time pay for it once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -56,17 +56,17 @@ class SingleFlight:
 
 
 class RateLimiter:
-    """Limits how many requests are under way: fewer when the server refuses them, more again when it answers.
+    """Limits parallel requests: fewer when the server refuses them, more again when it answers.
 
     Additive increase, multiplicative decrease (Chiu and Jain 1989), as in TCP: every answer allows
-    1 / allowed more at once, so that a round of answers allows one more; a refusal halves what is
-    allowed, once for all that were under way when it came. It stays between 1 and ``most``.
+    1 / allowed more, so that a round of answers allows one more; a refusal halves what is
+    allowed, once for all requests that were pending then. It stays between 1 and ``most``.
 
-    Where a refusal says how long to wait, no request starts until then. One limiter serves all threads
-    of the process that ask one server.
+    If a refusal says how long to wait, no request starts until then. One limiter serves all threads
+    of the process that use one server.
 
     Args:
-        most: the most requests at once.
+        most: the most parallel requests.
         now: a clock in seconds that never goes back.
     """
 
@@ -80,10 +80,10 @@ class RateLimiter:
         self._shut_until, self._times_shut = 0.0, 0
 
     def enter(self, sleep: Callable[[float], None]) -> int:
-        """Wait for a place; returns the number that ``refused`` wants to know.
+        """Wait for a slot; returns the number that ``refused`` needs.
 
         Args:
-            sleep: waits so many seconds while no request may start; each such time is slept for once.
+            sleep: waits some seconds while no request may start.
         """
         slept = 0
         while True:
@@ -100,7 +100,7 @@ class RateLimiter:
             sleep(wait)
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Release the slot."""
         with self._changed:
             self._inside -= 1
             self._changed.notify_all()
@@ -115,10 +115,10 @@ class RateLimiter:
 
         Args:
             entered: what ``enter`` returned for the request.
-            wait: seconds for which the server wants to be left alone; 0 where it does not say.
+            wait: seconds that the server asks to wait; 0 if it does not say.
         """
         with self._changed:
-            if entered == self._refusals:  # not sent before others found out
+            if entered == self._refusals:  # it was not sent before an earlier refusal
                 self._refusals += 1
                 self.allowed = max(1.0, self.allowed / 2)
             if wait > 0:
@@ -127,23 +127,23 @@ class RateLimiter:
 
 
 class Ratio:
-    """Tokens per byte of prompt, as the server counted them; safe to use from several threads."""
+    """Tokens per byte of prompt, as counted by the server; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._highest = 0.0
 
     def note(self, size: int, tokens: int) -> None:
-        """Note that a prompt of ``size`` bytes had so many tokens."""
+        """Record the number of tokens of a prompt of ``size`` bytes."""
         if size >= SHORT and tokens:
             with self._lock:
                 self._highest = max(self._highest, tokens / size)
 
     def most(self, size: int) -> int:
-        """Return how many tokens a prompt of ``size`` bytes has at most.
+        """Return the most tokens that a prompt of ``size`` bytes can have.
 
-        No tokenizer makes more tokens than bytes; once prompts were counted, 1.2 times the densest
-        of them is taken as the bound.
+        No tokenizer produces more tokens than bytes; once prompts were counted, 1.2 times the densest
+        of them is the bound.
         """
         with self._lock:
             density = min(1.0, MARGIN * self._highest) if self._highest else 1.0
@@ -152,11 +152,11 @@ class Ratio:
 
 @dataclass
 class ServerState:
-    """The state of one server, as far as this process knows it.
+    """The state of a server, as far as this process knows it.
 
     ``paying``: held while questions are paid for together. ``failure``, ``failures``: why its capabilities could not be
     found out the last time, and how often that happened.
-    ``given_up``: it did not answer for a whole round of attempts. ``broken_on``: prompts that ended in an error
+    ``given_up``: it did not answer for a whole round of attempts. ``broken_on``: prompts that failed
     since the last answer. ``too_long``: questions that do not fit its context; another start of the server may
     enlarge it, so no other process hears of them.
     """

@@ -1,7 +1,7 @@
-"""vLLM's offline engine as an LLM: whole lists of questions go to it in one batch, without a server.
+"""vLLM's offline engine as an LLM: it gets whole lists of questions in one batch, without a server.
 
-It runs in an environment of its own (``deployments/vllm/engine.py``), one engine at a time in a home folder: a second
-one would not find room on the GPU.
+It runs in its own environment (``deployments/vllm/engine.py``), one engine at a time per home folder: a second
+one would not fit on the GPU.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LOG = logging.getLogger(__name__)
 PROGRAM = PROJECT_ROOT / "deployments" / "vllm" / "engine.py"
 PYTHON = PROJECT_ROOT / ".venv-vllm" / "bin" / "python"
 CHUNK = 1000
-"""Questions in one batch: so many answers at most are lost with a killed process."""
+"""Questions per batch: the most answers that are lost with a killed process."""
 STOP_LIMIT = 30.0
 INSTALL = "run `make setup-vllm`, or name the Python of an environment with vLLM in {setting}"
 
 
 class Engine(Endpoint):
-    """Takes the place of a server. What the engine answers costs nothing but time, unless prices are set."""
+    """Replaces a server. The engine's answers cost only time, unless prices are set."""
 
     offline = True
 
@@ -56,11 +56,11 @@ class Engine(Endpoint):
 
     @property
     def shown_url(self) -> str:
-        """What stands for the address: the serve file or the model."""
+        """Used as the address: the serve file or the model."""
         return self.base_url
 
     def models(self) -> list[str]:
-        """Return the model; ``ServiceError`` when its environment or its serve file is not there."""
+        """Return the model; raises ``ServiceError`` if its environment or serve file is missing."""
         python, serve = _python(self.settings), self.settings.llm_serve
         if not python.is_file():
             msg = f"the engine vllm is not installed: there is no {python}"
@@ -71,7 +71,7 @@ class Engine(Endpoint):
         return [self.settings.llm_model]
 
     def start(self) -> None:
-        """Start the engine unless it runs.
+        """Start the engine unless it is running.
 
         Raises:
             NoReplyError: it does not start.
@@ -90,7 +90,7 @@ class Engine(Endpoint):
         return reply
 
     def complete_many(self, contents: Sequence[dict[str, Any]]) -> list[Reply | NoReplyError]:
-        """Return the replies to requests, in their order, or why there is none.
+        """Return the replies to requests, in order, or why there is none.
 
         Raises:
             BudgetError: they could cost more than the budget leaves.
@@ -125,12 +125,12 @@ class Engine(Endpoint):
 
 
 def _python(settings: Settings) -> Path:
-    # Not resolved: a virtual environment is known by the link.
+    # Not resolved: the link identifies the virtual environment.
     return Path(settings.llm_python).absolute() if settings.llm_python else PYTHON
 
 
 class _Process:
-    """The running engine of this process, if one runs."""
+    """The running engine of this process, if any."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -140,7 +140,7 @@ class _Process:
         self._broken: dict[tuple[str, ...], ServiceError] = {}
 
     def ask(self, settings: Settings, contents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the engine's replies; ``ServiceError`` when it stops."""
+        """Return the engine's replies; raises ``ServiceError`` if it stops."""
         with self._lock, tempfile.TemporaryDirectory(prefix="abcdlink-vllm-") as folder:
             self.start(settings)
             requests, replies = Path(folder) / "requests.jsonl", Path(folder) / "replies.jsonl"
@@ -161,7 +161,7 @@ class _Process:
             self.stop()
             self._file_lock = lock_of(ENGINE, settings.home)
             if not self._file_lock.acquire(blocking=False):
-                LOG.warning("another process is using the vLLM engine; waiting until it ends")
+                LOG.warning("another process is using the vLLM engine; waiting for it to end")
                 self._file_lock.acquire()
             log = _log_of(settings)
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -184,7 +184,7 @@ class _Process:
                 raise
 
     def _exchange(self, settings: Settings, line: str = "") -> None:
-        """Send a line, if there is one, and wait for the answer."""
+        """Send a line, if given, and wait for the answer."""
         process = self._process
         told = ""
         if process:
@@ -201,7 +201,7 @@ class _Process:
             raise ServiceError(msg, f"look at {log}")
 
     def stop(self) -> None:
-        """End the engine; it ends with its stdin."""
+        """Stop the engine by closing its stdin."""
         with self._lock:
             if self._process:
                 with suppress(BrokenPipeError):
@@ -228,12 +228,12 @@ def _log_of(settings: Settings) -> Path:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of the engine: ours without what concerns this Python, offline where that is set."""
+    """Return the engine's environment: ours without what concerns this Python, offline if that is set."""
     ours = ("ABCDLINK_", "PYTHON", "VIRTUAL_ENV")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     offline = {"HF_HUB_OFFLINE": "1"} if settings.hub == "offline" else {}
     quiet = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-    # In one process vLLM samples the same with the same seed.
+    # In one process, vLLM samples the same with the same seed.
     return {
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "OMP_NUM_THREADS": str(settings.threads),
@@ -247,7 +247,7 @@ _PROCESS = _Process()
 
 
 def stop() -> None:
-    """End the engine of this process, if one runs; the next question starts it again."""
+    """Stop the engine of this process, if any; the next question starts it again."""
     _PROCESS.stop()
 
 

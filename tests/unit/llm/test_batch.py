@@ -144,7 +144,7 @@ def test_every_outcome_but_the_passing_ones_is_kept(isolated_home):
         "truncated": 1,
         "context_length_exceeded": 1,
         "broken": 1,
-        "the reply holds no choices": 1,
+        "the reply contains no choices": 1,
     }
     assert {text: answer.outcome for text, answer in kept.items() if answer} == {
         "good": Outcome.OK,
