@@ -27,7 +27,7 @@ def begin(page: Page, client: Client, run: Run, lines: list[str]) -> Coding:
     project = coding_project(run.key, run.domain, run.domain.guidelines)
     page.goto(push_tasks(client, project, coding_tasks(coding, run.corpus, run.domain)).url)
     guidelines = page.locator(".xd-guide")
-    expect(guidelines).to_contain_text("On this page you say why a program was wrong")
+    expect(guidelines).to_contain_text("Say why a program was wrong")
     page.keyboard.press("Escape")
     expect(guidelines).to_be_hidden()
     expect(page.locator(".xd-patterns input")).to_have_count(len(coding.patterns))

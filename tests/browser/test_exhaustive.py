@@ -34,7 +34,7 @@ def begin(page: Page, client: Client, run: Run) -> Sample:
     tasks = exhaustive_tasks(sample.sources, run.corpus, run.domain)
     page.goto(push_tasks(client, exhaustive_project(run.key, run.domain, run.domain.guidelines, 1), tasks).url)
     guidelines = page.locator(".xd-guide")
-    expect(guidelines).to_contain_text("On this page you judge every sentence")
+    expect(guidelines).to_contain_text("Judge every sentence")
     page.keyboard.press("Escape")
     expect(guidelines).to_be_hidden()
     expect(page.locator(".xd-list input")).to_have_count(SIZE)

@@ -167,7 +167,7 @@ def test_a_name_that_leads_to_this_machine_is_no_way_in(machine, browser):
     page = context.new_page()
     reply = page.goto(f"http://bridges.example:{machine.prefect_port}/api/health")
     assert reply is not None
-    assert (reply.status, "Only pages and programs of this machine" in reply.text()) == (403, True)
+    assert (reply.status, "Only pages and programs on this machine" in reply.text()) == (403, True)
     context.close()
 
 

@@ -102,7 +102,7 @@ def test_an_expert_links_the_gold_pair(page: Page, client: Client, tmp_path: Pat
     page.goto(client.home())
     page.locator("a.go", has_text=f"{store.key} · gold pair").click()
     page.locator(".xd-guide").wait_for()
-    expect(page.locator(".xd-guide")).to_contain_text("On this page you judge every sentence")
+    expect(page.locator(".xd-guide")).to_contain_text("Judge every sentence")
     page.keyboard.press("Escape")
     expect(page.locator(".xd-guide")).to_be_hidden()
     target = expert_corpus(store).target_of(pair)

@@ -112,7 +112,7 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene)
         f"{BEN} skipped the task {scene.key(2)}",
         f"the task {scene.key(4)} was deleted",
         f"the task {scene.key(5)} was deleted",
-        f"1 tasks in the project {first_project} are not of this run",
+        f"1 tasks in the project {first_project} do not belong to this run",
     ):
         assert said.count(part) == 1, part
 

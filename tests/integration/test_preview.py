@@ -89,7 +89,7 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) 
     # Filters that leave nothing are refused with a reason, and the batch waits on.
     resume(stack, run, {"min_words": 1000, "exclude": [], "unproposed": False, "go": True})
     waits(1, 1)
-    assert "no candidate to annotate" in json.dumps(give(stack, "status", KEY))
+    assert "no candidates to annotate" in json.dumps(give(stack, "status", KEY))
     assert preview_of(store, 1) == first
 
     # Others are taken; everything is killed while they are.

@@ -131,7 +131,7 @@ def test_the_code_is_shown_when_all_is_done_and_not_before(
         judge(browser, client, batch, 1)
         assert code_of(browser) == ["C1A2-B3"]
         assert "https://app.prolific.com/submissions/complete?cc=C1A2-B3" in browser.get("/abcdlink/").text
-        with pytest.raises(ServiceError, match="up to 64 letters"):
+        with pytest.raises(ServiceError, match="up to 64 characters"):
             client.set_code(batch.pushed.shared_title, "<script>")
         client.set_code(batch.pushed.shared_title, "")
         assert code_of(browser) == []

@@ -258,7 +258,7 @@ def test_the_copy_shows_what_was_removed_and_can_be_undone(news, tmp_path):
     assert len(read_corpus(out).documents["a <b>"].sentences) == 5
     assert run_restore(out, news) == 3
     assert read_corpus(out).documents == made.documents
-    with pytest.raises(InputError, match="is the corpus that is to be cleaned"):
+    with pytest.raises(InputError, match="is the corpus to be cleaned"):
         run_cleaning(out, out, news, CleaningPlan())
 
 

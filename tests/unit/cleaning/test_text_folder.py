@@ -60,7 +60,7 @@ def test_rules_and_leftovers_go_before_sentences_are_cut(folder: Path, news: Dom
     made = import_corpus("text", out, get_segmenter())
     assert made.documents["a.source"].texts[1] == ("The bridge over the Arle was shut after a crack was found.")
     assert [(pair.source, pair.target) for pair in made.pairs] == [("a.source", "a.target")]
-    with pytest.raises(InputError, match="is the corpus that is to be cleaned"):
+    with pytest.raises(InputError, match="is the corpus to be cleaned"):
         run_cleaning(str(raw), str(raw), news, RULES)
 
 

@@ -67,7 +67,7 @@ LLM = {"kind": "llm", "retriever": "bm25", "cutoff": 3, "prompt_mode": 4}
         ({"kind": "retriever", "retriever": "bm25", "cutoff": 3, "rule": "gap"}, "asks no LLM"),
         ({**LLM, "prompt_mode": None}, "has no prompt mode"),
         ({**LLM, "cutoff": None}, "has no cutoff"),
-        ({**LLM, "cutoff": "threshold"}, "offered targets by a rule"),
+        ({**LLM, "cutoff": "threshold"}, "takes the LLM's candidates by a rule"),
         ({**LLM, "setup": "llm-only"}, "is LLM-only"),
         ({**LLM, "setup": "llm-only", "cutoff": None}, "is LLM-only"),
         ({**LLM, "setup": "llm-only", "retriever": ""}, "is LLM-only"),

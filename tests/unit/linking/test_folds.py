@@ -77,7 +77,7 @@ def test_too_few_groups_are_refused_with_a_mend(pairs):
 
 
 def test_one_fold_is_refused():
-    with pytest.raises(InputError, match="2 folds or more"):
+    with pytest.raises(InputError, match="at least 2 folds"):
         make_folds(corpus_of([("a", "b"), ("c", "d")]), 1)
 
 

@@ -77,9 +77,9 @@ def test_roles(write):
         ("[lm.a]\n", "'lm', which is not a known section"),
         ("llm = 3", "llm is not a table"),
         ("[llm]\na = 3", "[llm.a] is not a table"),
-        (f"[llm.default]\n{SERVER}", "'default' cannot be the name"),
-        (f'[llm."a b"]\n{SERVER}', "'a b' cannot be the name"),
-        (f'[llm."a@1+b"]\n{SERVER}', "'a@1+b' cannot be the name"),
+        (f"[llm.default]\n{SERVER}", "'default' is not a valid profile name"),
+        (f'[llm."a b"]\n{SERVER}', "'a b' is not a valid profile name"),
+        (f'[llm."a@1+b"]\n{SERVER}', "'a@1+b' is not a valid profile name"),
         ('[llm.a]\nmodel = "m"', "[llm.a] has no base_url"),
         ('[llm.a]\nbase_url = "http://x/v1"', "[llm.a] has no model"),
         (f"[llm.a]\n{SERVER}temprature = 1", "no setting 'temprature'"),
@@ -144,7 +144,7 @@ def test_any_name_is_either_a_profile_or_refused(name, tmp_path_factory):
             assert names() == ("default", name)
             assert profile(name).llm_profile == name
         else:
-            with pytest.raises(InputError, match="cannot be the name"):
+            with pytest.raises(InputError, match="is not a valid profile name"):
                 names()
 
 

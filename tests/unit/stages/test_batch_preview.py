@@ -61,12 +61,12 @@ def test_a_preview_counts_what_the_pools_hold_and_measures_time_where_it_can(run
     sentences = 3 * 8
     assert first.tasks + sum(first.left_out.values()) == sentences
     assert first.hours == pytest.approx(first.candidates * SECONDS_A_CANDIDATE / 3600)
-    assert "11 seconds a candidate (assumed)" in first.time
+    assert "11 seconds per candidate (assumed)" in first.time
     judge(run, 1, 4.0)
     second = preview_batch(run, news, 2, 3)
     assert second.timed == first.candidates
     assert second.seconds == pytest.approx(4.0)
-    assert f"for each of 3 annotators, at 4 seconds a candidate (measured on {first.candidates}" in second.time
+    assert f"for each of 3 annotators, at 4 seconds per candidate (measured on {first.candidates}" in second.time
 
 
 def test_other_filters_hold_for_this_batch_and_those_after_it_and_never_for_one_before(
@@ -93,8 +93,8 @@ def test_other_filters_hold_for_this_batch_and_those_after_it_and_never_for_one_
     [
         ({"exclude": ["("]}, "is not a valid regular expression"),
         ({"min_words": 0}, "min_words"),
-        ({"min_words": 1000}, "no candidate to annotate"),
-        ({"exclude": ["."]}, "no candidate to annotate"),
+        ({"min_words": 1000}, "no candidates to annotate"),
+        ({"exclude": ["."]}, "no candidates to annotate"),
         ({"words": 3}, "words"),
     ],
 )
@@ -163,7 +163,7 @@ def test_pools_from_elsewhere_are_shown_and_not_filtered(news: Domain) -> None:
         [Pool(key="k", batch=1, pair="natural-0", source=source, candidates=({"target": target, "method": "x"},))],
     )
     assert preview_batch(store, news, 1, 1).candidates == 1
-    assert "not made by its stage" in take_review(store, news, 1, {"min_words": 9}, go=True).problem
+    assert "not built by its stage" in take_review(store, news, 1, {"min_words": 9}, go=True).problem
     assert take_review(store, news, 1, AS_IT_IS, go=True).go
 
 
