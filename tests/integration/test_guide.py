@@ -129,7 +129,7 @@ def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: S
     now = shell(*by_name["status", "spring"])
     assert "Annotators judge batch 1 of 2" in now
     assert "/user/signup" in now
-    assert "annotators for each task" in shell(*by_name["annotate", "status"])
+    assert "annotators per task" in shell(*by_name["annotate", "status"])
     manifest = json.loads((shell.folder / ".abcdlink/runs/spring/manifest.json").read_text())
     assert manifest["domain"]["folder"] == str(shell.folder / ".abcdlink" / "domains" / "my-domain")
 

@@ -154,7 +154,7 @@ def test_audits_that_cannot_be_are_refused(labelled: Store, tmp_path: Path) -> N
     make_audit(labelled, "many", precision=0.8, wanted=60)
     with pytest.raises(InputError, match="started its stage 'audit' with other settings: wanted"):
         make_audit(labelled, "many", precision=0.8, wanted=61)
-    with pytest.raises(InputError, match="the run .run. already exists"):
+    with pytest.raises(InputError, match="the run 'run' already exists"):
         make_audit(labelled, "many", precision=0.8, key="run")
     write_corpus(made("two", 60, seed=4), tmp_path / "two")
     run_labels(plan_labels(labelled, str(tmp_path / "two"), "two", cells=600), 0.8, most_parts=1)
