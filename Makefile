@@ -21,7 +21,9 @@ TIERS := unit paper integration browser
 SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
 # Two processes, for two cores. The tests of one file stay together, as they share what is made once, and in the tiers
 # with servers each process has servers of its own.
-WORKERS_unit := -n 2 --dist loadfile
+# How many examples a property test of the tier unit tries: usual (25) or thorough (1,000).
+PROPERTIES ?= usual
+WORKERS_unit := -n 2 --dist loadfile --hypothesis-profile $(PROPERTIES)
 WORKERS_integration := -n 2 --dist loadfile --no-loadscope-reorder
 WORKERS_browser := -n 2 --dist loadfile
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.

@@ -12,9 +12,11 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
+from jinja2.bccache import Bucket
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -57,6 +59,25 @@ class PromptLoader(FileSystemLoader):
         return text, file, is_current
 
 
+class _Compiled(BytecodeCache):
+    """The prompt templates that this process compiled, found by file and text: each domain has an own environment."""
+
+    def __init__(self) -> None:
+        self._code: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give the code of a template, if it is there."""
+        bucket.code = self._code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of a template."""
+        if bucket.code is not None:
+            self._code[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = _Compiled()
+
+
 class PromptTemplates(ImmutableSandboxedEnvironment):
     """The environment of prompt templates. Prompts are plain text for a model: nothing is escaped as HTML.
 
@@ -66,6 +87,7 @@ class PromptTemplates(ImmutableSandboxedEnvironment):
     def __init__(self, loader: PromptLoader) -> None:
         super().__init__(
             loader=loader,
+            bytecode_cache=_COMPILED,
             undefined=StrictUndefined,
             autoescape=False,
             trim_blocks=True,

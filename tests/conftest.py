@@ -15,8 +15,8 @@ from tests.paper.fetch import HASHES, REPOSITORY
 
 SHARED_DATA = Path(os.environ.get("ABCDLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
-# How fast the machine is decides no test. Property tests find what they find in 25 examples; `--hypothesis-profile
-# thorough` takes a thousand where a test does not say how many.
+# No test depends on the speed of the machine. Property tests try 25 examples; `make unit PROPERTIES=thorough` tries a
+# thousand, except where a test sets its own number.
 hypothesis.settings.register_profile("usual", deadline=None, max_examples=25)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("usual")
