@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from functools import cache
 from typing import NamedTuple
@@ -12,6 +13,12 @@ import typer.testing
 from abcdlink.retrieval import models
 from abcdlink.settings import get_settings
 from tests.helpers.tiny_models import tiny_bert
+
+
+def pytest_collection_finish():
+    """Look for garbage seldom, and never among the modules: that takes a tenth of the time of this tier."""
+    gc.freeze()
+    gc.set_threshold(20_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
