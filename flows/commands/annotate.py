@@ -94,8 +94,8 @@ def preview(
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="Leave out source sentences that match this regular expression; repeatable, replaces "
-            "the current ones. Empty: leave out none."
+            help="Also leave out source sentences that match this regular expression; repeatable. "
+            "An empty one removes the filters set so far."
         ),
     ] = None,
     unproposed: Annotated[
@@ -115,19 +115,19 @@ def preview(
     from abcdlink.stages.batch_preview import PREVIEW_PAGE, checked_filters, preview_of
 
     store = existing_run(run)
-    given = {
-        "min_words": min_words,
-        "exclude": None if exclude is None else [one for one in exclude if one],
-        "unproposed": unproposed,
-    }
-    said = {name: value for name, value in given.items() if value is not None}
     waiting = _waits_for_go(store)
     batch = batch_of(waiting.slug)
     found = preview_of(store, batch)
     if found is None:
         msg = f"batch {batch} of run {run!r} has no preview"
         raise InputError(msg, f"`abcdlink status {run}` says where the run stands")
-    if said:
+    before = () if exclude and "" in exclude else found.filters.exclude
+    given = {
+        "min_words": min_words,
+        "exclude": None if exclude is None else list(dict.fromkeys([*before, *filter(None, exclude)])),
+        "unproposed": unproposed,
+    }
+    if said := {name: value for name, value in given.items() if value is not None}:
         filters = checked_filters(found.filters, said)
         resume_run(waiting.flow_run, {**filters.model_dump(mode="json"), "go": False})
         told = "The candidates are being chosen again; then the batch waits for your Go again."

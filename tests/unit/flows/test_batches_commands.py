@@ -167,11 +167,13 @@ def test_a_batch_is_previewed_filtered_and_given_go(isolated_home: Path, monkeyp
     wrong = CliRunner().invoke(make_app(), ["annotate", "preview", RUN, "--exclude", "("])
     assert "not a valid regular expression" in str(wrong.exception)
     assert resumed == []
-    assert "chosen again" in called("preview", RUN, "--min-words", "7", "--exclude", "^Read")["said"]
+    assert "being chosen again" in called("preview", RUN, "--min-words", "7", "--exclude", "^Read")["said"]
+    called("preview", RUN, "--exclude", "", "--exclude", "^Read")
     call("go", RUN)
     now = preview.filters.model_dump(mode="json")
     assert resumed == [
-        ("f1", {**now, "min_words": 7, "exclude": ["^Read"], "go": False}),
+        ("f1", {**now, "min_words": 7, "exclude": [*now["exclude"], "^Read"], "go": False}),
+        ("f1", {**now, "exclude": ["^Read"], "go": False}),
         ("f1", {**now, "go": True}),
     ]
     wait_for(store, "f1", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
