@@ -33,6 +33,8 @@ def show(
 
     Example: `abcdlink feedback show spring-news --batch 1`
     """
+    from rich.markdown import Markdown
+
     from abcdlink.stages.feedback import DRAFT, accepted_in, outcome_in, prepare_feedback
 
     store = existing_run(run)
@@ -43,9 +45,11 @@ def show(
         later = {name: part.model_dump(mode="json") if part else None for name, part in parts.items()}
         print_json({**feedback.model_dump(mode="json"), **later})
         return
-    for memo in feedback.memos.values():
-        out.print(memo, soft_wrap=True, markup=False)
-    out.print(feedback.draft, soft_wrap=True, markup=False)
+    for text in (*feedback.memos.values(), feedback.draft):
+        if out.is_terminal:
+            out.print(Markdown(text))
+        else:
+            out.print(text, soft_wrap=True, markup=False)
     say(f"{len(feedback.cases)} borderline cases. The draft is in {store.where(batch_file(batch, DRAFT))}.")
     if outcome and not (outcome.acknowledged or outcome.missing or outcome.cases):
         say("There was no round: nobody was asked in Label Studio.")
