@@ -49,12 +49,15 @@ STAGED = re.compile(r"([^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?:[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Pp]p?|[Pp]ar|[Rr]m|[Ss]ec"
-    r"|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§)\.$"
+    r"|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\.$"
 )
 """Abbreviations that stand before a number in the same sentence."""
 LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
 """The mark of a list item, in brackets: ``sentencex`` cuts no line that begins with one."""
-LIST_MARK = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
+LIST_MARK = re.compile(r"^(?:(?:#{1,6}|>+|[*+-])\s+)*(?:\*\*|__)?\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
+"""The mark of a list item; before it may be what Markdown puts before headings, quotations and items."""
+BOLD_END = re.compile(r"^(?:\*\*|__)(?=\s)")
+"""Where Markdown's bold type ends, cut from the sentence before."""
 LABELS = (
     "Act|Agenda item|Annex|Appendix|Art|Article|Attachment|Box|Case|Chapter|Clause|Day|Definition|Example|Exercise"
     "|Exhibit|Fig|Figure|Item|Lemma|Lesson|Level|Lot|Lot No|Motion|No|Note|Nr|Paragraph|Part|Phase|Plate|Point"
@@ -95,10 +98,11 @@ WITHIN = re.compile(r"(?<=[.!?])\s+(?=\([^\W\da-z][^()]*[.!?]\)\s+[\"“]?[^\W\d
 """Before a whole sentence in brackets that stands between two sentences."""
 ASIDE = re.compile(r"^(\([^()]*[.!?]\))\s+(?=[A-Z\"“(])")
 """A whole sentence in brackets, before another one."""
-DOUBLED = re.compile(r"(?<=[!?]{2})\s+(?=[\"“(]?[^\W\da-z])")
-"""After ``!!`` and ``??``, which ``sentencex`` takes for the middle of a sentence."""
-CLOSED_QUOTE = re.compile(r"(?<=[.!?][\"”])(?=[\"“][A-Z])")
-"""One quotation right behind another."""
+MISSED = re.compile(
+    r"(?:(?<=[!?]{2})|(?<=[.!?]\*\*)|(?<=[.!?]__))\s+(?=[\"“(]?[^\W\da-z])|(?<=[.!?][\"”])(?=[\"“][A-Z])"
+)
+"""Boundaries that ``sentencex`` misses: after ``!!`` and ``??``, after a sentence in Markdown's bold type, between two
+quotations without a space."""
 
 Split = Callable[[str], Iterable[str]]
 """Cuts one line into pieces that together are the line."""
@@ -182,6 +186,8 @@ def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterat
     """Join the pieces that one sentence was wrongly cut into, and cut what holds two."""
     text = ""
     for piece in pieces:
+        if text and not text[-1].isspace() and (bold := BOLD_END.match(piece)):
+            text, piece = text + bold[0], piece[bold.end() :]  # noqa: PLW2901 - the rest of the piece
         if text and _is_boundary(text, piece, goes_on):
             yield from _apart(text)
             text = ""
@@ -209,4 +215,4 @@ def _apart(text: str) -> Iterator[str]:
         if aside := ASIDE.match(part):
             yield aside[1]
             rest = part[aside.end() :]
-        yield from filter(None, (one for piece in DOUBLED.split(rest) for one in CLOSED_QUOTE.split(piece)))
+        yield from filter(None, MISSED.split(rest))

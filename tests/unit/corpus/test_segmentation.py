@@ -114,6 +114,12 @@ def test_an_answer_ends_where_somebody_else_speaks(turns):
         ["See Annex II.", "It lists them."],
         ["No. 12 Garden Row was searched.", "No. XII was not.", "Pier No. B4 is shut."],
         ["He said no.", "Nobody asked."],
+        ["## 1. Getting started"],
+        ["> 4. It was quoted.", "Then it ended."],
+        ["**1. Fill it.**", "It is hot.", "__2. Boil it.__", "It takes a minute."],
+        ["**Q: It switches off.**", "A: Descale the sensor.", "**Q: It hums.**", "It may."],
+        ["The next meeting is on Wed. 14 Feb. in Flat 2.", "Come on Sat. 3 May."],
+        ["I can do Wed.", "Tom cannot."],
     ],
 )
 def test_what_looks_like_an_item_or_an_answer_is_cut_as_before(rules, sentences):
