@@ -65,8 +65,14 @@ def read_given(annotation: Mapping[str, Any]) -> Given:
         place = ".".join(str(step) for step in first["loc"])
         msg = f"its result{f' at {place}' if place else ''} is not what the page submits ({first['msg']})"
         raise MalformedError(msg) from None
+    chosen = [(part.from_name, part.value.choices) for part in parts if "choices" in part.value.model_fields_set]
+    choices = dict(chosen)
+    contradicted = next((name for name, given in chosen if given != choices[name]), None)
+    if contradicted is not None:
+        msg = f"its result gives {contradicted} twice, not the same"
+        raise MalformedError(msg)
     return Given(
-        {part.from_name: part.value.choices for part in parts if "choices" in part.value.model_fields_set},
+        choices,
         {part.from_name: _joined(part.value.text) for part in parts if "text" in part.value.model_fields_set},
     )
 

@@ -150,6 +150,19 @@ def test_a_result_nested_too_deeply_to_be_kept_does_not_count_and_blocks_nothing
     assert look(store)[0].done == len(keys) - 1
 
 
+def test_an_answer_that_contradicts_itself_does_not_count(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    result = server.task(keys[0])["annotations"][0]["result"]
+    result.append(deepcopy(result[0]))
+    assert look(store)[0].complete
+    result[-1]["value"] = {"choices": ["No Link"]}
+    now, said = look(store)
+    assert now.done == len(keys) - 1
+    assert any("gives link_0 twice, not the same" in line for line in said)
+
+
 def test_a_task_without_data_keeps_its_answers(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     answer_all(server, keys, ADA, BEN)
     look(store)
