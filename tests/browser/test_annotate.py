@@ -232,10 +232,14 @@ WITHOUT_INITIAL_TARGET = """document.addEventListener("DOMContentLoaded", () => 
 })"""
 
 
+WALK = 6
+"""Tasks of a walk."""
+
+
 def script_of_decisions() -> list[str]:
-    """Return 25 tasks of 8 candidates, 200 decisions, in which a fifth are links."""
+    """Return tasks of 8 candidates, of which about a fifth are links."""
     draw = random.Random(13)
-    return ["".join("+" if draw.random() < 0.2 else "-" for _ in range(8)) for _ in range(25)]
+    return ["".join("+" if draw.random() < 0.2 else "-" for _ in range(8)) for _ in range(WALK)]
 
 
 def keys_before(task: str) -> list[str]:
@@ -249,12 +253,12 @@ def keys_now(task: str) -> list[str]:
 
 
 def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, client: Client) -> None:
-    """200 decisions, once by the keys that Label Studio has and once by ours; printed: ``pytest -rP``.
+    """The same decisions, once by the keys that Label Studio has and once by ours; printed: ``pytest -rP``.
 
     No person reads in it: the seconds are the page's own time.
     """
     script = script_of_decisions()
-    run = long_run(82, sources=range(40, 65), targets=[5, 15, 25, 35, 45, 55, 65, 75])
+    run = long_run(82, sources=range(40, 40 + WALK), targets=[5, 15, 25, 35, 45, 55, 65, 75])
     url = push(client, run)
     count, took = {}, {}
     with annotator_window(browser, client) as second:
@@ -269,7 +273,7 @@ def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, clie
             expect(window.get_by_text("No More Tasks", exact=False).first).to_be_visible()
             took[keys] = time.perf_counter() - begun
     for keys in (keys_before, keys_now):
-        print(f"{keys.__name__}: {count[keys]} keys, {count[keys] / 25:.1f} a task, {took[keys] / 25:.2f} s a task")  # noqa: T201
+        print(f"{keys.__name__}: {count[keys]} keys, {count[keys] / WALK:.1f} a task, {took[keys] / WALK:.2f} s a task")  # noqa: T201
     pulled = pull_batch(client, run.key, 1, run.pools)
     wanted = [Label.LINK if label == "+" else Label.NO_LINK for label in "".join(script)] * 2
     assert sorted(one.label for one in pulled.judgments) == sorted(wanted)
