@@ -1,1 +1,1 @@
-"""What annotators are shown: pools of candidates by approach, or candidates that a budget buys."""
+"""What annotators see: pools of candidates by approach, or candidates that a budget buys."""

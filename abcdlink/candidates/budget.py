@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EVEN = 0.5
-"""Share of the audit that does not look at probabilities."""
+"""Share of the audit that ignores probabilities."""
 POINTS = 40
 """Of a curve of links against judgments."""
 
@@ -67,7 +67,7 @@ class BudgetRules(Record):
 
 
 class CurvePoint(Record):
-    """What a number of judgments is expected to give, by the probabilities, the audit's finds aside.
+    """The expected yield of a number of judgments, by the probabilities, without the audit's finds.
 
     ``judgments``: with the audit's. ``tasks``: source sentences that are shown for their probable links.
     """
@@ -84,9 +84,9 @@ class CurvePoint(Record):
 
 
 class Yield(Record):
-    """What to expect of a budget. All intervals say how chance plays if the probabilities are right.
+    """What to expect from a budget. All intervals assume that the probabilities are right.
 
-    ``chosen``: what was chosen. ``curve``: what other budgets would give. ``total``: links of all candidates.
+    ``chosen``: the chosen budget. ``curve``: the yield of other budgets. ``total``: links of all candidates.
     """
 
     chosen: CurvePoint
@@ -106,7 +106,7 @@ class Order:
         rules: how tasks are made.
 
     Raises:
-        InputError: when a score is no probability.
+        InputError: when a score is not a probability.
     """
 
     def __init__(self, rankings: pd.DataFrame, wanted: Mask, rules: BudgetRules) -> None:
@@ -155,7 +155,7 @@ class Order:
         return count
 
     def point(self, count: int) -> CurvePoint:
-        """Return what the first ``count`` candidates are expected to give."""
+        """Return the expected yield of the first ``count`` candidates."""
         links = float(self._links[count - 1]) if count else 0.0
         inside = float(self._variance[count - 1]) if count else 0.0
         outside = max(self._all_variance - inside, 0.0)
@@ -174,7 +174,7 @@ class Order:
         return min(round(count * self.rules.audit / (1 - self.rules.audit)), int(self.wanted.sum()) - count)
 
     def forecast(self) -> Yield:
-        """Return what the rules are expected to give, beside a curve of other budgets."""
+        """Return the expected yield of the rules, with a curve of other budgets."""
         counts = sorted({self._cut(int(n)) for n in np.geomspace(1, max(len(self.rows), 1), POINTS)} - {0})
         return Yield(chosen=self.point(self.taken()), curve=tuple(map(self.point, counts)), total=self.total)
 

@@ -1,4 +1,4 @@
-"""Candidate pools: what annotators see for each source sentence: what approaches propose, and random distractors."""
+"""Candidate pools: what annotators see for each source sentence: approaches' proposals and random distractors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PoolMode(StrEnum):
     """What a pool is made for: to compare two approaches, or to find links."""
 
     COMPARISON = "comparison"
-    """The first targets of each approach, equally many whatever it decides, and random distractors."""
+    """The first targets of each approach, the same number whatever it decides, and random distractors."""
     SINGLE = "single"
     """All that the first approach decides."""
     INTERSECTION = "intersection"
@@ -49,7 +49,7 @@ class Next(StrEnum):
     LINKS = "links"
     """Those in which the budget is expected to find most links."""
     UNCERTAIN = "uncertain"
-    """Those whose candidates the linker is least sure of, so that it learns most."""
+    """Those about whose candidates the linker is least sure, so that it learns most."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class PoolRules(Record):
     targets: SentenceFilter = SentenceFilter()
 
     def check(self, proposals: Sequence[Proposals]) -> None:
-        """Raise ``InputError`` when there are not as many approaches as the mode wants, or labels are not distinct."""
+        """Raise ``InputError`` if the number of approaches does not fit the mode, or labels are not distinct."""
         labels = [one.label for one in proposals]
         if len(labels) != self.mode.approaches:
             wanted = counted(self.mode.approaches, "approach", "approaches")
             msg = f"the mode {self.mode.value!r} needs {wanted}, not {len(labels)}"
-            raise InputError(msg, "shortlist as many, or choose another mode")
+            raise InputError(msg, "shortlist that many, or choose another mode")
         if len({*labels, BOTH, RANDOM}) != len(labels) + 2:
             msg = f"the labels {labels} are not all different, or are names that abcdlink uses itself"
-            raise InputError(msg, f"give each approach a label of its own, other than {BOTH} and {RANDOM}")
+            raise InputError(msg, f"give each approach its own label, other than {BOTH} and {RANDOM}")
 
     def methods(self, labels: Sequence[str], decided: Sequence[Sequence[str]]) -> dict[str, str]:
         """Return shown target -> method: the label of the approach that shows it, or ``both``.
@@ -130,7 +130,7 @@ def sampled(size: int, seed: int) -> Distractors:
 
 
 def given(picks: Mapping[tuple[str, str], Sequence[str]]) -> Distractors:
-    """Return the distractors that were picked before: (pair, source sentence) -> ids; none where it names none."""
+    """Return given distractors: (pair, source sentence) -> ids; none for a source that is not listed."""
 
     def choose(pair: Pair, source: str, target: Document, decided: Collection[str]) -> Sequence[str]:  # noqa: ARG001
         return picks.get((pair.id, source), ())
@@ -154,7 +154,7 @@ class PoolResult(Record):
 
     ``filtered``: reason -> number of source sentences without a pool.
     ``targets_left_out``: reason -> number of target sentences that were no candidates.
-    ``refused``: decisions and distractors on sentences or pairs that the corpus does not hold.
+    ``refused``: decisions and distractors on sentences or pairs that are not in the corpus.
     """
 
     pools: tuple[Pool, ...]
@@ -185,7 +185,7 @@ def build_pools(
         batch_of: pair id -> batch; pairs that it does not name are left out and counted.
 
     Raises:
-        InputError: when there are not as many approaches as the mode wants, or labels are not distinct.
+        InputError: when the number of approaches does not fit the mode, or labels are not distinct.
     """
     rules.check(proposals)
     labels = [one.label for one in proposals]
@@ -254,7 +254,7 @@ def task_key(run_key: str, pair: str, source: str) -> str:
 
 
 def _known(corpus: Corpus, decisions: Iterable[Decision], refused: list[Refusal]) -> Decided:
-    """Return what one approach decided; what the corpus does not hold goes to ``refused``."""
+    """Return the decisions of one approach; what is not in the corpus goes to ``refused``."""
     pairs = {pair.id: pair for pair in corpus.pairs}
     known: Decided = {}
     for decision in decisions:
@@ -269,7 +269,7 @@ def _known(corpus: Corpus, decisions: Iterable[Decision], refused: list[Refusal]
 
 
 def _in(target: Document, ids: Iterable[str], where: str, refused: list[Refusal]) -> list[str]:
-    """Return the ids that the target document holds; the others go to ``refused``."""
+    """Return the ids that are in the target document; the others go to ``refused``."""
     found = []
     for name in ids:
         if name in target.position:

@@ -1,4 +1,4 @@
-"""What a benchmark's tables say: which approach is better and how sure that is, and which source sentences are hard.
+"""What a benchmark's tables say: which approach is better and how certain that is, and which source sentences are hard.
 
 Comparisons are a paired bootstrap of the difference in mean F1. Comparisons and ``break_down`` work on the per-source
 table of a benchmark (``scores.parquet`` of a run): the columns ``approach``, ``pair``, ``source``, ``f1`` and
@@ -46,14 +46,14 @@ class Comparison(Record):
 
     @property
     def told_apart(self) -> bool:
-        """Whether the 95 % interval of the difference leaves out 0."""
+        """Whether the 95 % interval of the difference excludes 0."""
         return not self.difference.low <= 0 <= self.difference.high
 
 
 def compare_with_best(table: pd.DataFrame, by: Unit = "source") -> list[Comparison]:
     """Compare the approach with the highest mean F1 (``a`` of each comparison) with all others, best first.
 
-    As the best was found on these very sources, the differences flatter it a little. Errors as
+    Since the best was chosen on these same sources, the differences flatter it slightly. Errors as
     ``compare_one_with_many``, or when the table is empty.
     """
     means = f1_by_source(table).mean().sort_index().sort_values(ascending=False, kind="stable")
@@ -129,7 +129,7 @@ LINKS = ("1 link", "2 links", "3 or more")
 
 
 class Trait(StrEnum):
-    """What source sentences are told apart by."""
+    """Trait by which source sentences are grouped."""
 
     LINKS = "links"
     """Its number of gold links."""
@@ -171,7 +171,7 @@ def break_down(table: pd.DataFrame, corpus: Corpus, trait: Trait) -> pd.DataFram
     Args:
         table: the per-source table of a benchmark: approach, pair, source, precision, recall, f1, answered.
         corpus: the pairs that were scored.
-        trait: what the sources are told apart by.
+        trait: trait by which the sources are grouped.
 
     Returns:
         One row per (approach, bin), approaches in the order of the table: approach, bin (words), sources,

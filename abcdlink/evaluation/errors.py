@@ -1,7 +1,7 @@
 """Which links an approach got wrong, with the sentences around them, sorted into the paper's three patterns.
 
 The patterns (scattered targets, ambiguous source, too many distractors) are properties of a source
-sentence and its gold links. Each follows from numbers by a stated rule, so that everybody can check it.
+sentence and its gold links. Each follows from numbers by a stated rule, so that anyone can check it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from abcdlink.languages import stemmer
 from abcdlink.linking.records import Decision
 
 NEIGHBOURS = 2
-"""Sentences shown on either side: a paragraph of news, and about the half of one of a paper."""
+"""Sentences shown on either side: a paragraph of news, or about half of one in a paper."""
 FAR = 2 * NEIGHBOURS + 1
 """Gold targets further apart than this have no neighbour in common: 4 % of NEWS-ECB+'s sources with
 several gold links."""
@@ -27,11 +27,11 @@ UNLIKE = 0.05
 """Gold targets less similar than this, on average, are about different things: one in 11 of NEWS-ECB+'s sources with
 several gold links."""
 MANY = 5
-"""So many distractors fill the list of candidates that an LLM is offered: one in 6 sources of NEWS-ECB+."""
+"""This many distractors fill the list of candidates that an LLM is offered: one in 6 sources of NEWS-ECB+."""
 
 
 class ErrorKind(StrEnum):
-    """Whether a link was decided that is none, or not decided though it is one."""
+    """Whether a decided link is not one, or a link was not decided."""
 
     FALSE_LINK = "false link"
     MISSED_LINK = "missed link"
@@ -52,12 +52,12 @@ class Pattern(StrEnum):
 
 
 RULES = {
-    Pattern.SCATTERED: f"one gold target and the next are more than {FAR} sentences apart",
+    Pattern.SCATTERED: f"a gold target and the next are more than {FAR} sentences apart",
     Pattern.AMBIGUOUS: f"the source has fewer than {FEW_WORDS} content words, or its gold targets share hardly any "
     f"(mean Jaccard similarity below {UNLIKE})",
     Pattern.DISTRACTORS: f"{MANY} or more targets without a gold link share content words with the source and are as "
     "similar to it as its least similar gold target, or more",
-    Pattern.OTHER: "none of the other rules holds",
+    Pattern.OTHER: "none of the other rules applies",
 }
 
 
@@ -127,14 +127,14 @@ class ErrorAnalysis(Record):
 
 
 def analyse_errors(corpus: Corpus, decisions: Sequence[Decision]) -> ErrorAnalysis:
-    """List what one approach got wrong.
+    """List the errors of one approach.
 
     Pairs without gold links are left out. There is at most one decision for each source sentence. Raises ``InputError``
     when the decisions are of several approaches.
     """
     names = list(dict.fromkeys(decision.approach for decision in decisions))
     if len(names) > 1:
-        msg = f"these decisions are of {len(names)} approaches: {', '.join(names)}"
+        msg = f"these decisions are from {len(names)} approaches: {', '.join(names)}"
         raise InputError(msg, "analyse the errors of one approach at a time")
     by_source = {(decision.pair, decision.source): decision for decision in decisions}
     words = _ContentWords()

@@ -10,7 +10,7 @@ from abcdlink.linking.records import Approach, ApproachKind
 
 WORDS = {ApproachKind.RETRIEVER: "retriever", ApproachKind.LEARNED: "learned linker", ApproachKind.LLM: "LLM"}
 NAMED = 3
-"""So many of the approaches that cannot be told from the best are named."""
+"""Most approaches to name among those that cannot be told from the best."""
 
 
 def said_of_named(result: ApproachResult) -> list[str]:
@@ -38,7 +38,7 @@ def _difference(comparison: Comparison) -> str:
 
 
 def scores_of(result: ApproachResult) -> str:
-    """Say what an approach scores."""
+    """Return the scores of an approach, in words."""
     return (
         f"{result.f1_of_all:.1%} (precision {result.precision:.1%}, recall {result.recall:.1%}, "
         f"{result.sources} sources with links)"
@@ -46,7 +46,7 @@ def scores_of(result: ApproachResult) -> str:
 
 
 def cost_of(result: ApproachResult) -> str:
-    """Say how many seconds of this machine 1,000 pairs take."""
+    """Return the seconds that 1,000 pairs take on this machine, in words."""
     seconds = result.seconds_per_1000_pairs
     return f"{seconds:,.0f} seconds" if seconds >= 10 else f"{seconds:.2g} seconds"  # noqa: PLR2004 - two digits
 
@@ -59,7 +59,7 @@ def said_of_choice(
     by: Unit,
     count: int,
 ) -> list[str]:
-    """Say which of ``count`` approaches of one kind is the best, and why it or the cheapest like it was taken."""
+    """Say which of ``count`` approaches of one kind is best, and why it, or a cheaper equivalent, was chosen."""
     alike = [comparison for comparison in comparisons if not comparison.told_apart]
     approaches = f"{count} {WORDS[best.approach.kind]} approach{'es' if count > 1 else ''}"
     reasons = [f"{best.approach.name} has the highest mean F1 of {approaches}: {scores_of(best)}."]
@@ -67,12 +67,12 @@ def said_of_choice(
         reasons.append(said_of_alike(best, comparisons, alike, by))
     if taken is not best:
         reasons.append(
-            f"{taken.approach.name} is taken instead, as it costs less: {cost_of(taken)} per 1,000 pairs, "
+            f"{taken.approach.name} was chosen instead, because it costs less: {cost_of(taken)} per 1,000 pairs, "
             f"{best.approach.name} {cost_of(best)}. Its scores: {scores_of(taken)}."
         )
     elif cheapest is not best:
         reasons.append(
-            f"{cheapest.approach.name} costs less, but {best.sources} source sentences are too few to tell what it "
+            f"{cheapest.approach.name} costs less, but {best.sources} source sentences are too few to show what it "
             "would lose, so cost does not decide."
         )
     elif alike:
@@ -86,14 +86,14 @@ def said_of_choice(
 def said_of_cutoff(
     chosen: Approach, by_recall: int, recall: float, target: float, lengths: tuple[float, float]
 ) -> list[str]:
-    """Say why an approach has its cutoff in annotation.
+    """Explain an approach's cutoff in annotation.
 
     Args:
         chosen: the approach with that cutoff.
-        by_recall: the benchmarked cutoff that was taken for its recall.
-        recall: of the retriever at it.
-        target: the recall that was wanted.
-        lengths: mean target sentences of the benchmark, and of the documents to be annotated.
+        by_recall: the benchmarked cutoff that was chosen for its recall.
+        recall: the retriever's recall at that cutoff.
+        target: the target recall.
+        lengths: mean number of target sentences in the benchmark, and in the documents to annotate.
     """
     found = f"recall of {chosen.retriever} at {by_recall} is {recall:.1%}"
     reached = f"is the smallest benchmarked one that reaches the recall target of {target:.1%}"
@@ -101,8 +101,8 @@ def said_of_cutoff(
     benchmark, annotated = lengths
     now = f"becomes {chosen.k}" if chosen.k > by_recall else "stays"
     length = (
-        f"The documents to be annotated have {annotated:.1f} target sentences on average, those of the "
-        f"benchmark {benchmark:.1f}, so that the cutoff {now}: {what_a_cutoff_is_for(chosen)}."
+        f"The documents to annotate have {annotated:.1f} target sentences on average, those of the "
+        f"benchmark {benchmark:.1f}, so the cutoff {now}: {what_a_cutoff_is_for(chosen)}."
     )
     return [f"Cutoff {by_recall} {reached if recall >= target else missed}: {found}.", length]
 

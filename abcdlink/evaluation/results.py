@@ -1,4 +1,4 @@
-"""What a benchmark says of one approach, and whether its probabilities mean what they say."""
+"""A benchmark's results on one approach, and the calibration of its probabilities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReliabilityBin(Record):
 
     candidates: int
     expected: float = Field(description="their links by the probabilities")
-    links: float = Field(description="their links in truth")
+    links: float = Field(description="their actual links")
 
 
 class Calibration(Record):
@@ -86,7 +86,7 @@ class ApproachResult(Record):
     all_sources: AllSources
     interval: tuple[float, float] | None = Field(None, description="95 % interval of ``f1_of_all`` over sources")
     sampled_from: int = Field(0, ge=0, description="sources with links that these were drawn from; 0: none was drawn")
-    seconds: float = Field(ge=0, description="time it took, with what had been kept from earlier runs")
+    seconds: float = Field(ge=0, description="time it took, including stored results of earlier runs")
     cost: float = Field(0.0, ge=0, description="money that an LLM's answers cost")
     pairs: float = Field(ge=0, description="pairs that took this; a fraction of them where sources were drawn")
     cut: int = Field(0, ge=0, description="sentences cut by the maximum length of a model")

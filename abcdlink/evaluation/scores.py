@@ -84,7 +84,7 @@ def score_ranking(
 
     if not cutoffs or min(cutoffs) < 1:
         msg = f"the cutoffs {list(cutoffs)} cannot be used"
-        raise InputError(msg, "give one or more whole numbers from 1")
+        raise InputError(msg, "give one or more whole numbers of at least 1")
     gold = Gold(corpus)
     top = rankings[(rankings["rank"] <= max(cutoffs)).to_numpy()]
     match = gold.match(top)
@@ -140,8 +140,8 @@ def macro(frame: pd.DataFrame) -> Scores:
         InputError: when the table holds several cutoffs (use ``macro_by_cutoff``).
     """
     if "cutoff" in frame and len(set(frame["cutoff"].tolist())) > 1:
-        msg = "these scores are of several cutoffs"
-        raise InputError(msg, "take the mean of each cutoff on its own")
+        msg = "these scores are from several cutoffs"
+        raise InputError(msg, "take the mean of each cutoff separately")
     answered = frame[frame["answered"]] if "answered" in frame else frame
     means = {name: float(answered[name].mean()) if len(answered) else 0.0 for name in MEASURES}
     return Scores(**means, sources=len(frame), answered=len(answered))

@@ -1,4 +1,4 @@
-"""The approaches that are taken into annotation: the best of each of two kinds, at a fair price, or named ones.
+"""The approaches that go into annotation: the best of each of two kinds, cost considered, or named ones.
 
 Within a kind, the best by mean F1 over all sources with links (one that was not answered counts as
 0) sets the mark. Among the approaches that a paired bootstrap cannot tell from it, the one with the
@@ -45,7 +45,7 @@ def mean_target_sentences(corpus: Corpus) -> float:
     """Return the mean number of target sentences of a pair; ``InputError`` when there is no pair."""
     if not corpus.pairs:
         msg = f"the corpus {corpus.name!r} has no pairs"
-        raise InputError(msg, "give it at least one pair")
+        raise InputError(msg, "use a corpus with at least one pair")
     return sum(len(corpus.target_of(pair).sentences) for pair in corpus.pairs) / len(corpus.pairs)
 
 
@@ -60,7 +60,7 @@ def choose_cutoff(
     below k, and twice k at most. Without a recall target (0) the benchmarked cutoff stays.
     """
     if not isinstance(approach.cutoff, int):
-        return approach, [f"{approach.name} has no fixed cutoff, so that a recall target does not apply."]
+        return approach, [f"{approach.name} has no fixed cutoff, so a recall target does not apply."]
     if not recall_target:
         return approach, [f"Cutoff {approach.cutoff}, as benchmarked: {what_a_cutoff_is_for(approach)}."]
     recalls = {
@@ -84,13 +84,13 @@ def choose_cutoff(
 
 
 ENOUGH_SOURCES = 50
-"""On fewer source sentences approaches that are not told apart may still differ, and their cost decides nothing."""
+"""With fewer source sentences, indistinguishable approaches may still differ, so cost does not decide."""
 SAME_COST = 1.1
-"""Costs up to this many times the lowest count as equal: measured seconds vary by as much."""
+"""Costs up to this factor above the lowest count as equal: measured seconds vary that much."""
 
 
 MOST_SUGGESTED = 3
-"""So many approaches are suggested in the place of one that the benchmark does not hold."""
+"""Most approaches to suggest in place of one that the benchmark lacks."""
 
 
 Named = Annotated[str, Field(pattern=r"^\S+$")]
@@ -106,7 +106,7 @@ class ShortlistRule(Record):
     approaches: tuple[Named, ...] = Field(
         (),
         json_schema_extra={"maxItems": 2},
-        description="Take these, named as in the benchmark's table, such as bm25@3 and hybrid@7+llm-listwise-4; "
+        description="Choose these, named as in the benchmark's table, such as bm25@3 and hybrid@7+llm-listwise-4; "
         "empty: the best of each kind.",
     )
     kinds: tuple[ApproachKind, ...] = Field(
@@ -287,8 +287,8 @@ def _refuse_one_ranking(approaches: Sequence[Approach]) -> None:
     """Raise ``InputError`` when two named approaches cut one ranking: one proposes nothing that the other does not."""
     ranks = approaches[0].kind is not ApproachKind.LLM
     if len(approaches) == 2 and approaches[0].uncut == approaches[1].uncut and ranks:  # noqa: PLR2004
-        msg = f"{approaches[0].name} and {approaches[1].name} cut one and the same ranking"
-        raise InputError(msg, "name approaches of two retrievers: the first targets of these two are the same")
+        msg = f"{approaches[0].name} and {approaches[1].name} cut the same ranking"
+        raise InputError(msg, "name approaches with different retrievers: the first targets of these two are the same")
 
 
 def _has_fitted_cutoff(approach: Approach) -> bool:

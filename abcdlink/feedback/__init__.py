@@ -1,6 +1,6 @@
-"""Feedback after a batch: borderline cases, on which annotators differ, and what came of discussing them.
+"""Feedback after a batch: borderline cases, on which annotators disagree, and the outcome of discussing them.
 
-A case never names people or methods. Answers given again never change the judgments of the batch: agreement is that of
+A case never names people or methods. Second answers never change the judgments of the batch: agreement is that of
 the first, independent answers.
 """
 

@@ -1,6 +1,6 @@
 """Guidelines of a run: the domain's, and after a batch a new version with clarifications, which are drafted here.
 
-The draft states a rule for each pattern of disagreement that stands out or, where none does, for the most frequent.
+The draft states a rule for each pattern of disagreement that stands out or, if none does, for the most frequent.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ STRICTNESS_RULE = (
 
 
 def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mapping[Place, View]) -> str:
-    """Return a draft (Markdown) for the coordinator, made from the patterns that stand out.
+    """Return a draft (Markdown) for the coordinator, based on the patterns that stand out.
 
-    Lines that begin with ``> DRAFT`` say why; ``finished`` takes them out.
+    Lines that begin with ``> DRAFT`` say why; ``finished`` removes them.
 
     Args:
         batch: that was judged.
@@ -124,7 +124,7 @@ def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mappi
         items = [f"{_reason(found, 'no more often than elsewhere')}\n\n{RULES[one]}" for one, found in frequent.items()]
     differing = sum(one.own.label is not one.other.label for one in compared) // 2
     if not items and differing >= FEWEST:
-        reason = f"{NOTE}: two annotators differ on {differing} judgments, with nothing measurable in common."
+        reason = f"{NOTE}: two annotators disagree on {differing} judgments, with nothing measurable in common."
         items.append(f"{reason}\n\n{STRICTNESS_RULE}")
     if not items:
         return f"{NOTE}: nothing stands out in batch {batch}. Write what should be clearer, or leave the text empty.\n"
@@ -171,6 +171,6 @@ def _reason(found: Disagreement, remark: str = "") -> str:
     pattern = found.pattern
     measure = pattern.measure if pattern else ""
     return (
-        f"{NOTE}: two annotators differ on {found.differing // 2} of {found.compared // 2} judgments "
+        f"{NOTE}: two annotators disagree on {found.differing // 2} of {found.compared // 2} judgments "
         f"({found.share:.0%}) where {measure}{f'; {remark}' if remark else ''}."
     )

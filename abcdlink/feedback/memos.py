@@ -1,4 +1,4 @@
-"""Memos for annotators, and borderline cases in words; never which approach proposed what: people judge blind."""
+"""Memos for annotators, and borderline cases in words; never which approach proposed what, as people judge blind."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def memos(judgments: Sequence[Judgment], corpus: Corpus, pools: Sequence[Pool]) 
 
 
 def _kappa(annotator: str, judgments: Sequence[Judgment]) -> str:
-    """Say how far somebody agrees with the others, on the candidates that they judged."""
+    """Say how far someone agrees with the others, on the candidates that they judged."""
     groups = [group for group in by_candidate(judgments).values() if annotator in group]
     measured = agreement([judgment for group in groups for judgment in group.values()])
     return measured.note if measured.kappa is None else f"{measured.kappa:.2f}"

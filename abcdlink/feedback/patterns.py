@@ -1,4 +1,4 @@
-"""What candidates look like to annotators, and where annotators differ, in numbers; never by method."""
+"""What candidates look like to annotators, and where annotators disagree, in numbers; never by method."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MEASURES = {
     Pattern.PARTIAL: f"the content words in common are {PARTIAL[0]:.0%} to {PARTIAL[1]:.0%} of those of the shorter "
     "sentence",
     Pattern.SHORT: f"the candidate has {SHORT_WORDS} words or fewer",
-    Pattern.FAR_APART: f"the relative places in the two documents differ by more than {FAR_APART:.0%} of a document",
+    Pattern.FAR_APART: f"the relative positions in the two documents differ by more than {FAR_APART:.0%} of a document",
 }
 
 
@@ -115,7 +115,7 @@ ALL = "all others"
 
 
 class Comparison(NamedTuple):
-    """What two annotators said of one candidate."""
+    """Two annotators' judgments of one candidate."""
 
     own: Judgment
     other: Judgment

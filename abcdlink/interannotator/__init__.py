@@ -147,7 +147,7 @@ def _acceptance(groups: Sequence[Group]) -> Acceptance:
 KAPPA = "kappa"
 FEWEST_PAIRS = 5
 ROUNDING = 1e-9
-ASSUMPTION = "further pairs are like those judged, so that the width falls as 1 / sqrt(pairs)"
+ASSUMPTION = "further pairs are like those judged, so the width falls as 1 / sqrt(pairs)"
 
 
 class PairsNeeded(Record):
@@ -207,7 +207,7 @@ def pairs_needed(
     pairs = len({source_of(group)[0] for group in groups})
     known = PairsNeeded(measure=measure, width=width, pairs=pairs, judged=len(groups))
     if pairs < FEWEST_PAIRS:
-        return known.model_copy(update={"note": f"{FEWEST_PAIRS} or more judged pairs are needed for an estimate"})
+        return known.model_copy(update={"note": f"at least {FEWEST_PAIRS} judged pairs are needed for an estimate"})
     return _of_kappa(known, groups, seed) if measure == KAPPA else _of_acceptance(known, groups, seed)
 
 
@@ -243,14 +243,14 @@ def _counts_by_pair(groups: Sequence[Group]) -> Counts:
 def _extrapolated(known: PairsNeeded, value: float, now: Interval | None) -> PairsNeeded:
     known = known.model_copy(update={"value": value, "interval": now})
     if now is None or now[1] - now[0] < ROUNDING:
-        return known.model_copy(update={"note": "all pairs gave the same figure, so that their spread is not known"})
+        return known.model_copy(update={"note": "all pairs gave the same figure, so their spread is unknown"})
     now_width = now[1] - now[0]
     needed = ceil(known.pairs * (now_width / known.width) ** 2 - ROUNDING)
     return known.model_copy(update={"interval_width": now_width, "more": max(0, needed - known.pairs)})
 
 
 WIDTH = 0.1
-"""Width of an interval that is considered enough unless another is given: 0.05 to either side."""
+"""Default width of an interval that is considered narrow enough: 0.05 to either side."""
 
 RESAMPLES_OF_DOCUMENT = 2_000
 """Fewer than over all judgments, since there are many documents."""

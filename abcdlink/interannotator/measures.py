@@ -1,4 +1,4 @@
-"""How far annotators agree: what is told of it, and the measures for two and for more annotators.
+"""Agreement of annotators: the records, and the measures for two and for more annotators.
 
 A table counts candidates by what a pair of annotators said:
 ``[both Link, only the first, only the second, neither]``.
@@ -47,7 +47,7 @@ class Measures(Record):
     With more than two annotators every measure is the mean over pairs of annotators.
     """
 
-    judged: int = Field(description="candidates with all the judgments that are asked for")
+    judged: int = Field(description="candidates with all required judgments")
     observed: float | None = Field(None, description="share of candidates on which two annotators say the same")
     observed_interval: Interval | None = Field(None, description="95 % bootstrap interval over sources")
     kappa: float | None = Field(None, description="Cohen's kappa")

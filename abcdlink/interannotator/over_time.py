@@ -38,7 +38,7 @@ SEEDS = (1, 2)
 class Difference(Record):
     """By how much ``after`` exceeds ``before``, in fractions of 1.
 
-    An interval that does not hold 0 says that the two differ by more than chance would have it.
+    An interval that excludes 0 means that the two differ by more than chance.
     ``before_judged`` and ``after_judged``: candidates on each side.
     """
 

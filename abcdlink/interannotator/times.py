@@ -205,7 +205,7 @@ def _against_paper(one: AnnotatorTimes) -> str:
     ratio = minutes / PAPER_MINUTES
     compared = "about as long as" if 0.9 <= ratio <= 1.1 else f"{ratio:.0%} of"  # noqa: PLR2004 - within a tenth
     return (
-        f"{one.annotator} takes {minutes:.1f} minutes for a pair (median of {one.pairs}), "
+        f"{one.annotator} takes {minutes:.1f} minutes per pair (median of {one.pairs}), "
         f"{compared} the {PAPER_MINUTES:.0f} minutes in the paper."
     )
 

@@ -1,4 +1,4 @@
-"""A corpus of any size on disk, from which any of its pairs can be read without reading the others.
+"""A corpus of any size on disk; any of its pairs can be read without reading the others.
 
 A corpus folder is two files of JSON Lines. They are read once, line by line, into one SQLite file in the cache.
 """
@@ -130,7 +130,7 @@ class CorpusIndex:
         return sqlite3.connect(self._path, timeout=60)
 
     def _make(self, progress: Progress) -> None:
-        """Read both files; the index has its name only when it is whole."""
+        """Read both files; the index gets its name only when it is complete."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self._path.with_name(f".{uuid.uuid4().hex}.tmp")
         try:

@@ -1,7 +1,7 @@
 """Labels of one part of a corpus: the probability of a link for every two sentences, as a learned linker gives it.
 
-A part keeps every two sentences whose probability reaches a floor, and a random share of the others, so that an audit
-can estimate how many links are below the floor. Of all of them it keeps a histogram.
+A part stores every two sentences whose probability reaches a floor, and a random share of the others, so that an audit
+can estimate how many links are below the floor. A histogram covers all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What labelling a corpus is divided into, and what it gave so far."""
+"""The plan and the results so far of labelling a corpus."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LabelPlan(Record):
 
 
 class PartResult(Record):
-    """What one part gave and took. ``rows``: kept in its table of ``size`` bytes."""
+    """The results and the effort of one part. ``rows``: kept in its table of ``size`` bytes."""
 
     counts: PartCounts
     rows: int
@@ -73,7 +73,7 @@ class Drift(Record):
 
 
 class Labels(Record):
-    """What labelling a corpus gave so far.
+    """The results so far of labelling a corpus.
 
     All expectations come from the linker's own probabilities, which an audit by people checks.
 
@@ -145,11 +145,11 @@ class Labels(Record):
         """What to know about these labels, in sentences."""
         lines = []
         if not self.complete:
-            lines.append(f"{self.parts[0]} of {self.parts[1]} parts are finished; {self.pairs_to_go:,} pairs are left.")
+            lines.append(f"{self.parts[0]} of {self.parts[1]} parts are finished; {self.pairs_to_go:,} pairs remain.")
             if self.seconds_to_go is not None and self.size_in_the_end is not None:
                 speed, whole = self.pairs / self.seconds, self.size_in_the_end / 1e6
                 lines.append(
-                    f"At {speed:,.0f} pairs a second they take {self.seconds_to_go / 60:,.0f} more minutes, and all "
+                    f"At {speed:,.0f} pairs per second, they take {self.seconds_to_go / 60:,.0f} more minutes, and all "
                     f"tables {whole:,.0f} MB."
                 )
         if self.threshold is None:

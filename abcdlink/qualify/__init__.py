@@ -1,4 +1,4 @@
-"""Qualification: applicants judge pairs whose links are known, and the coordinator takes the best of them."""
+"""Qualification: applicants judge pairs whose links are known, and the coordinator chooses the best of them."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _pools_there(store: Store) -> list[Pool]:
 
 
 class Qualified(Record):
-    """Whom the coordinator accepted. ``accounts``: in small letters; ``annotators``: their pseudonyms as applicants."""
+    """Whom the coordinator accepted. ``accounts``: in lower case; ``annotators``: their pseudonyms as applicants."""
 
     accounts: tuple[str, ...]
     annotators: tuple[str, ...]

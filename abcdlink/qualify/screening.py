@@ -1,4 +1,4 @@
-"""What a coordinator knows of applicants apart from their judgments; personal data that never leaves the run."""
+"""What a coordinator knows about applicants apart from their judgments; personal data that never leaves the run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _folded(text: str) -> str:
 class Eligibility(Record):
     """Who may be taken, by what is known of them apart from their judgments; empty: no rule."""
 
-    native_languages: tuple[str, ...] = Field((), description="One of these; capital letters do not count.")
+    native_languages: tuple[str, ...] = Field((), description="One of these; case does not matter.")
     residences: tuple[str, ...] = Field((), description="Lives in one of these countries.")
     degrees: tuple[str, ...] = Field((), description="Has one of these degrees.")
     approval_rate: float = Field(0.0, ge=0, le=100, description="At least this percentage of their work was approved.")
@@ -106,7 +106,7 @@ PAPER_ELIGIBILITY = Eligibility(
     approval_rate=90,
     studies=30,
 )
-"""Whom the paper admitted."""
+"""The paper's criteria."""
 
 
 def keep_eligibility(store: Store, rules: Eligibility) -> None:
@@ -129,7 +129,7 @@ class ScreeningFile(NamedTuple):
 
 
 def read_screening(path: Path, known: Mapping[str, str] | None = None) -> ScreeningFile:
-    """Read a CSV file, one row an applicant, named by a column ``account`` or ``participant_id``; others may follow.
+    """Read a CSV file, one row per applicant, with a column ``account`` or ``participant_id``; others may follow.
 
     Prolific's demographic export can be read as it is.
 
@@ -150,7 +150,7 @@ def read_screening(path: Path, known: Mapping[str, str] | None = None) -> Screen
         return _read_rows(rows, path, known or {})
     except csv.Error as error:
         msg = f"{path}, line {rows.line_num + 1}: {error}"
-        raise InputError(msg, "save the table as CSV again; nothing was taken from the file") from None
+        raise InputError(msg, "save the table as CSV again; nothing was read from the file") from None
 
 
 def _read_rows(rows: csv.DictReader[str], path: Path, known: Mapping[str, str]) -> ScreeningFile:
@@ -165,7 +165,7 @@ def _read_rows(rows: csv.DictReader[str], path: Path, known: Mapping[str, str]) 
         rest = len(problems) - MOST_PROBLEMS
         told = "; ".join(problems[:MOST_PROBLEMS]) + (f"; and {rest} more" if rest > 0 else "")
         msg = f"{path}: {told}"
-        raise InputError(msg, "fix these lines; nothing was taken from the file")
+        raise InputError(msg, "fix these lines; nothing was read from the file")
     return found
 
 

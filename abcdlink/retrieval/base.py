@@ -1,4 +1,4 @@
-"""What every retriever is: scores of all target sentences for all source sentences; and rankings by these scores."""
+"""The interface of retrievers, which score all target sentences for all source sentences; and rankings by score."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DECIMALS = 6
-"""Scores are compared at this precision, so that rounding errors of the machine break no tie."""
+"""Decimals at which scores are compared, so that rounding errors do not break ties."""
 
 
 class Effort(Record):
-    """What must be known of scores beside the time that they have just taken.
+    """What to know about scores besides the time just measured.
 
     Attributes:
         cut: sentences, and for cross encoders pairs of sentences, that were longer than the model's
             maximum length and so were cut.
         cut_pairs: how many of these are pairs of sentences.
         max_length: the maximum length in tokens, ``None`` when there is none; of several, the shortest.
-        kept_seconds: what the vectors or tokens that were found on disk had cost when they were made.
-            The whole cost of scores is the time measured now plus these.
+        kept_seconds: original cost of the vectors or tokens found on disk.
+            The full cost of scores is the time measured now plus these.
     """
 
     cut: int = 0
@@ -38,7 +38,7 @@ class Effort(Record):
 
     @classmethod
     def of_fused(cls, efforts: Iterable[Effort]) -> Effort:
-        """Return the effort of scores that are made of several retrievers' scores."""
+        """Return the effort of scores that combine several retrievers' scores."""
         every = list(efforts)
         return cls(
             cut=sum(effort.cut for effort in every),
@@ -84,20 +84,20 @@ class Retriever(ABC):
 
     @property
     def effort(self) -> Effort:
-        """What the last ``prepare``, and for cross encoders the scores since then, needed."""
+        """The effort of the last ``prepare`` and, for cross encoders, of the scores since then."""
         return Effort()
 
     def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:  # noqa: B027 - nothing is a good default
-        """Compute and keep on disk what ``prepare`` needs of these sentences, so that it will be quick.
+        """Compute and store on disk what ``prepare`` needs for these sentences, so that it will be quick.
 
-        A retriever that keeps nothing does nothing.
+        A retriever that stores nothing does nothing.
         """
 
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:  # noqa: B027 - as ``warm``
         """Index or embed all documents that will be scored, once; replaces what was prepared before.
 
         Statistics over the collection (such as inverse document frequencies) come from exactly
-        these documents: prepare all of them also when only some pairs are ranked. A retriever without
+        these documents: prepare all of them even if only some pairs are ranked. A retriever without
         such statistics does nothing.
         """
 
@@ -146,7 +146,7 @@ def rank_pairs(
     sentences = _Codes(corpus)
     source, target, rank = (np.empty(total, np.int32) for _ in range(3))
     score = np.empty(total)
-    # Pairs with the same target one after the other: retrievers keep what they made of the last target.
+    # Pairs with the same target are consecutive, since retrievers keep their data on the last target.
     by_target = sorted(range(len(pairs)), key=lambda place: pairs[place].target)
     for place in progress(by_target, f"rank ({retriever.name})"):
         pair, (rows, columns) = pairs[place], shapes[place]

@@ -32,12 +32,12 @@ class Use(NamedTuple):
     """How a model is used.
 
     Attributes:
-        folder: where it is.
+        folder: folder of the model.
         pooling: how the vectors of the tokens become one; empty: as its files say.
         max_length: longest text in tokens; ``None``: as its files say.
         side: ``query`` or ``document`` when the model treats them differently, else empty.
         instruction: put before each text; empty: as its files say for this side.
-        unit: whether vectors are made one long.
+        unit: whether vectors are normalised to length 1.
     """
 
     folder: Path
@@ -63,8 +63,8 @@ class Encoder(ABC):
         use: which model, and how it is used.
 
     Attributes:
-        dtype: what a vector is made of.
-        identity: differs when the vectors of a text may differ.
+        dtype: data type of a vector's components.
+        identity: differs if the vectors of a text may differ.
     """
 
     dtype: np.dtype[Any]
@@ -157,7 +157,7 @@ def _terms(row: NDArray[np.float32], *, unit: bool) -> NDArray[Any]:
 
 
 def own_settings(folder: Path) -> tuple[str, bool]:
-    """Return what a model's own files say: its similarity (may be empty), and whether it has two sides.
+    """Return what a model's files say: its similarity (may be empty), and whether it has two sides.
 
     It has two sides when it has prompts, or a router to two encoders.
     """
@@ -168,7 +168,7 @@ def own_settings(folder: Path) -> tuple[str, bool]:
 
 
 def require(folder: Path, kind: str, head: str) -> None:
-    """Check that a model has the head that is needed: transformers would make up a random one.
+    """Check that a model has the required head: otherwise, transformers would create a random one.
 
     ``kind``: class of sentence-transformers, ``head``: end of the name of a class of transformers, that it may have
     been saved by. Raises ``InputError`` when it was saved by neither.
@@ -205,7 +205,7 @@ def _load(make: Callable[[Use, str | None], Any], use: Use, device: str, threads
 
 @contextmanager
 def _one_line(folder: Path, device: str) -> Iterator[None]:
-    """Make one clear error of all that torch and transformers raise for bad devices and bad files."""
+    """Turn everything that torch and transformers raise for bad devices and files into one clear error."""
     try:
         yield
     except (AssertionError, RuntimeError, OSError, ValueError, KeyError, TypeError, ImportError) as error:

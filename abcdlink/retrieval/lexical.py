@@ -1,6 +1,6 @@
-"""Retrievers that compare the terms of sentences: BM25, exactly as in the paper and better, and Jaccard.
+"""Retrievers that compare the terms of sentences: BM25 (exactly as in the paper, and an improved one) and Jaccard.
 
-Tokens are made once and kept on disk.
+Tokens are computed once and stored on disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOCK = threading.Lock()
 
 
 class KeptTokens:
-    """Tokens that are made once and kept on disk.
+    """Tokens that are computed once and stored on disk.
 
     ``name``: of the tokenizer, another one when its results change; ``packages``: whose versions the results depend on.
     """
@@ -79,7 +79,7 @@ class TermCounts:
     Args:
         documents: the documents.
         tokens: gives the tokens of sentences.
-        progress: told of sentences that are tokenised.
+        progress: shows progress over the sentences to tokenise.
 
     Attributes:
         counts: CSR matrix (sentences of all documents one below the other, terms).
@@ -87,7 +87,7 @@ class TermCounts:
         document_of: row -> index of its document.
         lengths: row -> number of tokens.
         first: row numbers of the first occurrence of each distinct sentence.
-        kept_seconds: what the tokens that were found on disk had cost.
+        kept_seconds: original cost of the tokens found on disk.
     """
 
     def __init__(self, documents: Sequence[Document], tokens: KeptTokens, progress: Progress) -> None:
@@ -174,7 +174,7 @@ BLOCK = 4_000_000
 class Products:
     """Counts of the terms of source sentences times weights of those of target sentences.
 
-    What is made of a target is kept until another one is asked for. ``counts``: how often source sentences have terms,
+    Data on a target is kept until another one is needed. ``counts``: how often source sentences have terms,
     ``weights``: of terms in target sentences; both at the places of ``terms.counts``.
     """
 
@@ -204,7 +204,7 @@ class Products:
         return scores[:, first]
 
     def _of_target(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.intp]]:
-        """Return what is needed of a document.
+        """Return the data needed on a document.
 
         That is its terms in ascending order and their weights, (terms, sentences), each with one more; and for each
         sentence the first one with the same weights.
@@ -241,11 +241,11 @@ class Lexical(Retriever):
 
     @property
     def effort(self) -> Effort:
-        """What the last ``prepare`` needed."""
+        """The effort of the last ``prepare``."""
         return self._effort
 
     def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
-        """Tokenise sentences, those that were not tokenised before."""
+        """Tokenise those sentences that have not been tokenised before."""
         self._tokens.of(texts, progress)
 
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:

@@ -1,4 +1,4 @@
-"""The models of the retrievers: how their authors say they are used, where they are, and what they truncate."""
+"""The models of the retrievers: their authors' recommended use, where they are, and what they truncate."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ SAMPLES, SAMPLE = 64, 4096
 def locate(hub: str, package: str = "") -> Path:
     """Return the folder of a model without loading it.
 
-    A hub is asked only when the setting ``hub`` is ``online``. ``hub``: a folder, or a name on the hub; ``package``: a
+    A hub is contacted only if the setting ``hub`` is ``online``. ``hub``: a folder, or a name on the hub; ``package``: a
     Python package whose folder ``model`` holds the model too. Raises ``InputError`` when the model is not on this
     machine, or cannot be downloaded.
     """
@@ -125,7 +125,7 @@ def locate(hub: str, package: str = "") -> Path:
 
 
 def keep_offline() -> None:
-    """Tell Hugging Face's libraries, before they are imported, to ask no hub; not when the user allows it."""
+    """Tell Hugging Face's libraries, before their import, not to contact a hub, unless the user allows it."""
     if get_settings().hub == "offline":
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -133,7 +133,7 @@ def keep_offline() -> None:
 def fingerprint(folder: Path) -> str:
     """Return a hash of a model's files: of small ones all bytes, of big ones pieces all over them.
 
-    Another model under the same name has another one, and a copy elsewhere has the same.
+    A different model with the same name has a different hash, and a copy elsewhere has the same.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):

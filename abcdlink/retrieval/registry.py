@@ -1,4 +1,4 @@
-"""Retrievers by name; the scores of several of them fused are often better than each alone."""
+"""Retrievers by name, and fusions of several, which are often better than each alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEAST, MOST = 0.01, 100.0
 
 
 def z_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (score - mean) / standard deviation over the whole matrix; zeros when all are alike."""
+    """Return (score - mean) / standard deviation over the whole matrix; zeros if all are equal."""
     deviation = scores.std()
     if deviation <= np.finfo(np.float32).eps:
         return np.zeros_like(scores)
@@ -49,10 +49,10 @@ def reciprocal_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 FUSIONS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {"hybrid": z_scores, "rrf": reciprocal_ranks}
-"""Kind of fusion -> what is made of the scores of one part before they are weighed and added."""
+"""Kind of fusion -> transformation of each part's scores before they are weighted and added."""
 
 HYBRID = "0.5*jaccard+0.5*bm25-stemmed+all-minilm-l6-v2"
-"""The parts of the retriever that is just called ``hybrid``."""
+"""The parts of the retriever called simply ``hybrid``."""
 
 
 class Part(NamedTuple):
@@ -148,7 +148,7 @@ GROUP = "abcdlink.retrievers"
 """Entry points of packages that add retrievers."""
 
 SIMILARITIES = {Family.DENSE: ("cosine", "dot"), Family.SPARSE: ("dot", "cosine")}
-"""How vectors can be compared; the first is that of a model that does not say."""
+"""How vectors can be compared; the first applies to models that do not say."""
 
 
 def get_retriever(name: str, language: str = ENGLISH) -> Retriever:
@@ -162,7 +162,7 @@ def get_retriever(name: str, language: str = ENGLISH) -> Retriever:
         language: of the texts; retrievers that compare terms cut and stem by it.
 
     Raises:
-        InputError: when there is none of this name, or its model is not on this machine.
+        InputError: when there is no retriever with this name, or its model is not on this machine.
     """
     if name == "bm25":
         from abcdlink.retrieval.lexical import BM25

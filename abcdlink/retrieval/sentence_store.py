@@ -1,4 +1,4 @@
-"""What is made of single sentences (vectors, tokens) is made once and kept on disk."""
+"""Data on single sentences (vectors, tokens), computed once and stored on disk."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from abcdlink.errors import InputError
 from abcdlink.progress import Progress, silent
 
 CHUNK = 512
-"""Sentences that are worked on between two writes to the store: what a kill can cost."""
+"""Sentences processed between two writes to the store: the most that a kill can cost."""
 
 LOOKUP = 500
 """Keys in one query, below SQLite's limit of variables."""
 
 LAYOUT = 2
-"""Version of the table, in the file's name: a file of another version is never opened."""
+"""Version of the table, in the file's name: files of other versions are never opened."""
 
 
 class Kept(NamedTuple):
-    """What is kept of one sentence.
+    """What is stored about one sentence.
 
     Attributes:
-        blob: what was made of it.
-        seconds: its share of the time that this took.
+        blob: the stored data.
+        seconds: its share of the time taken.
         cut: whether it was longer than the maximum length, so that its end was left out.
         max_length: the maximum length in tokens, ``None`` when there is none.
     """
@@ -42,7 +42,7 @@ class Kept(NamedTuple):
 class SentenceStore:
     """Blobs under the SHA-256 of a sentence's text, in one SQLite file that processes can share.
 
-    ``identity``: differs when what is made of a sentence may differ; ``lock``: held while something is made. Raises
+    ``identity``: differs if the stored data may differ; ``lock``: held while something is computed. Raises
     ``InputError`` when the file cannot be read as such a store.
     """
 
@@ -54,18 +54,18 @@ class SentenceStore:
     def fill(
         self, texts: Sequence[str], make: Callable[[list[str]], list[Kept]], label: str, progress: Progress = silent
     ) -> tuple[list[Kept], float]:
-        """Return what is kept of each text, after ``make`` was given those of which nothing is kept.
+        """Return what is stored about each text, after ``make`` computed what was missing.
 
         Returns:
-            One item for each text, and the seconds that those found here had cost when they were made.
+            One item per text, and the original cost in seconds of those found here.
         """
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         found = self.get(keys)
         seconds = sum(kept.seconds for kept in found.values())
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if new:
-            # Sentences of one length next to each other need little padding; the longest come first,
-            # so that a batch that is too big for the memory fails at once.
+            # Neighbouring sentences of similar length need little padding; the longest come first,
+            # so that a batch that does not fit in memory fails at once.
             order = sorted(new, key=lambda key: (-len(new[key]), key))
             chunks = [order[start : start + CHUNK] for start in range(0, len(order), CHUNK)]
             for chunk in progress(chunks, label, len(chunks)):
@@ -74,7 +74,7 @@ class SentenceStore:
 
     def _made(self, new: Mapping[bytes, str], make: Callable[[list[str]], list[Kept]]) -> dict[bytes, Kept]:
         with self._lock:
-            # Another thread or process may have made some of them meanwhile.
+            # Another thread or process may have computed some of them in the meantime.
             found = self.get(list(new))
             missing = [key for key in new if key not in found]
             if missing:

@@ -1,4 +1,4 @@
-"""Retrievers with models: a score is a product of two vectors, or what a model makes of both sentences together."""
+"""Retrievers with models: a score is a product of two vectors, or a model's score of both sentences together."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME = 100
 class Embeddings(NamedTuple):
     """A vector for each sentence, and whether it was cut at the maximum length in tokens (``None``: there is none).
 
-    ``kept_seconds``: what the vectors found on disk had cost when they were made.
+    ``kept_seconds``: original cost of the vectors found on disk.
     """
 
     vectors: list[Vector]
@@ -81,7 +81,7 @@ class Embedded(Retriever):
 
     @property
     def effort(self) -> Effort:
-        """What the last ``prepare`` needed; a sentence that two encoders cut counts once."""
+        """The effort of the last ``prepare``; a sentence that two encoders cut counts once."""
         return self._effort
 
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
@@ -101,7 +101,7 @@ class Embedded(Retriever):
         )
 
     def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
-        """Embed sentences, those that were not embedded before."""
+        """Embed those sentences that have not been embedded before."""
         distinct = list(dict.fromkeys(texts))
         for embedder in self._embedders:
             embedder.embed(distinct, progress)

@@ -162,7 +162,7 @@ def test_the_commands_choose_two_of_one_kind_and_count_what_was_left_out(run: Ru
     ("options", "problem"),
     [
         (("--approaches", "bm25@3,bm25@4"), "the benchmark has no approach 'bm25@4'"),
-        (("--approaches", "bm25@1,bm25@3"), "cut one and the same ranking"),
+        (("--approaches", "bm25@1,bm25@3"), "cut the same ranking"),
         (("--kinds", "retriever,oracle"), "'oracle' is not a kind of approach"),
         (("--by", "day"), "there is no unit 'day'"),
         (("--kinds", "learned"), "the benchmark has no learned linker approach"),

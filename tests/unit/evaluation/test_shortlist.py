@@ -69,7 +69,7 @@ def test_a_cheaper_approach_that_cannot_be_told_from_the_best_is_taken():
     text = " ".join(chosen.reasons)
     assert "Not clearly worse than hybrid@3 (95 % interval of the difference in F1, resampled by source)" in text
     assert "bm25@3, 0.5 points lower (-0." in text
-    assert "bm25@3 is taken instead, as it costs less: 2 seconds per 1,000 pairs, hybrid@3 120 seconds" in text
+    assert "bm25@3 was chosen instead, because it costs less: 2 seconds per 1,000 pairs, hybrid@3 120 seconds" in text
 
 
 def test_on_few_sources_cost_decides_nothing():
@@ -198,7 +198,7 @@ def test_a_name_that_the_benchmark_does_not_hold_is_an_error_that_suggests_other
 
 
 def test_two_names_that_cut_one_ranking_are_refused():
-    with pytest.raises(InputError, match="bm25@3 and bm25@5 cut one and the same ranking"):
+    with pytest.raises(InputError, match="bm25@3 and bm25@5 cut the same ranking"):
         choose(*RETRIEVERS, rule=ShortlistRule(approaches=("bm25@3", "bm25@5")))
     deeper = result("llm", 9, 0.79)
     chosen = choose(LLM, deeper, rule=ShortlistRule(approaches=(LLM.approach.name, deeper.approach.name)))
@@ -280,7 +280,7 @@ def test_an_llm_gets_as_many_candidates_as_the_recall_of_its_retriever_wants():
     alone = Approach(kind="llm", prompt_mode=4, setup="llm-only")
     assert cutoff(0.8, approach=alone) == (
         None,
-        "llm-only-4 has no fixed cutoff, so that a recall target does not apply.",
+        "llm-only-4 has no fixed cutoff, so a recall target does not apply.",
     )
 
 

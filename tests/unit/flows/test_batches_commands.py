@@ -74,7 +74,7 @@ def test_what_is_there_so_far_is_shown_and_a_whole_pull_refused(server: FakeLabe
     pools = {pool.key: pool for pool in open_run(RUN).read_records(POOLS, Pool)}
     assert called("show", RUN)["batches"]["1"]["judged"] == len(pools[keys[0]].candidates)
     told = call("show", RUN).stdout
-    assert "no estimate for 1 pairs: 5 or more judged pairs are needed" in told
+    assert "no estimate for 1 pairs: at least 5 judged pairs are needed" in told
     refused = CliRunner().invoke(make_app(), ["annotate", "pull", RUN])
     assert "not complete" in str(refused.exception)
 

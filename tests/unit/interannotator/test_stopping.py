@@ -68,13 +68,13 @@ def test_enough_is_said_and_never_negative():
 @pytest.mark.parametrize(
     ("judgments", "measure", "reason"),
     [
-        ([], "kappa", "5 or more judged pairs"),
-        (many(4, [GOOD, BAD]), "kappa", "5 or more judged pairs"),
+        ([], "kappa", "at least 5 judged pairs"),
+        (many(4, [GOOD, BAD]), "kappa", "at least 5 judged pairs"),
         (many(9, [("LL", "LL")]), "kappa", "one label only"),
-        (many(9, [("LL", "LL")]), "llm", "their spread is not known"),
-        (many(9, [GOOD]), "kappa", "their spread is not known"),
+        (many(9, [("LL", "LL")]), "llm", "their spread is unknown"),
+        (many(9, [GOOD]), "kappa", "their spread is unknown"),
         (many(9, [("LN",)]), "kappa", "two annotators"),
-        (many(9, [GOOD, BAD]), "no-such-method", "5 or more judged pairs"),
+        (many(9, [GOOD, BAD]), "no-such-method", "at least 5 judged pairs"),
     ],
 )
 def test_what_cannot_be_estimated_has_a_reason(judgments: list[Judgment], measure: str, reason: str):

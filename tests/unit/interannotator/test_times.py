@@ -70,7 +70,7 @@ def test_pair_that_an_annotator_has_not_finished_has_no_time():
 
 def test_words_compare_with_the_paper():
     words = times_of(task(("LLLLL", "LLLLL"), seconds={1: 450, 2: 900})).words
-    assert words[0] == "annotator-1 takes 7.5 minutes for a pair (median of 1), 50% of the 15 minutes in the paper."
+    assert words[0] == "annotator-1 takes 7.5 minutes per pair (median of 1), 50% of the 15 minutes in the paper."
     assert "about as long as the 15 minutes in the paper" in words[1]
     assert words[2].startswith("13 links per hour of work: 5 accepted links in 0.4 hours")
 

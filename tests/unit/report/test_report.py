@@ -248,7 +248,7 @@ def test_agreement_of_too_little_crashes_nothing(empty: Store, kept: set[str]):
     few = [j.model_copy(update={"seconds": None}) for j in judgments if j.source == judgments[0].source][:2]
     annotate(empty, few)
     text = Page(agreement_part(empty)).text
-    assert "5 or more judged pairs are needed" in text
+    assert "at least 5 judged pairs are needed" in text
     assert "No times are known." in text
     assert "nan" not in text.lower().split()
     assert "None" not in text
