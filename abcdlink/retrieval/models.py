@@ -98,7 +98,7 @@ SAMPLES, SAMPLE = 64, 4096
 def locate(hub: str, package: str = "") -> Path:
     """Return the folder of a model without loading it.
 
-    A hub is contacted only if the setting ``hub`` is ``online``. ``hub``: a folder, or a name on the hub; ``package``: a
+    A hub is used only if the setting ``hub`` is ``online``. ``hub``: a folder, or a name on the hub; ``package``: a
     Python package whose folder ``model`` holds the model too. Raises ``InputError`` when the model is not on this
     machine, or cannot be downloaded.
     """
