@@ -168,7 +168,7 @@ def test_missing_and_incomplete_rankings_are_named(made, linker):
     with pytest.raises(InputError, match=r"by bm25-stemmed and all-minilm-l6-v2\. rank the corpus with jaccard, "):
         learn("learned-logistic", {"jaccard": rankings["jaccard"]}, corpus)
     for broken in (other_rankings["jaccard"][:-1], other_rankings["jaccard"][lambda t: (t["pair"] != "p1").to_numpy()]):
-        with pytest.raises(InputError, match=r"by jaccard do not hold every two sentences of the pair 'p[81]' once"):
+        with pytest.raises(InputError, match=r"by jaccard do not contain every two sentences of the pair 'p[81]' once"):
             linker.rank(other_rankings | {"jaccard": broken}, other)
     foreign = other_rankings["jaccard"].assign(target="s0")
     with pytest.raises(InputError, match="'p0' once"):
@@ -256,7 +256,7 @@ def _no_container():
         (lambda: b"", "cannot be read"),
         (lambda: b"not a zip file", "cannot be read"),
         (lambda: pickle.dumps({"model": 1}), "cannot be read"),
-        (_foreign, r"it holds .*Stranger"),
+        (_foreign, r"it contains .*Stranger"),
         (_no_model, "not one that this program creates"),
         (_function, "not one that this program creates"),
         (_no_container, "not one that this program creates"),

@@ -85,7 +85,7 @@ def test_roles(write):
         (f"[llm.a]\n{SERVER}temprature = 1", "no setting 'temprature'"),
         (f"[llm.a]\n{SERVER}temperature = 3", "[llm.a] of"),
         (f"[llm.a]\n{SERVER}budget = -1", "budget must be 0 or more"),
-        (f'[llm.a]\n{SERVER}api_key = "{KEY}"', "[llm.a] holds a key"),
+        (f'[llm.a]\n{SERVER}api_key = "{KEY}"', "[llm.a] contains a key"),
         (f'[llm.a]\n{SERVER}api_key_env = "X"\napi_key_block = "x"', "has both"),
         (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "b"]', "'b': there is no such LLM profile"),
         (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "a"]', "linkers lists 'a' twice"),
