@@ -103,7 +103,7 @@ COMMANDS = [
     ("benchmark corpus --retrievers bm25 --cutoffs 0", "'0' is not a cutoff", "whole numbers"),
     ("benchmark corpus --retrievers bm25 --cutoffs=-1", "'-1' is not a cutoff", "whole numbers"),
     ("benchmark corpus --retrievers bm25 --cutoffs 1.5", "'1.5' is not a cutoff", "whole numbers"),
-    ("benchmark corpus --retrievers bm25 --llm nobody", "no run is named", "--run"),
+    ("benchmark corpus --retrievers bm25 --llm nobody", "needs a run", "--run"),
     ("generate r --corpus nowhere", "no corpus folder", "abcdlink import"),
     ("generate r --sample 3", "--targets, which is not given", "--targets FOLDER"),
     ("generate r --corpus corpus --second-look nobody", "no such LLM profile", "[llm.nobody]"),

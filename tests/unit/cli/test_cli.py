@@ -110,7 +110,7 @@ def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
     (texts / "p.target.txt").write_text("Ten millions were spent.", encoding="utf-8")
     code, _, err = run("import", "text", texts, "--out", tmp_path / "made")
     assert code == 0
-    assert "earlier import of texts, which is replaced" in err
+    assert "Replaced an earlier import of texts" in err
     others = texts.rename(tmp_path / "others")
     before = (tmp_path / "made" / "documents.jsonl").read_bytes()
     assert run("import", "text", others, "--out", tmp_path / "made")[0] == 2

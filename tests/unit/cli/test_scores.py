@@ -42,7 +42,7 @@ def test_scores_come_best_first_with_failures_as_wrong(run: Run, store: Store):
 
 
 def test_scores_say_what_came_of_the_questions_to_an_llm(run: Run, store: Store):
-    second = run("scores", "r").partition("what came of the LLM's questions")[2]
+    second = run("scores", "r").partition("the LLM's answers, and what they cost")[2]
     one = next(one for one in read_benchmark(store).approaches if one.approach.name == LLM)
     usage = read_benchmark(store).usage[LLM]
     cells = row(second, LLM)

@@ -283,7 +283,7 @@ def until(condition, process):
     ("options", "problem"),
     [
         (("--llm", "nobody", "--run", "c"), "no such LLM profile"),
-        (("--llm", "exact"), "no run is named"),
+        (("--llm", "exact"), "needs a run"),
         (("--llm", "exact", "--run", "c", "--modes", "5"), "'5' is not a prompt mode"),
         (("--llm", "exact", "--run", "c", "--setups", "telepathy"), "no set-up 'telepathy'"),
         (("--llm", "exact", "--run", "c", "--candidates", "few"), "'few' is not a number of candidates"),

@@ -101,7 +101,7 @@ def test_the_table_says_what_is_ranked_first_and_how_tokens_were_counted(store, 
     benchmark_done(store, PLAN)
     shown = show()
     assert "bm25@3+llm-listwise-4" in shown.output
-    assert "have to be ranked first, by bm25" in shown.output
+    assert "must be ranked first, by bm25" in shown.output
     assert "a quarter of the bytes" in shown.output
     assert "ranked first" not in show().output
 

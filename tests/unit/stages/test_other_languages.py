@@ -158,7 +158,7 @@ def test_a_run_goes_from_plain_text_to_candidates(
 
 def test_the_language_is_guessed_shown_and_kept(language: str, tmp_path: Path, command: Command) -> None:
     folder, said = imported(language, tmp_path, command)
-    assert f"Language: {NAMES[language]} ({language}), guessed; --language sets it." in said
+    assert f"Language: {NAMES[language]} ({language}), guessed; set it with --language." in said
     assert f"{NAMES[language]} ({language})" in (folder / "preview.html").read_text(encoding="utf-8")
     assert json.loads((folder / "origin.json").read_text(encoding="utf-8"))["language"] == language
     assert [len(document.sentences) for document in read_corpus(str(folder)).documents.values()] == [3, 4] * 3
