@@ -20,7 +20,7 @@ class Adjudication(Record):
 
     ``adjudicator``: pseudonym; that of an annotator where one of the annotators decided. ``comment``: on
     the whole task. ``consensus``: the adjudicator is one of those who judged this candidate, alone or
-    speaking for all of them: the decision is no view from outside.
+    speaking for all of them: the decision is not an outside view.
     """
 
     batch: int
@@ -69,7 +69,7 @@ def pools_to_decide(
 ) -> list[Pool]:
     """Return the pools for an adjudicator: ``asked``, then one for each source with disputes that are not in them.
 
-    What was asked once stays as it was. A pool's key is a hash of what it asks, so that the same disputes
+    What was asked before stays as it is. A pool's key is a hash of what it asks, so that the same disputes
     always give the same tasks.
 
     Args:
@@ -81,7 +81,7 @@ def pools_to_decide(
         but: candidates that nobody is to be asked about.
 
     Raises:
-        InputError: when a judgment is on a sentence that the corpus does not hold.
+        InputError: when a judgment is on a sentence that is not in the corpus.
     """
     known = {(pool.pair, pool.source, candidate.target) for pool in asked for candidate in pool.candidates}
     found: dict[tuple[str, str], list[Judgment]] = {}
@@ -161,7 +161,7 @@ class AdjudicatorRow(Record):
 
 
 class AdjudicationSummary(Record):
-    """What came of an adjudication so far; ``moot``: decisions on candidates that are no longer disputed."""
+    """The result of an adjudication so far; ``moot``: decisions on candidates that are no longer disputed."""
 
     total: MethodRow
     methods: tuple[MethodRow, ...]

@@ -65,7 +65,7 @@ def _files_with(store: Store, account: str) -> Iterator[str]:
 
 
 def _pattern(account: str) -> re.Pattern[bytes]:
-    """Return what finds an account as it is, and as JSON and HTML write it, in any case, but not within another."""
+    """Return a pattern of an account as it is and as JSON and HTML write it, in any case, but not inside another."""
     forms = {account, json.dumps(account)[1:-1], account.replace("&", "&amp;").replace("'", "&#39;")}
     either = b"|".join(re.escape(form.encode()) for form in sorted(forms))
     return re.compile(rb"(?<![\w.+-])(?:" + either + rb")(?![\w-]|\.\w)", re.IGNORECASE)

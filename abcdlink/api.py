@@ -50,7 +50,7 @@ def benchmark(  # noqa: PLR0913 - one name for each choice
 ) -> pd.DataFrame:
     """Score retrievers and learned linkers on a corpus with gold links.
 
-    Linkers, and cutoffs by rule, are fitted on other folds of the pairs than they are scored on.
+    Linkers and cutoff rules are scored on folds of the pairs that they were not fitted on.
 
     Args:
         corpus: with gold links, or its folder.
@@ -58,9 +58,9 @@ def benchmark(  # noqa: PLR0913 - one name for each choice
             your own ``Linker`` classes.
         cutoffs: numbers k of top-ranked target sentences, and rules such as ``expected-f1``.
         definition: of precision at k: hits / min(k, target sentences) (``paper``), or hits / k (``common``).
-        folds: parts of the pairs, where something is fitted.
-        aim: what rules are fitted for: ``paper``, the mean F1 over sources with links; ``all-sources``, the F1 over the
-            links of all sources, of which one may then have none.
+        folds: number of folds of the pairs, where something is fitted.
+        aim: what cutoff rules are fitted for: ``paper``, the mean F1 over sources with links; ``all-sources``, the F1
+            over the links of all sources, including those without links.
         group: names the group of a pair, such as its topic; the pairs of a group are in one fold.
         progress: ``abcdlink.progress.terminal()`` shows bars.
 
@@ -113,10 +113,10 @@ def plan_of(
         definition: as ``benchmark``.
         folds: as ``benchmark``.
         aim: as ``benchmark``.
-        llm: which set-ups of an LLM; ``None``: no LLM is asked.
+        llm: what LLMs are asked; ``None``: none is.
 
     Raises:
-        InputError: says which part cannot be used.
+        InputError: when one of them cannot be used; says which.
     """
     rules = [CutoffRule(cutoff) for cutoff in cutoffs if cutoff in set(CutoffRule)]
     numbers = [cutoff for cutoff in cutoffs if cutoff not in rules]
@@ -130,7 +130,7 @@ def plan_of(
     for what, given in (("cutoff", cutoffs), ("retriever", [*names, *own])):
         if not given:
             msg = f"no {what} is given"
-            raise InputError(msg, f"name one {what} or more, on the command line separated by commas")
+            raise InputError(msg, f"give at least one {what}; on the command line, separate several by commas")
     return BenchmarkPlan(
         retrievers=tuple(name for name in (*names, *own) if name in own or not is_learned(name)),
         learned=tuple(name for name in names if is_learned(name)),
@@ -155,7 +155,7 @@ def agreement(judgments: str | Path | Sequence[Judgment], overlap: int | None = 
         InputError: when the file cannot be read.
 
     Warns:
-        UserWarning: when rows of a CSV hold no two judgments and were left out.
+        UserWarning: when rows of a CSV have fewer than two judgments and were left out.
     """
     if not isinstance(judgments, str | Path):
         return agreement_of(judgments, overlap)
@@ -173,8 +173,8 @@ def _name_of(approach: object, own: dict[str, Retriever]) -> str:
     if isinstance(approach, Retriever):
         name = getattr(approach, "name", "") or type(approach).__name__
         if name in RETRIEVERS:
-            msg = f"your retriever {approach!r} has the name {name!r}, which is one of ours"
-            raise InputError(msg, "set another name")
+            msg = f"your retriever {approach!r} has the name {name!r}, which belongs to a built-in one"
+            raise InputError(msg, "give it another name")
         approach.name = name
         own[name] = approach
         return name

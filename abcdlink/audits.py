@@ -1,8 +1,8 @@
-"""What judged samples say of everything that nobody judged.
+"""What judged samples say about everything that nobody judged.
 
 Candidates are drawn with known chances (Poisson sampling). There are two designs.
 
-``Audited``: what was taken by probability is judged whole; every other pair of sentences is judged with a known chance.
+``Audited``: all that was taken by probability is judged; every other pair of sentences is judged with a known chance.
 A found link counts 1 / chance (Horvitz and Thompson, "A Generalization of Sampling Without Replacement From a Finite
 Universe", 1952), whether or not the probabilities are right. How much the weights of links scatter is computed from
 the probabilities, as few links are found at random, and from those that are found, where these scatter more; intervals
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from abcdlink.linking.rows import Mask, Values
 
 DRAWS = 20_000
-"""Of a distribution, for its interval."""
+"""Draws from a distribution, for its interval."""
 JEFFREYS = 0.5
-"""So many links more than were found at random give the upper end of an interval of their number."""
+"""Added to the number of links found at random, for the upper end of its interval."""
 ABOVE = 0.5
 """Share of the judged candidates that are from the threshold up."""
 SUREST = 0.001
-"""Linkers are not believed to be surer than this: else one link among hopeless candidates would count for thousands."""
+"""Probabilities are taken to be at least this uncertain: else one link among hopeless candidates would count for
+thousands."""
 TINY = 1e-9
 
 
@@ -155,7 +156,7 @@ class AuditedCandidate(Record):
 
 
 class Audit(Record):
-    """What people's judgments say of labels, at one threshold.
+    """What people's judgments say about labels, at one threshold.
 
     Attributes:
         threshold: candidates from this probability up are links.

@@ -1,6 +1,6 @@
 """Sentence boundaries that people corrected: sentences joined, split or left out, and applied to a corpus.
 
-What people said is stored as pieces of text that together are the whole document, whatever they were cut into before.
+What people set is stored as pieces of text that together make up the whole document, however it was cut before.
 So it can be applied again after a new import, and text that has changed since is noticed.
 """
 
@@ -26,7 +26,7 @@ CORRECTED = f"{FOLDER}/corpus"
 
 
 class AskedDocument(Record):
-    """A document whose boundaries are checked; ``key``: opaque and stable name of its Label Studio task."""
+    """A document whose boundaries are to be checked; ``key``: opaque and stable name of its Label Studio task."""
 
     key: str
     document: str
@@ -67,12 +67,12 @@ def prepare(store: Store, first_documents: int | None = None) -> list[AskedDocum
 def segment(
     document: Document, joined: Collection[str], dropped: Collection[str], begins: Iterable[str]
 ) -> tuple[Segmentation, list[str]]:
-    """Return a document cut as somebody asked, and a sentence for each thing that could not be done.
+    """Return a document cut as somebody asked, and a sentence on each thing that could not be done.
 
     Args:
-        document: as it was cut so far.
+        document: as it is cut so far.
         joined: ids of sentences that belong to the one before.
-        dropped: ids of sentences that are no part of the text.
+        dropped: ids of sentences that are not part of the text.
         begins: first words of each further sentence, somewhere inside one of these.
     """
     problems: list[str] = []
@@ -92,7 +92,7 @@ def segment(
         kept = name not in dropped
         joins = name in joined and number > 0
         if joins and (not kept or not pieces[-1].kept):
-            problems.append(f"sentence {number + 1} is joined with the one before, and one of them is left out")
+            problems.append(f"sentence {number + 1} is joined with the one before, but one of them is left out")
         elif joins:
             pieces[-1] = Piece(text=f"{pieces[-1].text} {parts[0]}".strip())
             parts = parts[1:]
@@ -118,8 +118,8 @@ def apply_segmentations(corpus: Corpus, segmentations: Sequence[Segmentation]) -
     """Return a corpus with the boundaries that people set.
 
     A sentence that stays as it was keeps its id; a joined one has the id of its first part, and what is split off gets
-    an id of its own. Refused, with its reason, and left as it is: a document whose text is another one now, of which
-    nothing would be left, or that has known links to sentences that would change.
+    an id of its own. A document is refused, with a reason, and left as it is when its text has changed since, nothing
+    of it would be left, or gold links name sentences that would change.
 
     Raises:
         InputError: when a document has two segmentations, or none of them is of a document of the corpus.
@@ -162,7 +162,7 @@ def _letters(texts: Iterable[str]) -> str:
 def _cut(document: Document, wanted: Segmentation, linked: Collection[str]) -> tuple[Document | None, str]:
     """Return the document in its pieces, or why not."""
     if _letters(document.texts) != _letters(piece.text for piece in wanted.pieces):
-        return None, "its text is not the one whose boundaries were set"
+        return None, "its text has changed since its boundaries were set"
     starts: dict[int, Sentence] = {}
     at = 0
     for sentence in document.sentences:
@@ -183,7 +183,7 @@ def _cut(document: Document, wanted: Segmentation, linked: Collection[str]) -> t
         if linked and not (whole and piece.kept):
             touched = {one.id for start, one in starts.items() if at <= start < at + length} | {owner.id}
             if touched & set(linked):
-                return None, "links are known to sentences that would change"
+                return None, "gold links name sentences that would change"
         at += length
     return (Document(id=document.id, sentences=tuple(sentences)), "") if sentences else (None, "nothing would be left")
 
@@ -196,7 +196,7 @@ def _free(name: str, taken: Collection[str], document: Document) -> str:
 
 
 def finish(store: Store, segmentations: Sequence[Segmentation]) -> Corpus:
-    """Write the corrected corpus, then the segmentations, by which the work is known to be done."""
+    """Write the corrected corpus, then the segmentations, which mark the work as done."""
     corpus = apply_segmentations(read_corpus_from(store, NATURAL), segmentations)
     write_corpus_to(store, CORRECTED, corpus)
     store.write_records(SEGMENTATION, segmentations)

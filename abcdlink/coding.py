@@ -1,6 +1,6 @@
 """Wrong predictions, coded by people: why was a link proposed that people reject, or a link missed?
 
-A wrong prediction is a property of a method and a candidate. What people said of the candidate counts where it is
+A wrong prediction is a property of a method and a candidate. What people said about the candidate counts where it is
 clear: all said the same, or an adjudicator decided. What a method proposed is what annotators were shown of it.
 """
 
@@ -140,7 +140,7 @@ class MethodRow(Record):
 
 
 class CodingSummary(Record):
-    """What came of a coding.
+    """The result of a coding.
 
     ``coded``: wrong predictions that all who were asked have coded; ``incomplete``: the others, which are in no figure.
     ``kappa``: Cohen's, the mean over pairs of coders, ``None`` where undefined. ``alpha``: Krippendorff's, over all

@@ -1,6 +1,6 @@
-"""Whether a domain is ready to be used: every prompt rendered on a sample, its tokens, and what is wrong or left over.
+"""Whether a domain is ready to use: every prompt rendered on a sample, its tokens, and what is wrong or left over.
 
-The sample documents are made of the domain's own examples, so that a domain can be checked before there is a corpus.
+The sample documents are made from the domain's own examples, so that a domain can be checked before there is a corpus.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def sample_of(domain: Domain) -> Corpus:
     examples = domain.examples
     if not examples:
         msg = f"domain {domain.name!r} has no examples"
-        raise InputError(msg, "write some into examples.jsonl, links and pairs that are none")
+        raise InputError(msg, "write some in examples.jsonl: links, and pairs that do not link")
     documents = {
         name: Document(
             id=name,
@@ -141,7 +141,7 @@ def _remarks(domain: Domain) -> Iterator[str]:
         yield f"{name} replaces no prompt: nothing reads it unless another template includes it"
     paper = domain.settings.setting is Setting.PAPER  # whose examples are links only
     if not paper and {example.link for example in domain.examples} != {True, False}:
-        yield "examples.jsonl: give examples of links and of pairs that are none"
+        yield "examples.jsonl: give examples of links and of pairs that do not link"
     for number, example in enumerate(domain.examples, start=1):
         for side, rules, text in (
             ("source", domain.settings.sources, example.source),
@@ -152,7 +152,7 @@ def _remarks(domain: Domain) -> Iterator[str]:
     if word_count(domain.link_description) < FEW_WORDS:
         yield f"link_description.md has fewer than {FEW_WORDS} words"
     for match in dict.fromkeys(match[0] for match in GIVES_AWAY.finditer(domain.guidelines)):
-        yield f"guidelines.md speaks of {match!r}: annotators must not know where candidates come from"
+        yield f"guidelines.md mentions {match!r}: annotators must not know where candidates come from"
     if "No Link" not in domain.guidelines:
         yield "guidelines.md does not say what No Link means"
     yield from _remarks_on_generation(domain)
@@ -166,7 +166,7 @@ def _unchanged(domain: Domain) -> Iterator[str]:
         for name in OWN_TEXTS:
             own, theirs = domain.folder / name, model / name
             if own.is_file() and theirs.is_file() and own.read_bytes() == theirs.read_bytes():
-                yield f"{name} is still that of the domain {model.name}"
+                yield f"{name} is unchanged from the domain {model.name}"
 
 
 def _remarks_on_generation(domain: Domain) -> Iterator[str]:

@@ -44,7 +44,7 @@ class ServiceError(AbcdlinkError):
 
 
 class BudgetError(AbcdlinkError):
-    """What a run may spend is used up; what was paid for is kept."""
+    """The run's budget is used up; answers that were paid for are kept."""
 
     exit_code = 4
 

@@ -1,4 +1,4 @@
-"""Source sentences whose every target is judged: how they are sampled, and how many of their links approaches find.
+"""Source sentences for which every target is judged: how they are sampled, and how many links approaches find.
 
 Per source with gold links G and an approach's list L: recall = |L & G| / |G|, precision = |L & G| / |L|
 (0 where L is empty), F1 = 2 |L & G| / (|L| + |G|); then the mean over sources, as in the paper's tables of true recall.
@@ -133,7 +133,7 @@ class Recall(Record):
         hours = []
         if self.hours:
             an_hour = self.links / self.hours
-            hours = [f"{self.hours:.1f} hours of all annotators together, {an_hour:.0f} links an hour"]
+            hours = [f"{self.hours:.1f} annotator hours in total, {an_hour:.0f} links an hour"]
         return [judged, *hours, *self.notes]
 
 
@@ -174,11 +174,11 @@ def sample_sources(
 
     Args:
         corpus: documents and pairs; gold links in it are not looked at.
-        rules: which source sentences annotators are not shown.
+        rules: which source sentences are not shown to annotators.
         run_key: makes the opaque task keys differ between runs.
         seed: the same one gives the same sample in every process.
         share: of the source sentences, above 0 and up to 1; the sample has one at least.
-        number: of source sentences; give it or a share. All, where there are fewer.
+        number: of source sentences; give either this or a share. All, if there are fewer.
         links: people stop when they have found this many links. The sources are then in random order, so that those
             judged are a random sample wherever people stop.
 

@@ -28,7 +28,7 @@ class Folder(Protocol):
         """Open the content for reading piece by piece, where it may be too big for memory; errors as ``read``."""
 
     def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
-        """Put the content, or its pieces, in place whole."""
+        """Write the content, or its pieces, atomically."""
 
     def remove(self, name: str) -> None:
         """Remove the name and its content; nothing happens when it is not there."""
@@ -47,13 +47,13 @@ class Folder(Protocol):
 
 
 def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
-    """Write a local file under a temporary name and rename it, so that it is never half there.
+    """Write a local file under a temporary name and rename it, so that it is never half-written.
 
     ``data``: the content or its pieces. ``mode``: permission bits of the file; ``None`` leaves the usual ones.
 
     Raises:
         InputError: when it cannot be written (disk full, read-only, no permission); what was there stays.
-        OSError: what making the pieces raised.
+        OSError: as raised while the pieces were made.
     """
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     not_made: list[OSError] = []
@@ -67,7 +67,7 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The kernel applies the umask here; reading it would mean to change it for all threads.
+        # The kernel applies the umask here; reading it would mean changing it for all threads.
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         with os.fdopen(handle, "wb") as file:
             file.writelines(pieces())
@@ -75,12 +75,14 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None
     except OSError as error:
         with suppress(OSError):  # on a read-only disk it was never there
             temporary.unlink(missing_ok=True)
-        if not_made:  # it is the content that could not be had, and the error says why
+        if not_made:  # the content could not be made, and the error says why
             raise
         file_in_the_way = next((str(parent) for parent in path.parents if os.path.isfile(parent)), "")  # noqa: PTH113 - raises nothing
         reason = f"{file_in_the_way} is a file" if file_in_the_way else error.strerror or error
         msg = f"cannot write {path}: {reason}"
-        raise InputError(msg, "check the path, its permissions and the free space, then run the same again") from None
+        raise InputError(
+            msg, "check the path, its permissions and the free space, then run the same command again"
+        ) from None
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -143,7 +145,7 @@ class LocalFolder:
 
 
 class S3Folder:
-    """A prefix of an S3 bucket; S3 puts an object in place whole by itself.
+    """A prefix of an S3 bucket; S3 writes objects atomically.
 
     Raises:
         InputError: when the address names no bucket.
@@ -177,7 +179,7 @@ class S3Folder:
             yield file
 
     def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
-        """Put the object; pieces are collected in a temporary file first, as S3 wants to know how much will come."""
+        """Put the object; pieces are collected in a temporary file first, as S3 needs to know the size."""
         with s3_errors(self.where(name)):
             if isinstance(data, bytes):
                 self.client.put_object(Bucket=self.bucket, Key=self.key(name), Body=data)
@@ -217,7 +219,7 @@ class S3Folder:
         return sorted(((name, item) for name, item in found if name and not name.endswith("/")), key=itemgetter(0))
 
     def folders(self) -> list[str]:
-        """Return what the names below the prefix begin with, up to their first slash, sorted."""
+        """Return the names of the folders directly below the prefix, sorted."""
         start = len(self.key(""))
         with s3_errors(self.where()):
             paginator = self.client.get_paginator("list_objects_v2")
@@ -262,5 +264,5 @@ def open_folder(root: str) -> Folder:
         return S3Folder(root)
     if "://" in root:
         msg = f"{root!r} is not a folder"
-        raise InputError(msg, "give a folder of this machine, or an address such as s3://BUCKET/PREFIX")
+        raise InputError(msg, "give a folder on this machine, or an address such as s3://BUCKET/PREFIX")
     return LocalFolder(Path(root))

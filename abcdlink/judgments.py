@@ -1,4 +1,4 @@
-"""Candidates shown to annotators, what annotators said of them, and how that becomes one label."""
+"""Candidates shown to annotators, what annotators said about them, and how that becomes one label."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Judgment(Record):
 
 
 class Annotator(Record):
-    """Who stands behind a pseudonym; kept apart from judgments. ``simulated``: a program, not a person."""
+    """Who is behind a pseudonym; kept apart from judgments. ``simulated``: a program, not a person."""
 
     annotator: str
     account: str
@@ -211,11 +211,11 @@ def read_judgment_file(path: str | Path) -> JudgmentFile:
     """Read ``judgments.jsonl`` (any name) or, when the name ends in ``.csv``, a released table.
 
     A table has the columns ``document_id, source_id, target_id, method, annotator_1, annotator_2`` in
-    any order, more annotators and other columns as it likes. It does not tell batches: the first half
+    any order, and may have more annotators and other columns. It does not name batches: the first half
     of its documents, by first appearance, is batch 1, the second half batch 2.
 
     Raises:
-        InputError: when the file is missing, is not UTF-8, lacks a column or holds a line that is no record.
+        InputError: when the file is missing, is not UTF-8, lacks a column or has a line that is not a record.
     """
     path = Path(path)
     try:
@@ -272,7 +272,7 @@ def _read_table(text: str, path: Path) -> JudgmentFile:
 
 
 def _reason_to_refuse(row: dict[str, str], annotators: list[str]) -> str:
-    """Return why a row holds no two judgments on one candidate; empty when it does.
+    """Return why a row does not have two judgments on one candidate; empty when it does.
 
     Where there are more than two annotators, those who were not asked have an empty cell.
     """

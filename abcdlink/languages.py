@@ -1,4 +1,4 @@
-"""What depends on the language of a text: its guess and name, ends of sentences, words, tokens and stems.
+"""What depends on the language of a text: guessing and naming it, ends of sentences, words, tokens and stems.
 
 Languages are ISO 639-1 codes that spaCy knows. Text is handled by its script first, so that a sentence in
 another language than the corpus's is never cut as if it were in that language.
@@ -163,7 +163,7 @@ def _language_file(language: str) -> Path:
 def require(language: str) -> None:
     """Raise ``InputError`` unless spaCy knows the language."""
     if not is_known(language):
-        msg = f"spaCy knows no language {language!r}"
+        msg = f"spaCy does not know the language {language!r}"
         raise InputError(msg, "use an ISO code such as en, de or fr")
 
 

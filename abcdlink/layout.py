@@ -1,4 +1,4 @@
-"""Where a run keeps what: the names of its files."""
+"""The names of a run's files."""
 
 from __future__ import annotations
 
@@ -90,17 +90,17 @@ def benchmark_file(corpus: str, name: str) -> str:
 
 
 def folds_file(corpus: str) -> str:
-    """Return the file that says how the pairs of a corpus are divided, where somebody chose how."""
+    """Return the file that says how the pairs of a corpus are divided into folds, if somebody chose how."""
     return f"benchmarks/{corpus}/folds.json"
 
 
 def sources_file(corpus: str) -> str:
-    """Return the file that says which source sentences of a corpus an LLM is asked about, where not about all."""
+    """Return the file that says which source sentences of a corpus an LLM is asked about, unless about all."""
     return f"benchmarks/{corpus}/sources.json"
 
 
 def batch_ticket(corpus: str, profile: str = "") -> str:
-    """Return the file that says by which batches an LLM, of a profile with a name or none, was asked about a corpus."""
+    """Return the file that says in which batches an LLM, of a named profile or none, was asked about a corpus."""
     return f"llm/{corpus}-batch{f'-{safe(profile)}' if profile else ''}.json"
 
 
@@ -130,7 +130,7 @@ EXHAUSTIVE_SLUG = "exhaustive"
 QUALIFY_SLUG = "qualification"
 GOLD_SLUG = "gold-pair"
 RATE_SLUG = "ratings"
-"""Names of the projects that a run has one of, as runs of all versions hold them."""
+"""Names of the projects of which a run has at most one; stored in runs, so they never change."""
 
 
 def batch_folder(batch: int) -> str:

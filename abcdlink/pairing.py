@@ -1,7 +1,7 @@
-"""Makes pairs of documents that have none: by metadata, by date, by similarity; reprints are left out.
+"""Pairs documents by metadata, date or similarity; reprints are left out.
 
 Similarity is the cosine of TF-IDF vectors of the stems of content words, between 0 and 1. One of two documents is a
-reprint when the shorter one shares too many runs of eight words with the other.
+reprint when the shorter one shares too many sequences of eight words with the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 RUN = 8
-"""Words of a run that two documents share or not."""
+"""Words in a sequence that two documents share or not."""
 NEAREST = 10
 """Sources that are looked at for each target, the most similar first."""
 ROWS_AT_ONCE = 500
@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 class PairingRule(Record):
     """Which two documents make a pair; everything that is given has to hold."""
 
-    by: tuple[str, ...] = Field((), description="fields of the metadata in which both have the same value")
+    by: tuple[str, ...] = Field((), description="metadata fields in which both have the same value")
     sources: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="field -> values of documents that can be sources; empty: all"
     )
@@ -53,25 +53,25 @@ class PairingRule(Record):
         default_factory=dict, description="field -> values of documents that can be targets; empty: all"
     )
     date: str = Field("", description="field with a date in ISO form, such as 2020-05-31")
-    days: int | None = Field(None, ge=0, description="most days between the two dates")
-    floor: float = Field(0.0, ge=0, le=1, description="least similarity")
-    ceiling: float = Field(1.0, ge=0, le=1, description="most similarity")
+    days: int | None = Field(None, ge=0, description="at most this many days between the two dates")
+    floor: float = Field(0.0, ge=0, le=1, description="lowest similarity")
+    ceiling: float = Field(1.0, ge=0, le=1, description="highest similarity")
     reprint: float = Field(
-        1.0, gt=0, le=1, description="share of common runs of eight words from which it is a reprint"
+        1.0, gt=0, le=1, description="share of eight-word sequences in common that makes one a reprint"
     )
-    most: int = Field(1, ge=1, le=NEAREST, description="most sources of one target, the most similar ones")
+    most: int = Field(1, ge=1, le=NEAREST, description="at most this many sources for a target, the most similar")
 
     @model_validator(mode="after")
     def _something_is_asked_for(self) -> PairingRule:
         if not self.by and self.days is None and not self.floor:
             msg = "nothing says which documents make a pair"
-            raise InputError(msg, "give a field (by), a window of days (date, days) or a least similarity (floor)")
+            raise InputError(msg, "give a field (by), a window of days (date, days) or a lowest similarity (floor)")
         if (self.days is None) != (not self.date):
-            msg = "a window of days needs the field of the date, and the other way round"
+            msg = "a window of days and the field with the date are needed together"
             raise InputError(msg, "give both date and days")
         if self.floor > self.ceiling:
-            msg = f"the least similarity {self.floor:g} is above the most, {self.ceiling:g}"
-            raise InputError(msg, "exchange them")
+            msg = f"the lowest similarity {self.floor:g} is above the highest, {self.ceiling:g}"
+            raise InputError(msg, "swap them")
         return self
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Proposed(Record):
     source: str
     target: str
     similarity: float
-    shared: float = Field(description="share of the shorter document's runs of eight words that the other has")
+    shared: float = Field(description="share of the shorter document's eight-word sequences that the other has")
     verdict: Verdict
 
 
@@ -133,8 +133,8 @@ def propose(corpus: Corpus, rule: PairingRule, language: str) -> Pairing:
         InputError: when the corpus has pairs, or no document has one of the fields.
     """
     if corpus.pairs:
-        msg = f"the corpus {corpus.name!r} has {len(corpus.pairs)} pairs already"
-        raise InputError(msg, "import it with --targets to have its documents alone")
+        msg = f"the corpus {corpus.name!r} already has {len(corpus.pairs)} pairs"
+        raise InputError(msg, "import it with --targets to get only its documents")
     documents = list(corpus.documents.values())
     _require_fields(documents, rule)
     pairing = Pairing(rule)

@@ -1,4 +1,4 @@
-"""Ratings: people say how good documents are, synthetic ones among natural ones, without knowing which are which."""
+"""Ratings: people say how good documents are, synthetic ones among natural ones, without knowing which is which."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def sample_documents(
         made = [pair for pair in made if pair.target in answered]
         if not made:
             msg = f"no natural pair in run {run_key!r} shares a target document with a synthetic pair"
-            raise InputError(msg, "rate documents on different targets: leave out the option for the same ones")
+            raise InputError(msg, "rate documents on different targets: leave out the option same_targets")
     chosen = made[: sizes[0]]
     shown = [pair.target for pair in chosen]
     if same_targets:

@@ -38,7 +38,7 @@ class Settings(BaseSettings):
         "threads", description="where flows run the parts of a benchmark"
     )
     runner_workers: int = Field(
-        0, ge=0, description="parts at one time; 0: 1 in threads, else as many processes as cores / threads"
+        0, ge=0, description="parts run at the same time; 0: 1 in threads, else as many processes as cores / threads"
     )
     runner_address: str = Field("", description="Dask scheduler or Ray cluster; empty: one on this machine")
 
@@ -54,23 +54,23 @@ class Settings(BaseSettings):
     llm_top_p: float = Field(0.9, gt=0, le=1)
     llm_seed: int = 13
     llm_max_tokens: int = Field(512, ge=1, description="limit of one answer")
-    llm_thinking_tokens: int = Field(0, ge=0, description="more tokens of one answer in which a reasoning model thinks")
-    llm_reasoning_effort: str = Field("", description="low, medium, high, ...: what the model knows; sent when set")
+    llm_thinking_tokens: int = Field(0, ge=0, description="extra tokens per answer for a reasoning model to think")
+    llm_reasoning_effort: str = Field("", description="low, medium, high ...: as the model defines it; sent when set")
     llm_answers: Literal["auto", "json_schema", "json_object", "text"] = Field(
-        "auto", description="how the form of answers is asked for; auto: the strictest way that the server knows"
+        "auto", description="how the form of answers is asked for; auto: the strictest way the server supports"
     )
     llm_top_logprobs: int = Field(20, ge=1, le=20, description="alternatives at each token, for probabilities")
-    llm_extra: str = Field("", description="JSON object of more request parameters; null removes a default parameter")
+    llm_extra: str = Field("", description="JSON object of additional request parameters; null removes a default one")
     llm_concurrency: int = Field(4, ge=1, le=256)
     llm_timeout: float = Field(120.0, gt=0, description="seconds for one call")
     llm_price_prompt: float = Field(0.0, ge=0, description="price of 1 million prompt tokens")
     llm_price_cached: float = Field(0.0, ge=0, description="price of 1 million cached prompt tokens")
     llm_price_completion: float = Field(0.0, ge=0, description="price of 1 million completion tokens")
     llm_batch: bool = Field(
-        default=False, description="whether flows ask by the server's Batch API: half the price, answers within a day"
+        default=False, description="whether flows use the server's Batch API: half the price, answers within a day"
     )
-    llm_budget: float = Field(0.0, ge=0, description="most that a run may spend on the LLM; 0: no limit")
-    llm_budget_tokens: int = Field(0, ge=0, description="most tokens that a run may use; 0: no limit")
+    llm_budget: float = Field(0.0, ge=0, description="the most a run may spend on the LLM; 0: no limit")
+    llm_budget_tokens: int = Field(0, ge=0, description="the most tokens a run may use; 0: no limit")
 
     preview: bool = Field(
         default=True, description="whether a batch waits until the coordinator has looked at it and said Go"
@@ -99,7 +99,7 @@ class Settings(BaseSettings):
 
     @property
     def llm_keyless(self) -> str:
-        """Why the key of the profile cannot be had; empty: it is there, or none is needed."""
+        """Why the profile has no key; empty: it has one, or needs none."""
         return self._keyless
 
     @property

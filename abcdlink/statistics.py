@@ -1,4 +1,4 @@
-"""Bootstrap intervals of means and of figures that are made of sums: units are resampled with replacement, many times.
+"""Bootstrap intervals of means and of figures made from sums: units are resampled with replacement, many times.
 
 Percentile intervals at 95 %. The unit is a source sentence; as sources of one pair are not
 independent, whole groups (pairs) can be drawn instead.
@@ -25,7 +25,7 @@ RESAMPLES = 10_000
 NORMAL = 1.959964
 """Standard deviations on either side of a 95 % interval."""
 DRAWS_AT_ONCE = 200_000
-"""So many drawn unit numbers, with their counts, are held at once: as many as a processor cache takes."""
+"""Drawn unit numbers, with their counts, held at once: as many as fit in a processor cache."""
 CHUNK_CELLS = 4_000_000
 """Weights held at once while resampling sums: 32 MB."""
 UNITS_PER_KIND = 20
@@ -135,7 +135,7 @@ def _chunks(count: int, most: int) -> Iterator[int]:
 def _kinds(units: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return the distinct rows, in the order in which they first come, and how many there are of each."""
     kinds, first, counts = np.unique(units, axis=0, return_index=True, return_counts=True)
-    # A sorted order would turn round with the sign of a difference, and its draws with it.
+    # A sorted order would flip with the sign of a difference, and its draws with it.
     order = np.argsort(first)
     return kinds[order], counts[order]
 

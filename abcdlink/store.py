@@ -27,7 +27,7 @@ R = TypeVar("R", bound=BaseModel)
 
 MANIFEST = "manifest.json"
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{device}{n}" for device in ("COM", "LPT") for n in range(1, 10))}
-"""Names that Windows keeps for devices, with and without an ending."""
+"""Names that Windows reserves for devices, with and without an ending."""
 LONGEST_KEY = 80
 RUN_KEY = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_KEY - 1}}}")
 
@@ -56,7 +56,7 @@ class Store:
         """Raise ``InputError`` naming the stage that makes the file, when it is not there yet."""
         if not self.exists(name):
             msg = f"run {self.key!r} has no {name} yet ({self.where(name)})"
-            raise InputError(msg, f"run the stage {made_by!r} first, or wait until it has ended")
+            raise InputError(msg, f"run the stage {made_by!r} first, or wait until it has finished")
 
     def write_text(self, name: str, text: str) -> None:
         """Write a UTF-8 text."""
@@ -64,7 +64,7 @@ class Store:
         self._write(name, (data,), hashlib.sha256(data))
 
     def read_text(self, name: str) -> str:
-        """Read a UTF-8 text; ``InputError`` when it is none."""
+        """Read a text; ``InputError`` when it is not UTF-8."""
         return decode(self.folder.read(name), self.where(name))
 
     def write_json(self, name: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
@@ -116,7 +116,7 @@ class Store:
         if not self._is_sealed(name):
             self.folder.write(name, data)
             return
-        # While the file is written there is no seal: a kill leaves none that does not fit.
+        # While the file is written there is no seal, so that a kill leaves none that does not match.
         self.folder.remove(_seal_of(name))
         self.folder.write(name, data)
         self.folder.write(_seal_of(name), digest.hexdigest().encode())
@@ -160,13 +160,13 @@ class Store:
         return [name for name in sealed if self.exists(name) and self._seal(name) != self._digest(name)]
 
     def accept(self, name: str) -> None:
-        """Take a result as it is now, changed on purpose, and note that in the manifest."""
+        """Accept a result as it is now, changed on purpose, and note that in the manifest."""
         self.folder.write(_seal_of(name), self._digest(name).encode())
         accepted = self.manifest.get(ACCEPTED, [])
         self.note(ACCEPTED, [*accepted, {"file": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}])
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a file that is there again with other content, and seal it if it was sealed."""
+        """Replace the content of a file, and seal it again if it was sealed."""
         was_sealed = self._seal(name) is not None
         if was_sealed:
             self.folder.remove(_seal_of(name))
@@ -251,7 +251,7 @@ class Store:
             self.write_json(MANIFEST, {**self.manifest, section: value})
 
     def note_in(self, section: str, name: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
-        """Put one entry into a section of the manifest; whoever adds another one at the same time loses nothing."""
+        """Put one entry into a section of the manifest; entries that others add at the same time are not lost."""
         with lock_of(self.key):
             manifest = self.manifest
             self.write_json(MANIFEST, {**manifest, section: {**manifest.get(section, {}), name: value}})
@@ -276,11 +276,11 @@ def _through(digest: hashlib._Hash, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def decode(data: bytes, where: str) -> str:
-    """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first byte that is none."""
+    """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first bad byte."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The codec counts from behind the byte order mark.
+        # The codec counts from after the byte order mark.
         start = error.start + len(data) - len(error.object)
         line = data.count(b"\n", 0, start) + 1
         msg = f"{where} is not UTF-8: byte {start} (line {line}) is 0x{data[start]:02x}"
@@ -305,7 +305,7 @@ def decoded_lines(
         try:
             text = line.decode("utf-8-sig" if offset == 0 else "utf-8")
         except UnicodeDecodeError as error:
-            # The codec counts from behind the byte order mark.
+            # The codec counts from after the byte order mark.
             start = error.start + len(line) - len(error.object)
             msg = f"{where} is not UTF-8: byte {offset + start} (line {number}) is 0x{line[start]:02x}"
             raise InputError(msg, SAVE_AS_UTF8) from None
@@ -327,7 +327,7 @@ def _records(file: Iterable[bytes], kind: type[R], where: str, first_line: int =
 
 
 def require_run_key(key: str, what: str = "a run key") -> None:
-    """Raise ``InputError`` when a key cannot name a run, or another folder of ours; says how it may look."""
+    """Raise ``InputError`` when a key cannot name a run, or another folder; says what is allowed."""
     if not RUN_KEY.fullmatch(key):
         shown = key if len(key) <= LONGEST_KEY else f"{key[:LONGEST_KEY]}..."
         msg = f"{shown!r} cannot be {what}"
@@ -337,7 +337,7 @@ def require_run_key(key: str, what: str = "a run key") -> None:
         raise InputError(msg, f"{hint}{example}")
     if key.partition(".")[0].upper() in DEVICES or key.endswith("."):
         msg = f"{key!r} cannot be {what}: Windows cannot have a folder of this name"
-        raise InputError(msg, "use another one, so that the folder can be copied to any computer")
+        raise InputError(msg, "use another, so that the folder can be copied to any computer")
 
 
 def open_run(key: str, root: str | None = None) -> Store:
@@ -366,5 +366,5 @@ def existing_run(key: str, root: str | None = None) -> Store:
     store = open_run(key, root)
     if not store.exists(MANIFEST):
         msg = f"there is no run {key!r} in {store.where()}"
-        raise InputError(msg, "look at the run key, or begin a run with `abcdlink start`")
+        raise InputError(msg, "check the run key, or start a run with `abcdlink start`")
     return store

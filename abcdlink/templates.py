@@ -94,7 +94,7 @@ class PromptTemplates(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             keep_trailing_newline=False,
         )
-        # The sandbox has its own range, which refuses to be endless.
+        # The sandbox has its own range, which is bounded.
         self.globals = {name: self.globals[name] for name in GLOBALS}
         self.filters["json"] = as_data
         self.filters["said"] = lambda text: as_data(" ".join(str(text).split()))

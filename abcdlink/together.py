@@ -17,7 +17,7 @@ class StoppedError(AbcdlinkError):
 
     def __init__(self) -> None:
         super().__init__(
-            "stopped because another job beside it failed", "run this again: it continues from what is there"
+            "stopped because another job beside it failed", "run this again: it continues where it stopped"
         )
 
 
@@ -41,11 +41,7 @@ def side_by_side(jobs: Sequence[Callable[[], None]]) -> None:
 
 
 def stop_if_asked() -> None:
-    """End this job where the work beside it has ended with an error.
-
-    Raises:
-        StoppedError: it has.
-    """
+    """Raise ``StoppedError`` when the work beside this job has ended with an error."""
     stop = _STOP.get()
     if stop is not None and stop.is_set():
         raise StoppedError

@@ -1,4 +1,4 @@
-"""What the flow runs of a run are at or wait for, and how far people are; kept in the run's folder."""
+"""What the flows of a run are doing or waiting for, and how far people are; kept in the run's folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abcdlink.layout import WAITING, project_file, waiting_file
 from abcdlink.store import Store
 
 STANDING = "standing.json"
-"""How far a project is; beside what else the run knows of it."""
+"""How far a project is; stored beside the other files on the project."""
 
 
 class WaitsFor(StrEnum):
@@ -43,7 +43,7 @@ class Waiting(Record):
 
 
 def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str = "", told: str = "") -> Waiting:
-    """Note what a flow run is at, or is about to wait for."""
+    """Note what a flow run is doing, or is about to wait for."""
     waiting = Waiting(flow_run=flow_run, kind=kind, slug=slug, at=datetime.now(UTC), told=told)
     store.write_record(waiting_file(flow), waiting)
     return waiting

@@ -83,7 +83,7 @@ class Line(Record):
 
 
 class Item(Record):
-    """One thing that goes on in a run: what, how far and for whom, and what to do next."""
+    """One thing that is going on in a run: what, how far and for whom, and what to do next."""
 
     flow: str
     kind: WaitsFor
@@ -100,7 +100,7 @@ class WhatNow(Record):
 
     @property
     def headline(self) -> str:
-        """All that goes on, in one line."""
+        """All that is going on, in one line."""
         return "; ".join(item.headline for item in self.items)
 
     def plain(self) -> list[str]:
@@ -144,7 +144,7 @@ def what_now(store: Store, around: Surroundings | None = None) -> WhatNow:
 
 
 def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> Item:
-    """Say what one flow is at."""
+    """Describe what one flow is doing."""
     match waiting.kind:
         case WaitsFor.ANNOTATORS:
             headline, lines = _with_people(store, flow, waiting, around)
@@ -284,7 +284,7 @@ def stages_of(store: Store) -> list[str]:
 
 
 def progress_of(store: Store, stage: str) -> Iterator[str]:
-    """Say how far a stage is, in documents or pairs, as far as the run's folder tells."""
+    """Say how far a stage is, in documents or pairs, if the run's folder tells."""
     inputs: dict[str, Any] = store.manifest.get("inputs", {})
     if stage == "generate":
         total = inputs.get("generate", {}).get("documents", 0)
@@ -332,7 +332,7 @@ def _all_judged(store: Store) -> bool:
 
 
 def _at_rest(store: Store) -> Item:
-    """Say what comes next in a run of which no flow is under way."""
+    """Say what comes next in a run without a flow under way."""
     key = store.key
     if store.exists(JUDGMENTS) and (_all_judged(store) or store.exists(REPORT)):
         headline = "Complete: data set and report are written"

@@ -20,14 +20,14 @@ BY_LLM = "LLM"
 
 
 class Form(StrEnum):
-    """How the LLM answers: with the numbers of the sentences that go, or with the article that is left."""
+    """How the LLM answers: with the numbers of the sentences to remove, or with the article that is left."""
 
     NUMBERS = "numbers"
     ARTICLE = "article"
 
 
 class AskAbout(StrEnum):
-    """About which documents the LLM is asked, after the rules."""
+    """Which documents the LLM is asked about, after the rules."""
 
     NONE = "none"
     SUSPICIOUS = "suspicious"
@@ -39,13 +39,13 @@ class CleaningPlan(Record):
 
     ask: AskAbout = Field(
         AskAbout.SUSPICIOUS,
-        description="About which documents the LLM is asked: none (rules alone), those in which something suspicious "
+        description="Which documents the LLM is asked about: none (rules only), those in which something suspicious "
         "is left, or all.",
     )
     form: Form = Field(
         Form.NUMBERS,
-        description="numbers: it names the sentences that go; article: it gives back the article (as in the paper), "
-        "which is taken only if no word was changed, added or moved.",
+        description="numbers: it lists the sentences to remove; article: it returns the article (as in the paper), "
+        "which is accepted only if no word was changed, added or moved.",
     )
 
 
@@ -59,7 +59,7 @@ class Removed(Record):
 
 
 class CleaningCounts(Record):
-    """What came of a cleaning.
+    """The result of a cleaning.
 
     ``refused``: reason -> documents about which the LLM's answer was not taken; what rules removed stays removed.
     ``linked``: sentences that were to go and stayed, because gold links name them.
@@ -104,7 +104,7 @@ def to_restore(removed: Sequence[Removed], documents: Collection[str] = ()) -> t
     for name in documents:
         if not any(one.document == name for one in removed):
             msg = f"nothing was removed from the document {name!r}"
-            raise InputError(msg, "take an id from the page of what was removed, or name none to restore all")
+            raise InputError(msg, "take an id from removed.html, or name none to restore all")
     back = [one for one in removed if not documents or one.document in documents]
     return back, [one for one in removed if one not in back]
 

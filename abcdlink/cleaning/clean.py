@@ -231,7 +231,7 @@ def kept_by_numbers(texts: Sequence[str], answer: Any, most_removed: float) -> l
         msg = "the answer is not a list of numbers"
         raise InputError(msg, STAYS)
     if any(not 0 <= one < len(texts) for one in answer):
-        msg = "the answer names a sentence that is not there"
+        msg = "the answer names a sentence that does not exist"
         raise InputError(msg, STAYS)
     return _kept_enough(
         [position for position in range(len(texts)) if position not in set(answer)], texts, most_removed
@@ -257,7 +257,7 @@ def kept_by_article(texts: Sequence[str], answer: Any, most_removed: float) -> l
         with_it = {at + len(sentence) for at in before if sentence and article.startswith(sentence, at)}
         reached.append(before | with_it)
     if len(article) not in reached[-1]:
-        msg = "the article that came back has words that the document does not have at that place"
+        msg = "the returned article has words that the document does not have at that place"
         raise InputError(msg, STAYS)
     at, kept = len(article), []
     for position in range(len(texts) - 1, -1, -1):

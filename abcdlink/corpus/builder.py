@@ -221,5 +221,5 @@ def _check_text(document: Document) -> None:
         msg = f"document {document.id!r} has no text"
         raise InputError(msg, "remove it or give it text")
     if NUL_SHARE * sum(map(len, document.texts)) < sum(text.count("\0") for text in document.texts):
-        msg = f"document {document.id!r} is full of NUL characters, as text in UTF-16 is when it is read as UTF-8"
+        msg = f"document {document.id!r} is full of NUL characters, as UTF-16 is when it is read as UTF-8"
         raise InputError(msg, "save it as UTF-8")

@@ -14,7 +14,7 @@ from abcdlink.corpus.records import Corpus, Document, Note, Record
 
 
 class Clusters(Record):
-    """Groups of links that stand next to each other, over all pairs.
+    """Groups of adjacent links, over all pairs.
 
     Two links of a pair touch when their source sentences are at most one sentence apart and their target sentences
     too; links that touch, also by way of others, are one cluster; a link that touches none is in no cluster. The paper

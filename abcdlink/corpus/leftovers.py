@@ -1,4 +1,4 @@
-"""Lines of plain text that are no part of what was written or said: removed before sentences are cut.
+"""Lines of plain text that are not part of what was written or said: removed before sentences are cut.
 
 Page numbers, running heads and rules, quoted mail and signatures, code and stack traces, cues and time stamps. A line
 is removed whole, or loses the time stamp at its start; all that is removed is returned, with its place and the reason.

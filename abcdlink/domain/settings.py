@@ -61,9 +61,9 @@ class PoolSizes(Record):
 
 
 class SentenceFilter(Record):
-    """Which sentences of a document take no part in candidates; without settings, all do."""
+    """Which sentences of a document cannot be candidates; by default all can."""
 
-    min_words: int = Field(1, ge=1, description="fewest words of a sentence that is kept")
+    min_words: int = Field(1, ge=1, description="shortest sentence that is kept, in words")
     exclude: tuple[str, ...] = Field(
         (), description="regular expressions; a match leaves a sentence out. A comment (?#...) at the start names one"
     )
@@ -99,9 +99,9 @@ class SourceFilter(SentenceFilter):
     source sentences 30 % are such ones.
     """
 
-    min_words: int = Field(4, ge=1, description="fewest words of a source sentence that is kept")
+    min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")
     unproposed: bool = Field(
-        default=False, description="whether sources for which nothing is proposed are shown too, with distractors alone"
+        default=False, description="whether sources for which nothing is proposed are shown too, with distractors only"
     )
 
 
@@ -157,7 +157,7 @@ class GenerationSettings(Record):
         rest = {name: value for name, value in data.items() if name not in {"links", "unlinked"}}
         links, unlinked = data.get("links", 3), data.get("unlinked", 2)
         if not (isinstance(links, int) and isinstance(unlinked, int) and links > 0 <= unlinked):
-            msg = "links and unlinked are numbers of sentences; better give [generation.shape] instead"
+            msg = "links and unlinked must be numbers of sentences; give [generation.shape] instead"
             raise ValueError(msg)
         sentences = max(2, links + unlinked)
         old = {"sentences": (sentences, sentences), "linked": links / sentences, "targets": 1, "sources": 1}
@@ -187,7 +187,7 @@ class GenerationExample(Record):
 
 
 class CleaningSettings(Record):
-    """What is taken out of documents, and when an LLM has to look."""
+    """What is taken out of documents, and when an LLM is asked."""
 
     lines: tuple[str, ...] = Field(
         (), description="regular expressions; a matching line of plain text goes before sentences are cut"
@@ -223,7 +223,7 @@ class ValidationThresholds(Record):
     max_duplicates: float = Field(0.05, ge=0, le=1, description="share of source sentences that occurred before")
     subjectivity_model: str = Field(
         "cffl/bert-base-styleclassification-subjective-neutral",
-        description="text classifier that tells subjective sentences: a folder or a name on the hub; empty: none",
+        description="text classifier of subjective sentences: a folder or a name on the hub; empty: none",
     )
     subjectivity_label: str = Field("", description="its label for subjective; empty: the one that begins with subj")
 

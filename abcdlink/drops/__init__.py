@@ -22,7 +22,7 @@ SUFFIX, ZIPPED = ".jsonl", ".jsonl.gz"
 UPLOADING = (".part", ".partial", ".filepart", ".crdownload", ".tmp")
 """Endings under which programs write before they rename."""
 
-CHANGING = "it changes while it is read"
+CHANGING = "it changed while it was being read"
 
 LIMIT = 1000
 """Lines read in one take, which bounds the memory it needs."""
@@ -164,7 +164,7 @@ class _Take:
 
 
 def _unfinished(file: DropFile) -> str:
-    """Say why a file cannot be whole yet, before it is read; empty when it may be."""
+    """Say why a file cannot be complete yet, before it is read; empty when it may be."""
     if file.name.endswith(UPLOADING):
         return "its name is that of an upload in progress"
     if not file.settled:

@@ -57,7 +57,7 @@ def export_dataset(
     rule: LabelRule | str = LabelRule.BOTH,
     licence: str = "",
 ) -> Exported:
-    """Write the run's data set below ``dataset/``; files of an earlier export that are no longer part of it go.
+    """Write the run's data set below ``dataset/``; obsolete files of an earlier export are removed.
 
     Every file is made before the first is written, and each is written whole or not at all.
 

@@ -1,4 +1,4 @@
-"""The data card: what a data set holds, how it was made, how far its annotators agree, and its limits."""
+"""The data card: what is in a data set, how it was made, how far its annotators agree, and its limits."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _head(dataset: Dataset, domain: Domain) -> dict[str, Any]:
 
 
 def _licence(licence: str) -> dict[str, str]:
-    """Return the head's words for a licence; anything but an identifier is ``other`` with a name."""
+    """Return the head's fields for a licence; anything but an identifier is ``other`` with a name."""
     if not licence:
         return {}
     if LICENCE_IDENTIFIER.fullmatch(licence):
@@ -111,7 +111,7 @@ def _by_rule(dataset: Dataset) -> dict[LabelRule, Counter[str]]:
 
 
 def _methods(dataset: Dataset) -> dict[str, str]:
-    """Return method -> which approach it stands for, as far as the run's shortlist tells."""
+    """Return method -> which approach it stands for, if the run's shortlist tells."""
     named = {BOTH: "both approaches", RANDOM: "drawn at random from the rest of the target document"}
     if dataset.store.exists(SHORTLIST):
         from abcdlink.evaluation.shortlist import Shortlist

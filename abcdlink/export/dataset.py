@@ -69,11 +69,11 @@ def labelled_candidates(
         corpus: holds the pairs that were judged.
         rule: what makes a candidate a link.
         needed: judgments that a candidate needs to be labelled; default ``required_judgments``.
-        simulated: annotators and adjudicators behind whom a program stands.
+        simulated: annotators and adjudicators that are programs.
         adjudications: at most one for each candidate.
 
     Raises:
-        InputError: when a judgment is on a sentence that the corpus does not hold.
+        InputError: when a judgment is on a sentence that is not in the corpus.
     """
     pairs = {pair.id: pair for pair in corpus.pairs}
     enough = required_judgments(judgments) if needed is None else needed
@@ -152,7 +152,7 @@ class Dataset:
     """A run's judged candidates with what belongs to them.
 
     ``needed``: judgments that a candidate needs to be labelled; ``simulated``: annotators and adjudicators
-    behind whom a program stands; ``licence``: as the coordinator gave it, empty when none was given.
+    that are programs; ``licence``: as the coordinator gave it, empty when none was given.
     """
 
     store: Store
@@ -225,7 +225,7 @@ def judgments_needed(store: Store, judgments: Sequence[Judgment]) -> int:
 
 
 def _refuse_accounts(store: Store, file: str, what: str, names: list[str], people: list[Annotator]) -> None:
-    """Raise ``InputError`` when a record tells who gave it: personal data never leave the run."""
+    """Raise ``InputError`` when a record names the account that gave it: personal data never leave the run."""
     accounts = {person.account for person in people}
     for number, name in enumerate(names, start=1):
         if name in accounts or "@" in name:

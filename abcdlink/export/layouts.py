@@ -101,8 +101,8 @@ FEWEST_ANNOTATORS = 2
 def csv_files(dataset: Dataset) -> Files:
     """Return ``annotations.csv``: the released columns, more annotators where there are more than two.
 
-    ``agreement`` and ``both_link`` say what they say in the released table, whatever the rule; by another
-    rule than ``both`` one more column, ``<rule>_link``, has the label. Cells are empty where there is none.
+    ``agreement`` and ``both_link`` mean what they mean in the released table, whatever the rule; with another
+    rule than ``both``, one more column, ``<rule>_link``, has the label. Cells are empty where there is none.
     """
     names = dataset.annotators + [""] * (FEWEST_ANNOTATORS - len(dataset.annotators))
     columns = [f"annotator_{number}" for number, _ in enumerate(names, start=1)]

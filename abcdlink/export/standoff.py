@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 PLACEHOLDER = "\N{REPLACEMENT CHARACTER}"
-NOTHING_VISIBLE = "no visible character in it: shown as U+FFFD"
+NOTHING_VISIBLE = "no visible character: shown as U+FFFD"
 INVISIBLE = "\N{ZERO WIDTH SPACE}\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NO-BREAK SPACE}"
 SLUG = re.compile(r"[^A-Za-z0-9._-]+")
 SLUG_LENGTH = 60
@@ -32,7 +32,7 @@ class Side:
 
 
 class Place(NamedTuple):
-    """Where a sentence stands in the text: code points from ``begin`` to before ``end``."""
+    """Where a sentence is in the text: code points from ``begin`` to before ``end``."""
 
     begin: int
     end: int
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Cleaner:
-    """Replaces characters that a format cannot hold, one for one, so that places in the text stay.
+    """Replaces characters that a format cannot hold, one for one, so that positions in the text stay valid.
 
     ``changes``: reason -> how many texts were changed.
     """
@@ -69,7 +69,7 @@ class Cleaner:
 class PairText:
     """Both documents of a pair, one sentence below the other, an empty line between the documents.
 
-    ``places``: (side, sentence id) -> where the sentence stands, without white space around it.
+    ``places``: (side, sentence id) -> where the sentence is, without white space around it.
     """
 
     text: str
@@ -82,7 +82,7 @@ def lay_out(judged: JudgedPair, corpus: Corpus, clean: Callable[[str], str]) -> 
     Args:
         judged: the pair.
         corpus: holds its documents.
-        clean: makes a sentence fit for the format.
+        clean: makes a sentence fit the format.
     """
     parts: list[str] = []
     places: dict[tuple[str, str], Place] = {}
@@ -116,7 +116,7 @@ def said(candidate: LabelledCandidate) -> str:
 
 
 def file_stem(judged: JudgedPair) -> str:
-    """Return a file name without its ending: ids of pairs can be anything, so only their harmless part is used."""
+    """Return a file name without its ending: ids of pairs can be anything, so only safe characters are used."""
     slug = SLUG.sub("_", judged.pair.id).strip("._-")[:SLUG_LENGTH]
     return f"{judged.number:04d}-{slug}" if slug else f"{judged.number:04d}"
 

@@ -118,7 +118,7 @@ class Checks:
         for position, sentence in enumerate(self._texts):
             long_enough = word_count(sentence) >= self._domain.settings.sources.min_words
             if long_enough and share_copied(sentence, text) > limit:
-                return f"it tells of sentence {position} of the target document"
+                return f"it reports what sentence {position} of the target document says"
         return ""
 
     def pair(self, sentences: Sequence[str], links: Sequence[tuple[int, tuple[int, ...]]]) -> str:

@@ -1,4 +1,4 @@
-"""What a synthetic document is to be like, and what is made of it.
+"""What a synthetic document should be like, and what becomes of it.
 
 Every source document gets its own size before anything is written. The sizes vary, but their means over the corpus are
 those of the shape: what rounding takes from one document is given to the next.
@@ -74,7 +74,7 @@ TOLERANCE = 0.15
 
 
 MOST_SOURCES = 2
-"""A target document with few sentences gets so many linked sources for each of them at most, on average."""
+"""A target document with few sentences gets at most this many linked sources for each, on average."""
 
 
 class Size(Record):
@@ -179,7 +179,7 @@ def _with_known_links(corpus: Corpus) -> Corpus:
 
 
 def compare_shape(shape: Shape, corpus: Corpus) -> tuple[ShapeRow, ...]:
-    """Compare what was wanted with what a corpus is like, one row a measure; none for a corpus without links."""
+    """Compare the wanted shape with that of a corpus, one row a measure; no rows for a corpus without links."""
     reached = count(_with_known_links(corpus))
     wanted = {
         "sentences of a source document": (fmean(shape.sentences), reached.source_sentences),

@@ -1,4 +1,4 @@
-"""Shows a corpus before anything is made of it: how its texts were cut, what annotators would and would not see."""
+"""Shows a corpus before it is used: how its texts were cut, and what annotators would and would not see."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ PREVIEW = "preview.html"
 """Name of the file beside the corpus."""
 
 MOST_PAIRS, MOST_LINES = 60, 6000
-"""Pairs or documents that are shown at most, and about how many sentences."""
+"""At most this many pairs or documents are shown, and about this many sentences."""
 
 MOST_LOOKED_AT = 2000
-"""So many documents, and the source documents of so many pairs, are read through; of a larger corpus, some from all
-over it."""
+"""At most this many documents and pairs are read through; of a larger corpus, evenly spaced ones."""
 
 MOST_LISTED = 20
-"""Refusals that are listed, and examples of each remark."""
+"""Refusals to list."""
 
 REPEATED_IN = 3
 """A sentence that this many documents repeat word for word is boilerplate."""
@@ -78,7 +77,7 @@ class PairView:
 
 @dataclass
 class Doubt:
-    """How many sentences there is one doubt about, and the first of them."""
+    """How many sentences a doubt applies to, and the first of them."""
 
     example: str
     count: int = 0
@@ -89,10 +88,10 @@ class Preview:
     """What is shown of a corpus.
 
     ``pairs``, ``documents``: the first pairs, or the first documents where there are no pairs; ``left_out``: reason ->
-    number of source sentences that annotators would not be asked about; ``targets_left_out``: the same of target
-    sentences, which would be no candidates; ``tasks``: source sentences that annotators
-    could be asked about, fewer where no approach proposes anything; both are estimated from ``counted_pairs`` where
-    these are not all. ``doubts``: reason -> sentences whose boundaries look wrong, among ``looked_at`` documents.
+    number of source sentences that annotators would not be asked about; ``targets_left_out``: the same for target
+    sentences, which would not be candidates; ``tasks``: source sentences that annotators could be asked about, fewer
+    where no approach proposes anything; all are estimated from ``counted_pairs`` where these are not all. ``doubts``: reason ->
+    sentences whose boundaries look wrong, among ``looked_at`` documents.
     """
 
     corpus: Corpus
@@ -133,7 +132,7 @@ class Preview:
 
 
 def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) -> Preview:
-    """Look through a corpus as a domain sees it.
+    """Look through a corpus with the filters of a domain.
 
     Args:
         corpus: the corpus as imported.
@@ -159,7 +158,7 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
 
 
 def _some(items: Collection[T]) -> list[T]:
-    """Return all items, or ``MOST_LOOKED_AT`` from all over the collection."""
+    """Return all items, or ``MOST_LOOKED_AT`` evenly spaced ones."""
     step = max(1.0, len(items) / MOST_LOOKED_AT)
     wanted = {int(number * step) for number in range(min(len(items), MOST_LOOKED_AT))}
     return [item for number, item in enumerate(items) if number in wanted]
@@ -204,7 +203,7 @@ def write_preview(view: Preview, folder: str) -> None:
 
 
 def write_derived(corpus: Corpus, out: str, origin: dict[str, object], domain: Domain) -> None:
-    """Write a corpus that was made of another one, with what it was made of and a preview."""
+    """Write a corpus that was made from another one, with its origin and a preview."""
     language, segmentation = (str(origin.get(name, "")) for name in ("language", "segmentation"))
     write_preview(preview(corpus, domain, language or domain.settings.language, segmentation), out)
     write_corpus(corpus, out, origin)
@@ -225,8 +224,8 @@ def doubt_about(text: str, following: str = "", before: str = "") -> str:
 
     Args:
         text: the sentence.
-        following: the sentence behind it; empty when there is none.
-        before: the one before it, which a greeting with a comma may be.
+        following: the sentence after it; empty when there is none.
+        before: the one before it, which may be a greeting that ends with a comma.
     """
     bare = text.strip()
     item = ITEM.sub("", bare)

@@ -108,11 +108,11 @@ MOST_SCORES = 12
 """Approaches in the table of scores; the others are folded away, except shortlisted ones."""
 
 DASH = "\N{EN DASH}"
-"""In place of a figure that does not exist."""
+"""Shown in place of a figure that does not exist."""
 
 
 def write_report(store: Store) -> str:
-    """Write the run's report, and its page of links; return where the report is. Stages that have not run are named."""
+    """Write the run's report, and its page of links; return where the report is. It names stages that have not run."""
     content = gather(store)
     store.write_text(REPORT, render(content))
     if content.pairs and not isinstance(content.pairs, str):
@@ -182,7 +182,7 @@ def _span(interval: tuple[float, float] | None) -> str:
 
 
 def _money(value: float) -> str:
-    """Return an amount with cents, or with four significant digits where it is less."""
+    """Return an amount with cents, or with four significant digits below 1."""
     return f"{value:.2f}" if value >= 1 or not value else f"{value:.4g}"
 
 

@@ -1,4 +1,4 @@
-"""What a report tells, gathered from a run's folder; what a run does not have yet is ``None`` or empty.
+"""What a report shows, gathered from a run's folder; what a run does not have yet is ``None`` or empty.
 
 The report knows the files of a run, not the code that wrote them, so that any run can be shown.
 """
@@ -73,7 +73,7 @@ class Round(NamedTuple):
     """A batch and the round after it.
 
     ``guidelines``: version that the batch was annotated under, ``None`` where the run kept none. ``accepted``:
-    what the coordinator accepted, ``outcome``: what came of it; ``None`` where it is not that far.
+    what the coordinator accepted, ``outcome``: the result; ``None`` while there is none.
     """
 
     batch: int
@@ -83,7 +83,7 @@ class Round(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether annotators were asked, and what they answered is known."""
+        """Whether annotators were asked and have answered."""
         return self.accepted is not None and self.accepted.label_studio_round and self.outcome is not None
 
     @property
@@ -107,7 +107,7 @@ def rounds_in(store: Store, batches: Iterable[int]) -> list[Round]:
 class Decisions(NamedTuple):
     """What was decided: (pair, source, target) -> decision, and its figures.
 
-    ``anomalies``: what looked wrong, a sentence each. ``adjudicators``: those who are no annotators of the run.
+    ``anomalies``: what looked wrong, a sentence each. ``adjudicators``: those who are not annotators of the run.
     """
 
     by_place: dict[tuple[str, str, str], Adjudication]
@@ -146,7 +146,7 @@ class Disagreement(NamedTuple):
 class Content:
     """Everything that a report says about one run.
 
-    ``changes``: answers on which the figures are no longer based. ``pairs``: the first ones with their
+    ``changes``: answers that were changed since, so that figures are out of date. ``pairs``: the first ones with their
     candidates, or why they cannot be shown.
     """
 
@@ -182,17 +182,17 @@ class Content:
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """Agreement over all judgments that are there."""
+        """Agreement over all judgments so far."""
         return agreement(self.judgments) if self.judgments else None
 
     @cached_property
     def details(self) -> Details | None:
-        """By document, over time, between batches, times and early stop, over all judgments that are there."""
+        """By document, over time, between batches, times and early stop, over all judgments so far."""
         return details(self.judgments) if self.judgments else None
 
     @property
     def simulated(self) -> list[str]:
-        """Pseudonyms behind which a program stands; the accounts, until their judgments are pulled."""
+        """Pseudonyms of programs; their accounts, until their judgments are pulled."""
         pulled = [annotator.annotator for annotator in self.annotators if annotator.simulated]
         return pulled or self.manifest.get("simulated", {}).get("accounts", [])
 
@@ -223,7 +223,7 @@ class Content:
 
     @property
     def average_f1(self) -> dict[str, float]:
-        """Retriever or learned linker -> mean F1 over the cutoffs of the benchmark, where these are several."""
+        """Retriever or learned linker -> mean F1 over the cutoffs of the benchmark, if there are several."""
         if self.benchmark is None or len(self.benchmark.cutoffs) == 1:
             return {}
         return average_f1(self.results, self.benchmark.cutoffs)
@@ -257,7 +257,7 @@ class Content:
 
     @property
     def refusals(self) -> dict[str, list[Refusal]]:
-        """What was left out, by the corpus in which it stood."""
+        """What was left out, by corpus."""
         corpora = {"natural pairs": self.natural, "synthetic pairs": self.synthetic}
         return {name: corpus.refused for name, corpus in corpora.items() if corpus is not None and corpus.refused}
 
@@ -278,7 +278,7 @@ class Content:
 
 
 def gather(store: Store) -> Content:
-    """Read everything that the run holds; judgments of batches that are not put together yet, too."""
+    """Read everything that the run has, including judgments of batches that are not merged yet."""
     batches = sorted(
         {int(name.split("/")[1]) for name in store.folder.names("batches/") if name.endswith(f"/{JUDGMENTS}")}
     )
@@ -340,7 +340,7 @@ def _usage_of_decisions(store: Store) -> dict[str, Usage]:
 
 
 def _seen(store: Store) -> list[SeenPair] | str:
-    """Return the first pairs with their candidates, or in their place why they cannot be shown."""
+    """Return the first pairs with their candidates, or why they cannot be shown."""
     if not store.exists(POOLS):
         return []
     try:

@@ -1,7 +1,7 @@
 """Where approaches fail: scores by kind of source sentence, and wrong links sorted into patterns.
 
-Both are recomputed from what the run keeps of its benchmark. Where a run does not hold that (it was
-copied in part, or a file was removed), the reason stands in the place of the finding.
+Both are recomputed from the files of the run's benchmark. Where these are missing (the run was copied
+in part, or a file was removed), the reason takes the place of the finding.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from abcdlink.store import Store
 T = TypeVar("T")
 
 MOST_EXAMPLES = 10
-"""Errors of one approach that are shown; the command ``abcdlink errors`` shows all."""
+"""Errors of one approach to show; the command ``abcdlink errors`` shows all."""
 
 TRAIT_WORDS = {
     Trait.LINKS: "By number of gold links",

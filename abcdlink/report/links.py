@@ -1,7 +1,7 @@
 """The page of links: every pair side by side with its candidates, and everything said about each.
 
 One file for few pairs; for many an index and files of 20 pairs each. Nothing is loaded from elsewhere: the only script
-is in the page, and its hash in the page's policy lets no other run.
+is in the page, and the page's policy allows no other (by its hash).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PAGE, FOLDER = "links.html", "links"
 
 
 class Seen(NamedTuple):
-    """One candidate with all that is known of it.
+    """One candidate with all that is known about it.
 
     ``votes`` and ``again``: annotator -> what they said, at first and after the feedback. ``decided``: who decided, and
     what. ``link``: the label of the data set, ``None`` where there is none yet. ``agreement``: in one word.
@@ -220,7 +220,7 @@ def _not_judged(
 
 
 def of_batches(store: Store, name: str, kind: type[R]) -> list[R]:
-    """Return the records of a run's file, or of the same file in each batch while they are not put together yet."""
+    """Return the records of a run's file, or of the same file in each batch while they are not merged yet."""
     if store.exists(name):
         return store.read_records(name, kind)
     parts = [part for part in store.folder.names("batches/") if part.split("/")[2:] == [name]]

@@ -1,4 +1,4 @@
-"""Reproduces the paper's tables as far as data and models are available."""
+"""Reproduces the paper's tables, as far as data and models are available."""
 
 from abcdlink.reproduction.llm import Asking
 from abcdlink.reproduction.records import Figure, Missing, Reproduction

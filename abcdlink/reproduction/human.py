@@ -24,9 +24,9 @@ METHODS = {"R+LLM only": "llm", "Retriever only": "retriever", "Both": BOTH, "Ra
 GOLD_COLUMNS = ("og_doc_id", "source_id", "target_id")
 SHARED = "Both"
 SHARED_BY = ("R+LLM", "Retriever")
-"""The paper's row of what two approaches predict in common, and these two."""
+"""The paper's row for what two approaches predict in common, and the two."""
 POOL = 3
-"""Candidates of each approach that came into a pool."""
+"""Candidates of each approach in a pool."""
 
 Lists = dict[str, list[str]]
 """Approach -> target sentences, best first."""
@@ -110,7 +110,7 @@ class TrueRecall:
 def _only(folder: Path, pattern: str) -> Path:
     found = sorted(folder.glob(pattern))
     if len(found) != 1:
-        msg = f"{folder} holds {len(found)} files {pattern}, not one"
+        msg = f"{folder} has {len(found)} files {pattern}, not one"
         raise InputError(msg, "take the folder from the released data")
     return found[0]
 

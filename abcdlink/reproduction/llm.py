@@ -1,7 +1,7 @@
 """The paper's LLM tables: what an LLM adds to five base retrievers, how sure that is, and set-ups by prompt mode.
 
-Everything is asked in the setting of the paper, about the source sentences with gold links, and kept in a run: what was
-interrupted goes on. The figures are compared only where the model is the paper's and no source was left out.
+Everything is asked in the setting of the paper, about the source sentences with gold links, and kept in a run, so that
+an interrupted one continues. The figures are compared only where the model is the paper's and no source was left out.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ At = Callable[[str, str, str], Place]
 class Asking(NamedTuple):
     """What LLMs are asked for the reproduction.
 
-    ``models``: profiles; empty: those of the role linkers whose endpoint is set. ``run``: beginning of the keys of the
-    two runs that everything is kept in. ``sources``: at most so many source sentences of a data set, drawn at random.
-    ``tell``: told what is still to be asked for a run, by its key, before it is asked.
+    ``models``: profiles; empty: those with the role linkers whose endpoint is set. ``run``: prefix of the keys of the
+    two runs that keep everything. ``sources``: at most this many source sentences of a data set, drawn at random.
+    ``tell``: called with what is still to be asked for a run, and the run's key, before it is asked.
     """
 
     models: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ class LLMTables:
         return {datasets[corpus]: one for corpus, one in overview.corpora.items()}
 
     def remark(self, dataset: str, model: str, result: ApproachResult) -> str:
-        """Say what differs from the paper: pairs, model, sources that were asked about; empty: nothing."""
+        """Say what differs from the paper: pairs, model, sources asked about; empty: nothing."""
         name = profile(model).llm_model
         told = [self._corpora[dataset][1]]
         told.append("" if any(is_same_model(name, known) for known in PAPER_MODEL) else f"by {name}")
@@ -205,7 +205,7 @@ def _compare_difference(
 ) -> None:
     """Compare how much an LLM adds to its retriever, with interval and p."""
     found = next(compared for compared in one.llm_against_retriever if compared.b == with_llm.approach.name)
-    # The benchmark takes the LLM from the retriever; the paper prints it the other way round.
+    # The benchmark has retriever minus LLM; the paper prints LLM minus retriever.
     ours = (-found.difference.mean, -found.difference.high, -found.difference.low, found.difference.p)
     paper = (printed[2], *printed[3], float(printed[4].lstrip("<"))) if printed else (None,) * len(ours)
     for measure, value, theirs in zip(("R+LLM - R", "low", "high", "p"), ours, paper, strict=True):

@@ -65,7 +65,7 @@ def read_paper_tables(folder: Path) -> PaperTables:
     """Read the figures from a folder of data.
 
     Raises:
-        InputError: when the file is missing, or holds no table or one that cannot be read.
+        InputError: when the file is missing, or has no table or one that cannot be read.
     """
     path = folder / PAPER_FILE
     if not path.is_file():
@@ -87,7 +87,7 @@ class Figure(Record):
 
     ``ours`` has full precision. ``paper``: ``None`` where the paper's figure is not at hand. ``difference``: ours,
     rounded to the paper's ``decimals``, minus the paper's; ``None`` where there is nothing to compare with, or ours is
-    of other data, which ``remark`` then tells.
+    of other data, as ``remark`` then says.
     """
 
     table: str
@@ -119,20 +119,19 @@ class Reproduction(Record):
 
     @property
     def compared(self) -> tuple[Figure, ...]:
-        """The figures that are of the paper's own data."""
+        """The figures on the paper's own data."""
         return tuple(figure for figure in self.figures if figure.difference is not None)
 
     @property
     def equal(self) -> int:
-        """How many compared figures are the paper's to its last printed digit."""
+        """How many compared figures equal the paper's to the last printed digit."""
         return sum(figure.difference == 0 for figure in self.compared)
 
 
 class Place:
     """Collects the figures of one table on one data set, and what is missing there.
 
-    ``table``, ``dataset``: as the paper calls them. ``remark``: why ours is of other data; empty where it is of the
-    same.
+    ``table``, ``dataset``: as the paper calls them. ``remark``: why ours is of other data; empty where it is not.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ PAPER_NAMES = {
     "bge-reranker": "bge-reranker-v2-m3",
     "ms_marco_minilm": "ms-marco-minilm-l6-v2",
 }
-"""The paper's name of a retriever -> ours, in the use of the released scripts."""
+"""The paper's name of a retriever -> ours, as the released scripts use it."""
 
 
 class BenchmarkSet(NamedTuple):
@@ -71,7 +71,7 @@ PRINTED = {
 
 
 def pairs_used(data: Path, dataset: str, corpus: Corpus) -> Corpus:
-    """Return a data set with the pairs of the paper's tables, where it is whole."""
+    """Return a data set, cut to the pairs of the paper's tables where it is whole."""
     of_set = BENCHMARK_SETS[dataset]
     return corpus.first_pairs(of_set.first_pairs) if (data / next(iter(of_set.folders))).is_dir() else corpus
 
@@ -87,7 +87,7 @@ def load(data: Path, dataset: str) -> Corpus:
 
 
 def other_data(corpus: Corpus, counts: Mapping[str, float]) -> str:
-    """Say that a corpus has other pairs than the paper's; empty when their numbers are the same."""
+    """Say that a corpus has other pairs than the paper's; empty when there are as many."""
     pairs = counts.get("pairs", len(corpus.pairs))
     return "" if pairs == len(corpus.pairs) else f"{len(corpus.pairs)} of {pairs:.0f} pairs"
 

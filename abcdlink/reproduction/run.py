@@ -29,12 +29,12 @@ def reproduce(
     progress: Progress = silent,
     asking: Asking = DEFAULT_ASKING,
 ) -> Reproduction:
-    """Compute the paper's figures from a folder of data sets, beside which they are printed.
+    """Compute the paper's figures from a folder with the data sets and the printed figures.
 
     Args:
         data: folder with ``paper_tables.json`` and any of ``news_ecb``, ``news_synth``, ``reviews_synth``,
             ``f1000rd`` (or ``f1000rd_sample``), ``reviews_he`` and ``news_he``.
-        retrievers: our names of those to run; all of the paper's by default.
+        retrievers: names of those to run; all of the paper's by default.
         progress: shows how far it is.
         asking: which LLMs are asked for the LLM tables; none where no endpoint is set.
 
@@ -80,7 +80,7 @@ class _Run:
         for name in dict.fromkeys(name for rows in self.paper.retrieval.values() for name in rows):
             if retrievers is not None and retrieval.PAPER_NAMES.get(name) not in retrievers:
                 continue
-            # One at a time: some of the models fill a memory of their own.
+            # One at a time: some of the models fill the memory on their own.
             retriever = retrieval.available(name)
             if isinstance(retriever, str):
                 self.at("retrieval", ANY).miss(name, retriever)
@@ -151,11 +151,11 @@ class _Run:
                     human.TrueRecall(self.data / folder).compare(place, rows, limit)
 
     def link_clusters(self) -> None:
-        """Compare how many links stand together: gold links, or those that all annotators accepted."""
+        """Compare the clusters of links: gold links, or those that all annotators accepted."""
         for dataset in self._named(self.paper.link_clusters):
             row = self.paper.link_clusters.get(dataset)
             if row is None and dataset not in self.used:
-                continue  # what is wrong with it is said already
+                continue  # what is wrong with it has been said already
             with _missing_if_unusable(self.at("link_clusters", dataset)):
                 corpus = self._linked(dataset)
                 remark = retrieval.other_data(corpus, {"pairs": row[0]} if row else {})

@@ -1,6 +1,6 @@
 """A synthetic corpus beside natural documents: distributions of style, link statistics, and what is out of bounds.
 
-The measures say something of style, nothing of whether the links are right.
+The measures are about style; they say nothing about whether the links are right.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def validate(
         synthetic: pairs with generated source documents.
         natural: its source documents are compared with; all its documents when it has no pairs.
         domain: gives the bounds (``[validation]`` in ``domain.toml``).
-        beside: more corpora by name, which are shown beside these.
+        beside: more corpora by name to compare with.
         language: of the documents.
         classifier: see ``style_of``.
     """

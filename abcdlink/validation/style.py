@@ -3,11 +3,11 @@
 - type-token ratio: mean share of distinct words in whole segments of 100 words; the ratio of a whole text falls with
   its length. A document of fewer words is one segment.
 - MTLD (McCarthy and Jarvis 2010, "MTLD, vocd-D, and HD-D"): mean number of words in a row with a type-token ratio
-  above 0.72, forwards and backwards; by ``lexicalrichness``.
+  above 0.72, forwards and backwards; from ``lexicalrichness``.
 - Flesch reading ease (Flesch 1948; for other languages the formulas that ``textstat`` has for them): higher is easier.
 - subjectivity: mean over the sentences of the probability of the label for subjective, by a text classifier.
 - subjectivity by lexicon: mean of the word list of ``textblob`` (that of ``pattern``), English only. It is another
-  measure than the classifier's and stands beside it, never in its place.
+  measure than the classifier's and is shown beside it, never in its place.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def style_of(documents: Sequence[Document], language: str = ENGLISH, classifier:
     """Measure some documents.
 
     Args:
-        documents: in any order; the values come in theirs.
+        documents: in any order, which the values keep.
         language: what they are written in; formulas for other languages are left out.
         classifier: gives the probability that a text is subjective; ``None``: that measure is left out.
     """
@@ -150,7 +150,7 @@ def load_classifier(model: str, label: str = "") -> Classifier:
     labels = [str(name) for name in (classify.model.config.id2label or {}).values()]
     chosen = [name for name in labels if name == label or (not label and name.casefold().startswith("subj"))]
     if len(chosen) != 1:
-        msg = f"the classifier {model} has the labels {', '.join(map(repr, labels))}, and {label or 'subj...'} is none"
+        msg = f"the classifier {model} has the labels {', '.join(map(repr, labels))}, but not {label or 'subj...'}"
         raise InputError(msg, "set subjectivity_label in [validation] of domain.toml to the one for subjective texts")
 
     def probabilities(texts: Sequence[str]) -> list[float]:

@@ -157,7 +157,7 @@ def test_an_object_that_is_replaced_while_it_is_read_waits(bucket, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(source, "files", lambda: files)
         result = take(source, ledger, get_segmenter())
-    assert ([w.reason for w in result.waiting], result.corpus.pairs) == (["it changes while it is read"], [])
+    assert ([w.reason for w in result.waiting], result.corpus.pairs) == (["it changed while it was being read"], [])
     assert [pair.id for pair in take(source, ledger, get_segmenter()).corpus.pairs] == ["q"]
 
 

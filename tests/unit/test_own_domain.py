@@ -95,7 +95,7 @@ def changed(copy: Path, name: str, old: str, new: str) -> None:
 
 def test_what_is_left_of_the_copy_and_what_gives_something_away_is_said(copy: Path) -> None:
     remarks = check_domain(Domain(copy)).remarks
-    assert "guidelines.md is still that of the domain reviews" in remarks
+    assert "guidelines.md is unchanged from the domain reviews" in remarks
     changed(copy, "guidelines.md", "## Link", "The candidates come from a retriever, the rest is random.\n\n## Link")
     (copy / "link_description.md").write_text("Same topic.", encoding="utf-8")
     (copy / "examples.jsonl").write_text('{"source": "See Figure 4.", "target": "A curve is shown.", "link": true}\n')
@@ -107,7 +107,7 @@ def test_what_is_left_of_the_copy_and_what_gives_something_away_is_said(copy: Pa
         "guidelines.md speaks of 'retriever'",
         "link_description.md has fewer than 20 words",
         "line 1: annotators would not see this source sentence",
-        "examples of links and of pairs that are none",
+        "examples of links and of pairs that do not link",
         "no generation.json",
         "11 topics for up to 16 unlinked sentences",
     ):

@@ -109,8 +109,8 @@ def test_every_pair_keeps_the_rule(drawn, floor, ceiling, most, days):
     [
         ({}, "nothing says which documents make a pair"),
         ({"floor": 0.5, "ceiling": 0.4}, "above the most"),
-        ({"days": 3}, "needs the field of the date"),
-        ({"by": ["paper"], "date": "day"}, "needs the field of the date"),
+        ({"days": 3}, "are needed together"),
+        ({"by": ["paper"], "date": "day"}, "are needed together"),
     ],
 )
 def test_a_rule_that_cannot_be_is_said(rule, problem):

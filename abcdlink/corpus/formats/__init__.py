@@ -97,7 +97,7 @@ def import_corpus(
         if not corpus.refused:
             wanted = " that --only asks for" if choices.only else ""
             msg = f"{source} contains no document{wanted}"
-            raise InputError(msg, f"look whether it is empty, and whether its format is {format_name}")
+            raise InputError(msg, f"check that it is not empty, and that its format is {format_name}")
         first = corpus.refused[0]
         why = first.reason if first.where in first.reason else f"{first.where}: {first.reason}"
         msg = f"{source} contains no usable document ({len(corpus.refused)} refused; the first: {why})"

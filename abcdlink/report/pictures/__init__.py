@@ -42,7 +42,7 @@ WIDTH = 4.6
 
 @contextmanager
 def picture(height: float, alt: str) -> Iterator[tuple[Axes, list[Markup]]]:
-    """Give axes to draw on, and a list in which the finished SVG is afterwards."""
+    """Yield axes to draw on, and a list that holds the finished SVG afterwards."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -67,7 +67,7 @@ def name_rows(axes: Axes, names: list[str]) -> None:
 
 
 def percent_axis(axes: Axes) -> None:
-    """Let the horizontal axis show shares of 1 as percentages."""
+    """Show fractions as percentages on the horizontal axis."""
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
 

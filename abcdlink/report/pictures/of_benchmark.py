@@ -1,6 +1,6 @@
 """Pictures of a benchmark: F1 and recall by cutoff, F1 of LLMs by prompt mode, and how reliable probabilities are.
 
-F1 counts sources that were not answered as wrong, so that no line rises by failing.
+F1 counts unanswered sources as wrong, so that failing does not raise a line.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LINES = ("-", ":", "-.")
-"""When all colours are used, they are used again with the next of these."""
+"""Line styles; when all colours are used, they are used again with the next style."""
 LEVELS = ((0, (6, 3)), (0, (2, 2)), (0, (9, 2, 2, 2)))
-"""Dashes of the levels."""
+"""Dash patterns of the levels."""
 LONG_NAME = 24
 """Letters; beside a longer name there is no room for another in the legend."""
 FEWEST = 10
@@ -49,7 +49,7 @@ class Level(NamedTuple):
 
 
 def benchmark_pictures(results: Sequence[ApproachResult]) -> dict[str, Markup]:
-    """Return title -> picture of all that can be drawn of a benchmark's approaches, which are given best first."""
+    """Return title -> picture of everything that can be drawn for a benchmark's approaches, given best first."""
     pictures = {}
     if f1 := cutoff_series(results, "f1_of_all"):
         pictures["F1 by cutoff"] = by_cutoff("F1", f1)
@@ -72,7 +72,7 @@ def calibrations_of(results: Sequence[ApproachResult]) -> dict[str, Calibration]
 
 
 def reliability(calibrations: Mapping[str, Calibration]) -> Markup:
-    """Draw the share of links by probability: a line on the diagonal is a perfect one."""
+    """Draw the share of links by probability: a perfect line is on the diagonal."""
     named = [Series(name, {}) for name in calibrations]
     told = "; ".join(f"{name}: error {one.error:.2f}" for name, one in calibrations.items())
     with picture(_height(named), f"Share of links by probability. {told}.") as (axes, parts):
@@ -164,7 +164,7 @@ def levels_without_llm(results: Sequence[ApproachResult]) -> list[Level]:
 
 
 def by_prompt_mode(lines: Sequence[Series], levels: Sequence[Level]) -> Markup:
-    """Draw F1 by prompt mode, and dashed levels for what does without an LLM."""
+    """Draw F1 by prompt mode, and dashed levels for approaches without an LLM."""
     told = "; ".join([_told(lines), *(f"{level.name}: {level.value:.2f}" for level in levels)])
     with picture(_height([*lines, *levels]), f"F1 by prompt mode. {told}.") as (axes, parts):
         for one, look in zip(lines, _looks(), strict=False):

@@ -1,6 +1,6 @@
 """Pictures of what LLMs add and cost: quality against cost, and retrievers against LLMs on their candidates.
 
-F1 counts sources that were not answered as wrong.
+F1 counts unanswered sources as wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from abcdlink.linking.records import ApproachKind
 from abcdlink.report.pictures import LINE, SERIES, SOFT, legend, name_rows, picture
 
 MOST_NAMED = 10
-"""Approaches on the front that are named; on a front of more, evenly many of them."""
+"""Approaches on the front to name; of a longer front, some evenly spaced ones."""
 
 
 class Point(NamedTuple):
@@ -35,7 +35,7 @@ def points_of(results: Sequence[ApproachResult], *, money: bool) -> list[Point]:
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """Return the points that no other one beats in both cost and F1, cheapest first."""
+    """Return the points that no other beats in both cost and F1, cheapest first."""
     front: list[Point] = []
     best = -inf
     for point in sorted(points, key=lambda one: (one.cost, -one.f1, one.name)):

@@ -1,4 +1,4 @@
-"""Pictures of what people said of candidates and of documents, and of how synthetic documents compare."""
+"""Pictures of what people said about candidates and documents, and of how synthetic documents compare."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ def _distributions(title: str, values: Mapping[str, list[float]]) -> Markup:
         for name, found in values.items()
     )
     with picture(0.75 + 0.55 * len(values), f"{title} by corpus. {told}.") as (axes, parts):
-        axes.use_sticky_edges = False  # or the box hides what is left of it
+        axes.use_sticky_edges = False  # otherwise the box hides what is left of it
         for row, ((_, found), colour) in enumerate(zip(values.items(), cycle(SERIES), strict=False)):
-            # Spread evenly over the height of the row, in an order that has nothing to do with the value.
+            # Spread evenly over the height of the row, in an order unrelated to the value.
             heights = [row - 0.28 + 0.56 * ((number * 7) % 11) / 10 for number in range(len(found))]
             axes.scatter(found, heights, s=9, color=colour, alpha=0.45, linewidths=0)
             if len(found) > 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def yield_curve(choices: Sequence[Choice], gains: Gains | None) -> Markup:
-    """Draw the links that each choice expected of the rest of the budget, from what was found by then, and what was."""
+    """Draw the links that each choice expected from the rest of the budget, and the links that were found."""
     found = [(0, 0)]
     for gain in gains.batches if gains else ():
         found.append((found[-1][0] + gain.judged, found[-1][1] + gain.links))
@@ -64,11 +64,11 @@ HEIGHT = 3.0
 MEASURES = ("kappa", "observed", "ac1")
 
 SHIFT = 0.07
-"""Between the lines of two batches, so that their intervals do not lie on each other."""
+"""Shift between the lines of two batches, so that their intervals do not overlap."""
 
 
 def pictures_over_time(details: Details) -> dict[str, Markup]:
-    """Return title -> picture of all that can be drawn of how agreement and time went."""
+    """Return title -> picture of everything that can be drawn of agreement and time."""
     drawn = {
         "Learning curve": curve_picture(details.curve),
         "Kappa within a batch": kappa_by_part(details.positions),
@@ -185,5 +185,5 @@ def _told(one: Measures) -> str:
 
 
 def _value(value: float | None) -> float:
-    """Return a number that is drawn as nothing where a measure is undefined."""
+    """Return NaN, which is not drawn, where a measure is undefined."""
     return nan if value is None else value

@@ -204,7 +204,7 @@ def test_the_llm_says_which_sentences_go(news, server, form):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ('{"remove": [99]}', "a sentence that is not there"),
+        ('{"remove": [99]}', "a sentence that does not exist"),
         ('{"remove": [0, 1, 2, 3]}', "more than 50%"),
         ('{"remove": [0, 1, 2, 3, 4]}', "nothing of the document"),
         ("I cannot help with that.", "the LLM's answer: refused"),

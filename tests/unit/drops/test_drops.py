@@ -177,7 +177,7 @@ def test_a_file_that_changes_while_it_is_read_waits(drops, monkeypatch):
     drops.put("a.jsonl", line("p"))
     stamps = iter(["other", *[drops.source.files()[0].stamp] * 3])
     monkeypatch.setattr(drops.source, "stamp", lambda _: next(stamps))
-    assert [w.reason for w in drops.run().waiting] == ["it changes while it is read"]
+    assert [w.reason for w in drops.run().waiting] == ["it changed while it was being read"]
     assert pairs(drops.run().corpus) == ["p"]
 
 

@@ -99,7 +99,7 @@ def test_xmi_keeps_every_sentence_with_its_white_space(hostile: Store):
     ids = [f"{side}:{for_xml(sentence_id(n))}" for side in ("source", "target") for n in range(len(TEXTS))]
     assert [sentence.id for sentence in sentences] == ids
     # Two pairs of two documents with three such sentences each: '', ' \t \n ', a zero width space.
-    assert changes["no visible character in it: shown as U+FFFD"] == 2 * 2 * 3
+    assert changes["no visible character: shown as U+FFFD"] == 2 * 2 * 3
     assert changes["characters that XML 1.0 cannot contain: replaced by U+FFFD"] > 2 * 2 * 2
 
 

@@ -64,7 +64,7 @@ ROWS: list[tuple[Flow[..., Any], dict[str, Any], str]] = [
     (coding, {**RUN, "coding": {"patterns": ["only"]}}, "'only' is the only pattern"),
     (clean, {"corpus": "c", "out": "o", "cleaning": {"ask": "maybe"}}, "cleaning.ask"),
     (pair, {"corpus": "c", "out": "o", "rule": {"floor": 2}}, "rule.floor"),
-    (pair, {"corpus": "c", "out": "o", "rule": {"days": 3}}, "a window of days needs the field of the date"),
+    (pair, {"corpus": "c", "out": "o", "rule": {"days": 3}}, "a window of days and the field with the date"),
     (pair, {"corpus": "c", "out": "o", "rule": {}}, "nothing says which documents make a pair"),
 ]
 

@@ -261,7 +261,7 @@ def test_one_label_only_is_said(empty: Store):
     text = page_of(empty).text
     assert "undefined (one label only)" in text
     assert "nan" not in text.lower().split()
-    assert "All annotators said the same of every candidate." in text
+    assert "All annotators said the same about every candidate." in text
 
 
 @pytest.mark.usefixtures("rendered")
