@@ -90,8 +90,8 @@ class Preview:
     ``pairs``, ``documents``: the first pairs, or the first documents where there are no pairs; ``left_out``: reason ->
     number of source sentences that annotators would not be asked about; ``targets_left_out``: the same for target
     sentences, which would not be candidates; ``tasks``: source sentences that annotators could be asked about, fewer
-    where no approach proposes anything; all are estimated from ``counted_pairs`` where these are not all. ``doubts``: reason ->
-    sentences whose boundaries look wrong, among ``looked_at`` documents.
+    where no approach proposes anything; all are estimated from ``counted_pairs`` where these are not all. ``doubts``:
+    reason -> sentences whose boundaries look wrong, among ``looked_at`` documents.
     """
 
     corpus: Corpus
