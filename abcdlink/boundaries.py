@@ -131,7 +131,7 @@ def apply_segmentations(corpus: Corpus, segmentations: Sequence[Segmentation]) -
     if segmentations and not by_document.keys() & corpus.documents.keys():
         msg = f"no document of the segmentation is in the corpus (first: {segmentations[0].document!r})"
         raise InputError(msg, "give the file that was made from these documents")
-    linked = _linked_sentences(corpus)
+    linked = corpus.linked_sentences
     documents, refused, changed = dict(corpus.documents), [], []
     for name, document in corpus.documents.items():
         if name not in by_document:
@@ -144,15 +144,6 @@ def apply_segmentations(corpus: Corpus, segmentations: Sequence[Segmentation]) -
             changed.append(name)
     notes = [*corpus.notes, *([Note.of("documents with corrected sentence boundaries", changed)] if changed else [])]
     return corpus.model_copy(update={"documents": documents, "refused": [*corpus.refused, *refused], "notes": notes})
-
-
-def _linked_sentences(corpus: Corpus) -> dict[str, set[str]]:
-    linked: dict[str, set[str]] = {}
-    for pair in corpus.pairs:
-        for source, targets in pair.sources_with_links.items():
-            linked.setdefault(pair.source, set()).add(source)
-            linked.setdefault(pair.target, set()).update(targets)
-    return linked
 
 
 def _letters(texts: Iterable[str]) -> str:

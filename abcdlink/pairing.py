@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal, pair_name
+from abcdlink.corpus.sampling import require_fields
 from abcdlink.errors import InputError
 from abcdlink.languages import stemmer, words
 
@@ -136,7 +137,8 @@ def propose(corpus: Corpus, rule: PairingRule, language: str) -> Pairing:
         msg = f"the corpus {corpus.name!r} already has {len(corpus.pairs)} pairs"
         raise InputError(msg, "import it with --targets to get only its documents")
     documents = list(corpus.documents.values())
-    _require_fields(documents, rule)
+    asked = (*rule.by, *rule.sources, *rule.targets, *filter(None, [rule.date]))
+    require_fields(asked, {name for document in documents for name in document.meta})
     pairing = Pairing(rule)
     dates = _dates(documents, rule, pairing.refused)
     order = sorted(range(len(documents)), key=lambda index: (dates.get(index, 0), index))
@@ -149,14 +151,6 @@ def propose(corpus: Corpus, rule: PairingRule, language: str) -> Pairing:
         for target, near in _nearest(vectors, sources, targets, rule, dates, rank):
             pairing.proposed += _judged(documents, target, near, rule, runs)
     return pairing
-
-
-def _require_fields(documents: Sequence[Document], rule: PairingRule) -> None:
-    known = {name for document in documents for name in document.meta}
-    for name in (*rule.by, *rule.sources, *rule.targets, *([rule.date] if rule.date else [])):
-        if name not in known:
-            msg = f"no document has the field {name!r}"
-            raise InputError(msg, f"use one of: {', '.join(sorted(known)) or '(the documents have no metadata)'}")
 
 
 def _fits(document: Document, conditions: Mapping[str, tuple[str, ...]]) -> bool:

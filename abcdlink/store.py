@@ -277,14 +277,7 @@ def _through(digest: hashlib._Hash, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 def decode(data: bytes, where: str) -> str:
     """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first bad byte."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # The codec counts from after the byte order mark.
-        start = error.start + len(data) - len(error.object)
-        line = data.count(b"\n", 0, start) + 1
-        msg = f"{where} is not UTF-8: byte {start} (line {line}) is 0x{data[start]:02x}"
-        raise InputError(msg, SAVE_AS_UTF8) from None
+    return "".join(text for _, text in decoded_lines(io.BytesIO(data), where, blank=True))
 
 
 def parse_records(data: bytes, kind: type[R], where: str, first_line: int = 1) -> list[R]:
@@ -350,20 +343,20 @@ def open_run(key: str, root: str | None = None) -> Store:
     return Store(open_folder(f"{(root or get_settings().runs_root).rstrip('/')}/{key}"), key, sealed=True)
 
 
-def all_runs(root: str | None = None) -> list[Store]:
-    """Return every run that was begun below ``root`` (default: where the settings say), by key."""
-    folder = open_folder((root or get_settings().runs_root).rstrip("/"))
-    stores = (open_run(name, root) for name in folder.folders() if RUN_KEY.fullmatch(name))
+def all_runs() -> list[Store]:
+    """Return every run that was begun, by key."""
+    folder = open_folder(get_settings().runs_root.rstrip("/"))
+    stores = (open_run(name) for name in folder.folders() if RUN_KEY.fullmatch(name))
     return [store for store in stores if store.exists(MANIFEST)]
 
 
-def existing_run(key: str, root: str | None = None) -> Store:
+def existing_run(key: str) -> Store:
     """Open the folder of a run that has been begun.
 
     Raises:
         InputError: when there is none; says where it was looked for.
     """
-    store = open_run(key, root)
+    store = open_run(key)
     if not store.exists(MANIFEST):
         msg = f"there is no run {key!r} in {store.where()}"
         raise InputError(msg, "check the run key, or start a run with `abcdlink start`")

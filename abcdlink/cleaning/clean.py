@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from abcdlink.cleaning import BY_LLM, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Form, Removed
@@ -88,7 +88,7 @@ def clean(
         BudgetError: when the questions could cost more than the budget leaves. What was answered is not asked again.
         ServiceError: when the LLM cannot be used.
     """
-    linked = _linked(corpus)
+    linked = corpus.linked_sentences
     removed: dict[str, list[Removed]] = {}
     spared = 0
     for document in corpus.documents.values():
@@ -201,16 +201,6 @@ def is_suspicious(text: str, domain: Domain, repeated: Counter[int], *, may_go_o
         or repeated[key_of(text)] >= REPEATED_IN
         or any(re.search(pattern, text) for pattern in domain.settings.cleaning.suspicious)
     )
-
-
-def _linked(corpus: Corpus) -> dict[str, Collection[str]]:
-    """Return document -> its sentences that gold links name."""
-    linked: dict[str, set[str]] = {}
-    for pair in corpus.pairs:
-        for source, targets in pair.sources_with_links.items():
-            linked.setdefault(pair.source, set()).add(source)
-            linked.setdefault(pair.target, set()).update(targets)
-    return dict(linked)
 
 
 def _without(document: Document, removed: Sequence[Removed]) -> Document:

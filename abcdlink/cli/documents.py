@@ -79,7 +79,7 @@ def sample(
 
 def pair(
     corpus: CorpusArgument,
-    out: Annotated[str, typer.Option("--out", help="Corpus folder to write, or an s3:// prefix.")] = "",
+    out: OutOption = "",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; only show what would be paired.")] = False,
     by: Annotated[
         str, typer.Option(help="Comma-separated metadata fields that must have the same value in both.")

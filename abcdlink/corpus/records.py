@@ -189,6 +189,16 @@ class Corpus(BaseModel):
         return sum(len(pair.sources_with_links) for pair in self.pairs)
 
     @property
+    def linked_sentences(self) -> dict[str, set[str]]:
+        """Document -> its sentences that gold links name."""
+        linked: dict[str, set[str]] = {}
+        for pair in self.pairs:
+            for source, targets in pair.sources_with_links.items():
+                linked.setdefault(pair.source, set()).add(source)
+                linked.setdefault(pair.target, set()).update(targets)
+        return linked
+
+    @property
     def target_documents(self) -> list[str]:
         """Ids of the documents that can be targets, in file order: all but those that are only the source of a pair."""
         only_sources = {pair.source for pair in self.pairs} - {pair.target for pair in self.pairs}

@@ -113,11 +113,17 @@ def sample_pairs(corpus: Corpus, how: PairSampling) -> tuple[Corpus, Sampled]:
 def _wanted(
     items: Sequence[T], how: Sampling, fields: Iterable[str], meta: Callable[[T], Mapping[str, str]]
 ) -> list[T]:
-    for field in [*how.only, *([how.by] if how.by else [])]:
-        if field not in fields:
-            msg = f"no document has the field {field!r}"
-            raise InputError(msg, f"use one of: {', '.join(sorted(fields)) or '(the documents have no metadata)'}")
+    require_fields([*how.only, *filter(None, [how.by])], fields)
     return [item for item in items if all(meta(item).get(field) in values for field, values in how.only.items())]
+
+
+def require_fields(asked: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ``InputError`` when a metadata field that is asked for is not a known one."""
+    known = sorted(known)
+    for field in asked:
+        if field not in known:
+            msg = f"no document has the field {field!r}"
+            raise InputError(msg, f"use one of: {', '.join(known) or '(the documents have no metadata)'}")
 
 
 def _shortest(items: Sequence[T], number: int, size: Callable[[T], tuple[int, int]], what: str) -> list[T]:
