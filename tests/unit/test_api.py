@@ -138,7 +138,7 @@ def test_names_that_would_be_confused_are_refused(news: Corpus) -> None:
 
     mine = Reversed()
     mine.name = "bm25"
-    with pytest.raises(InputError, match="one of ours"):
+    with pytest.raises(InputError, match="a built-in one"):
         abcdlink.benchmark(news, [mine])
     with pytest.raises(InputError, match="top level"):
         abcdlink.benchmark(news, [Local])

@@ -134,7 +134,7 @@ def test_what_is_not_the_same_text_and_what_has_links_stays_as_it_is() -> None:
     linked = corpus(document(*LINES), OTHER, links={"s1": ("s0",)})
     after = apply_segmentations(linked, [made])
     assert after.documents["d"] == linked.documents["d"]
-    assert "links are known" in after.refused[0].reason
+    assert "gold links name sentences" in after.refused[0].reason
     elsewhere = corpus(document(*LINES), OTHER, links={"s3": ("s0",)})
     assert len(apply_segmentations(elsewhere, [made]).documents["d"].sentences) == 3
     with pytest.raises(InputError, match="no document of the segmentation"):

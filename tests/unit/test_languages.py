@@ -53,7 +53,7 @@ def test_what_is_too_short_to_tell_is_taken_as_english(text):
 def test_a_language_in_latin_script_is_guessed_from_more_text_and_named():
     assert guess_language(GERMAN.split(". ")) == "de"
     assert [language_name(code) for code in ("de", "zh", "grc")] == ["German", "Chinese", "Ancient Greek"]
-    with pytest.raises(InputError, match="no language 'qq'"):
+    with pytest.raises(InputError, match="not know the language 'qq'"):
         language_name("qq")
 
 

@@ -108,7 +108,7 @@ def test_every_pair_keeps_the_rule(drawn, floor, ceiling, most, days):
     ("rule", "problem"),
     [
         ({}, "nothing says which documents make a pair"),
-        ({"floor": 0.5, "ceiling": 0.4}, "above the most"),
+        ({"floor": 0.5, "ceiling": 0.4}, "above the highest"),
         ({"days": 3}, "are needed together"),
         ({"by": ["paper"], "date": "day"}, "are needed together"),
     ],
@@ -122,5 +122,5 @@ def test_what_cannot_be_paired_is_said():
     with pytest.raises(InputError, match=r"no document has the field 'topic'.*use one of: day"):
         propose(of(make("a", BRIDGE, day="x")), PairingRule(by=("topic",)), "en")
     a, b = make("a", BRIDGE), make("b", FLOOD)
-    with pytest.raises(InputError, match="has 1 pairs already"):
+    with pytest.raises(InputError, match="already has 1 pairs"):
         propose(corpus([Pair(id="p", source="a", target="b")], a, b), PairingRule(floor=0.1), "en")

@@ -63,7 +63,7 @@ def test_a_document_numbers_its_sentences(rules):
 
 def test_other_languages_use_rules_and_unknown_ones_are_named():
     assert get_segmenter("de").split("Es regnet. Wir gehen.") == ["Es regnet.", "Wir gehen."]
-    with pytest.raises(InputError, match="no language 'qq'"):
+    with pytest.raises(InputError, match="not know the language 'qq'"):
         get_segmenter("qq")
 
 

@@ -141,7 +141,7 @@ def test_an_unlinked_sentence_does_not_tell_of_the_target(isolated_home):
 
     result, _ = generate(isolated_home, Strategy.SENTENCE, write)
     assert len(result.source.sentences) == len(result.pair.links) == 3
-    assert all("tells of sentence 0" in refusal.reason for refusal in result.dropped)
+    assert all("reports what sentence 0" in refusal.reason for refusal in result.dropped)
 
 
 @pytest.mark.parametrize(
