@@ -207,7 +207,7 @@ FILES: list[tuple[str, dict[str, Any], str, str]] = [
         "Pair",
     ),
     ("stats c", {"c/documents.jsonl": DOCUMENTS}, "pairs.jsonl is missing", "abcdlink import"),
-    ("sample corpus --out made", {"corpus/origin.json": "{"}, "origin.json is not JSON", "fix the file"),
+    ("sample corpus --out made", {"corpus/origin.json": "{"}, "origin.json: it is not JSON", "fix the file"),
     ("agreement a.csv", {"a.csv": ""}, "no column document_id", "annotator_1"),
     ("agreement a.csv", {"a.csv": "a,b\n"}, "no column document_id", "annotator_1"),
     ("agreement a.csv", {"a.csv": b"\xff"}, "a.csv is not UTF-8", "UTF-8"),

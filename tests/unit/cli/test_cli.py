@@ -233,7 +233,7 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path, monkeypa
         (("benchmark", "nowhere"), "nowhere", "abcdlink import"),
         (("benchmark", "corpus", "--retrievers", "bm26"), "no retriever 'bm26'", "bm25"),
         (("benchmark", "corpus", "--cutoffs", "1,x"), "'x' is not a cutoff", "expected-f1"),
-        (("benchmark", "corpus", "--cutoffs", ","), "no cutoff is given", "separated by commas"),
+        (("benchmark", "corpus", "--cutoffs", ","), "no cutoff is given", "separate several by commas"),
         (("benchmark", "corpus", "--retrievers", "learned-forest"), "no learned linker", "learned-logistic"),
         (("benchmark", "corpus", "--retrievers", "bm25", "--cutoffs", "gap"), "too few for 3 folds", "fewer folds"),
         (("benchmark", "corpus", "--cutoffs", "gap", "--group", "("), "not a valid regular expression", "beginning"),
