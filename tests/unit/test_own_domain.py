@@ -104,7 +104,7 @@ def test_what_is_left_of_the_copy_and_what_gives_something_away_is_said(copy: Pa
     changed(copy, "domain.toml", "sentences = [8, 12]", "sentences = [8, 30]")
     said = "\n".join(check_domain(Domain(copy)).remarks)
     for part in (
-        "guidelines.md speaks of 'retriever'",
+        "guidelines.md mentions 'retriever'",
         "link_description.md has fewer than 20 words",
         "line 1: annotators would not see this source sentence",
         "examples of links and of pairs that do not link",
