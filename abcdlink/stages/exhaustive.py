@@ -22,6 +22,7 @@ from abcdlink.exhaustive import (
 from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import RANDOM, Judgment, LabelRule
 from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
+from abcdlink.stages.batch_preview import filters_of
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.once import is_done
 from abcdlink.stages.shortlist import decided_links, read_shortlist
@@ -45,7 +46,7 @@ def make_sample(
 
     Args:
         store: the run.
-        domain: its filters say which sources annotators are not shown.
+        domain: its filters, unless changed for a batch, say which sources annotators are not shown.
         overlap: annotators per source.
         seed: random seed of the sample.
         share: share of the source sentences; give this or a number.
@@ -58,7 +59,8 @@ def make_sample(
     asked = {"share": share, "number": number, "seed": seed, "overlap": overlap}
     # Runs of earlier versions have no number of links.
     if not is_done(store, STAGE, SAMPLE, {**asked, "links": links} if links else asked):
-        rules = domain.settings.sources
+        batches = int(store.manifest.get("annotation", {}).get("batches", 0))
+        rules = filters_of(store, domain, batches)
         sample = sample_sources(read_corpus_from(store, NATURAL), rules, store.key, seed, share, number, links)
         store.write_record(SAMPLE, sample)
     return read_sample(store)

@@ -17,10 +17,11 @@ from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Over, View
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment
-from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, SHORTLIST
+from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, SHORTLIST, batch_file
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
+from abcdlink.stages.batch_preview import FILTERS
 from abcdlink.stages.exhaustive import links_found, make_sample, measure_recall
 from abcdlink.stages.rank import rank
 from abcdlink.stages.shortlist import decided_links
@@ -90,6 +91,15 @@ def test_the_sample_reads_nothing_that_an_approach_made(store: Store, news: Doma
     bare = Store(LocalFolder(get_settings().home / "bare" / store.key), store.key)
     take_in(bare)
     assert make_sample(bare, news, 2, 13, share=0.25) == with_rankings
+
+
+def test_a_sample_leaves_out_what_the_batches_do(store: Store, news: Domain):
+    take_in(store)
+    store.note("annotation", {"batches": 2})
+    filters = news.settings.sources.model_copy(update={"exclude": ("(?#anything).",)})
+    store.write_record(batch_file(1, FILTERS), filters)
+    with pytest.raises(InputError, match="no source"):
+        make_sample(store, news, overlap=2, seed=13, number=1)
 
 
 def test_a_sample_is_made_once(store: Store, news: Domain):
