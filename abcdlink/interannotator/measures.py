@@ -160,13 +160,13 @@ def resampled_values(by_source: Counts, seed: int = 0, resamples: int = RESAMPLE
     return Values(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
 
 
-def kappa_interval(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES) -> tuple[float, float] | None:
+def kappa_interval(by_source: Counts, resamples: int = RESAMPLES) -> tuple[float, float] | None:
     """Return the 95 % interval of the mean kappa, by bootstrap over sources; see ``resampled_values``.
 
     Returns:
         ``None`` when no resample has a defined kappa.
     """
-    return interval(resampled_values(by_source, seed, resamples).kappa)
+    return interval(resampled_values(by_source, resamples=resamples).kappa)
 
 
 def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures:

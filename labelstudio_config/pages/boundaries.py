@@ -21,7 +21,6 @@ from abcdlink.boundaries import (
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
-from abcdlink.judgments import Annotator
 from abcdlink.layout import ANOMALIES, BOUNDARIES_SLUG, NATURAL
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
@@ -104,14 +103,11 @@ class BoundaryPull(Pull):
 
 
 def segmentations_in(
-    snapshot: Snapshot,
-    asked: Sequence[AskedDocument],
-    documents: Mapping[str, Document],
-    people: Sequence[Annotator] = (),
+    snapshot: Snapshot, asked: Sequence[AskedDocument], documents: Mapping[str, Document]
 ) -> BoundaryPull:
     """Read segmentations from Label Studio; if several people checked a document, the first answer counts."""
     by_key = {one.key: one for one in asked}
-    answers = read_answers(snapshot, by_key, with_pseudonyms(people, snapshot, ROLE))
+    answers = read_answers(snapshot, by_key, with_pseudonyms((), snapshot, ROLE))
     anomalies, found = [*answers.anomalies], dict[str, Segmentation]()
     for who, answer in answers.newest:
         one = by_key[answer.key]

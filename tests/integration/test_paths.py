@@ -21,6 +21,7 @@ from flows.commands.starting import run_bootstrap
 from flows.parameters import BenchmarkParameters, GenerationParameters, PeopleParameters
 from labelstudio_config.pages import annotate as page
 from tests import ROOT
+from tests.helpers.fake_llm import Request, Response
 from tests.helpers.stack import SMALL, Stack
 
 OURS = ("abcdlink", "flows", "tasks", "labelstudio_config", "services")
@@ -51,8 +52,6 @@ class Traced(dict[str, set[str]]):
         if path.endswith("/create_flow_run"):
             self.note("annotation" if "command" in self else "command")
             raise StopHereError
-        if path.endswith("/chat/completions"):
-            self.note("LLM", within="abcdlink/stages/decide.py")
         if path.endswith("/import"):
             self.note("task")
 
@@ -78,11 +77,18 @@ def traced(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
         found.note("kappa")
         raise StopHereError
 
+    respond = stack.llm.respond
+
+    def asked(request: Request) -> Response:
+        found.note("LLM", within="abcdlink/stages/decide.py")
+        return respond(request)
+
     for name, value in stack.prefect.environment.items():
         if name.startswith(("ABCDLINK_", "PREFECT_")):
             monkeypatch.setenv(name, value)
     monkeypatch.setattr(httpx.Client, "send", sent)
     monkeypatch.setattr(httpx.AsyncClient, "send", sent_async)
+    monkeypatch.setattr(stack.llm, "respond", asked)
     monkeypatch.setattr(page, "task_data", told)
     monkeypatch.setattr(sklearn.metrics, "cohen_kappa_score", computed)
     get_settings.cache_clear()
@@ -104,7 +110,7 @@ def test_the_files_on_the_way_from_the_command_are_few_and_as_the_guide_lists_th
     with pytest.raises(StopHereError):
         run_bootstrap(KEY)
     generation = GenerationParameters.model_validate(SMALL["generation"])
-    benchmark = BenchmarkParameters.model_validate(SMALL["benchmark"])
+    benchmark = BenchmarkParameters.model_validate({**SMALL["benchmark"], "learned": [], "rules": []})
     with pytest.raises(StopHereError):
         bootstrap(run=KEY, generation=generation, benchmark=benchmark)
     people = PeopleParameters(batches=1)
