@@ -81,7 +81,7 @@ def traced(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
     respond = stack.llm.respond
 
     def asked(request: Request) -> Response:
-        found.note("LLM", within="abcdlink/stages/decide.py")
+        found.note("LLM", within="abcdlink/stages/benchmark.py")
         return respond(request)
 
     for name, value in stack.prefect.environment.items():
