@@ -37,7 +37,7 @@ class StopHereError(Exception):
 
 
 class Traced(dict[str, set[str]]):
-    """What happened -> our files that were on the stack of any thread each time; each file is one that a reader opens."""
+    """What happened -> our files that were on the stack of some thread each time that it did."""
 
     def note(self, what: str, *, within: str = "") -> None:
         stacks = [traceback.extract_stack(frame) for frame in sys._current_frames().values()]
