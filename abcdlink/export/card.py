@@ -34,6 +34,7 @@ def card(dataset: Dataset) -> str:
 
     domain = domain_of(dataset.store)
     decided = [c for c in dataset.candidates if c.provenance_adjudicated is Provenance.ADJUDICATED]
+    methods = _methods(dataset)
     environment = markdown_environment("abcdlink.export")
     environment.filters |= {
         "cell": _cell,
@@ -48,7 +49,9 @@ def card(dataset: Dataset) -> str:
         statistics=_statistics(dataset),
         history=dataset.store.manifest.get("corpus", {}).get("history", []),
         agreement=agreement(dataset.judgments, dataset.needed),
-        methods=_methods(dataset),
+        methods=methods,
+        approaches=2 if BOTH in methods else len(methods.keys() - {RANDOM}),
+        random=RANDOM in methods,
         provenance=Counter((c.provenance.value, _said(c.link)) for c in dataset.candidates),
         meanings=MEANINGS,
         by_rule=_by_rule(dataset),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from abcdlink.errors import InputError
 from abcdlink.export import export_dataset
 from abcdlink.export.dataset import LabelledCandidate
 from abcdlink.interannotator import agreement
-from abcdlink.judgments import Annotator, Judgment, LabelRule
-from abcdlink.layout import ADJUDICATIONS
+from abcdlink.judgments import Annotator, Judgment, LabelRule, by_candidate
+from abcdlink.layout import ADJUDICATIONS, JUDGMENTS
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 from tests.helpers.example_run import example_run
@@ -70,6 +71,25 @@ def test_the_card_counts_what_was_judged(store: Store):
     for method, a in result.acceptance.items():
         assert re.search(rf"^\| {method} \| .* \| {a.accepted} \| {a.candidates} \|", text, re.MULTILINE)
     assert "| retriever | hybrid@3 |" in text
+
+
+@pytest.mark.parametrize(
+    ("methods", "says"),
+    [
+        ({"retriever", "llm", "both", "random"}, "two automatic approaches, some were drawn at random, and"),
+        ({"both"}, "two automatic approaches, and"),
+        ({"retriever", "llm"}, "two automatic approaches, and"),
+        ({"retriever"}, "an automatic approach, and"),
+        ({"linker", "random"}, "an automatic approach, some were drawn at random, and"),
+    ],
+)
+def test_the_card_says_where_candidates_came_from(store: Store, methods: set[str], says: str):
+    judgments = store.read_records(JUDGMENTS, Judgment)
+    proposed = dict(zip(by_candidate(judgments), cycle(sorted(methods))))
+    store.write_records(JUDGMENTS, (one.model_copy(update={"method": proposed[one.at]}) for one in judgments))
+    _, text = card_of(store)
+    assert f"Candidates were proposed by {says} they were shown" in " ".join(text.split())
+    assert ("drawn at random" in text) == ("random" in methods)
 
 
 def test_the_card_says_how_the_documents_were_chosen(store: Store):
