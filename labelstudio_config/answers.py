@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from abcdlink.judgments import Annotator
 from labelstudio_config.history import Fate, GoneTask, answer_in, key_of, last_changed_by, user_of
@@ -225,12 +226,17 @@ def _why_aside(one: SetAside, snapshot: Snapshot, name: Namer) -> str:
 
 def _deleted_answers(snapshot: Snapshot, name: Namer) -> list[str]:
     return [
-        f"the answer of {name(snapshot.account(user_of(one.annotation)))} to the task {one.key}, "
-        f"given {_day(datetime.fromisoformat(one.annotation['updated_at']))}, was deleted (noted {_day(one.noted)}) "
-        "and does not count"
+        f"the answer of {name(snapshot.account(user_of(one.annotation)))} to the task {one.key}"
+        f"{_given(one.annotation)} was deleted (noted {_day(one.noted)}) and does not count"
         for one in snapshot.history.earlier
         if one.fate is Fate.DELETED
     ]
+
+
+def _given(annotation: Mapping[str, Any]) -> str:
+    """Say when an answer was given; nobody knows of one that Label Studio could not send."""
+    at = annotation.get("updated_at")
+    return f", given {_day(datetime.fromisoformat(at))}," if at else ""
 
 
 def _removed_accounts(snapshot: Snapshot, name: Namer) -> list[str]:

@@ -14,8 +14,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ValidationError, model_validator
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticKnownError, PydanticSerializationError, to_json
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError, fault_in
@@ -26,7 +34,17 @@ class _Identified(BaseModel):
 
 
 class _Answered(_Identified):
-    updated_at: datetime
+    """An annotation; of one that Label Studio cannot send, only the id and perhaps the author are known."""
+
+    unreadable: str = ""
+    updated_at: datetime | None = Field(None, validate_default=True)
+
+    @field_validator("updated_at")
+    @classmethod
+    def _is_known(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        if value is None and not info.data.get("unreadable"):
+            raise PydanticKnownError("missing")  # noqa: EM101 - a kind of error, not a message
+        return value
 
 
 class _TaskParts(_Identified):

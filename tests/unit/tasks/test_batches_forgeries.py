@@ -150,6 +150,21 @@ def test_a_result_nested_too_deeply_to_be_kept_does_not_count_and_blocks_nothing
     assert look(store)[0].done == len(keys) - 1
 
 
+def test_an_annotation_that_label_studio_cannot_send_blocks_nothing_nor_does_its_deletion(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    unreadable = {"id": 10_000, "completed_by": CY, "updated_by": CY, "unreadable": "Label Studio cannot send it"}
+    server.task(keys[0])["annotations"].append(unreadable)
+    now, said = look(store)
+    assert now.complete
+    assert "does not count: Label Studio cannot send it" in said[0]
+    server.task(keys[0])["annotations"].remove(unreadable)
+    now, said = look(store)
+    assert now.complete
+    assert f"the answer of cy@example.org to the task {keys[0]} was deleted" in said[0]
+
+
 def test_an_answer_that_contradicts_itself_does_not_count(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
