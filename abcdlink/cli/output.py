@@ -69,6 +69,9 @@ TargetsOption = Annotated[
     ),
 ]
 SizeOption = Annotated[int | None, typer.Option("--sample", min=1, help="Draw N at random.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
+FirstDocumentsOption = Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")]
+FirstPairsOption = Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")]
 ShortestOption = Annotated[
     int | None, typer.Option("--shortest", min=1, help="Only the N shortest target documents, before the draw.")
 ]

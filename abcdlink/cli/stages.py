@@ -10,11 +10,14 @@ import typer
 from abcdlink.cli.output import (
     ByOption,
     DomainOption,
+    FirstDocumentsOption,
+    FirstPairsOption,
     JsonOption,
     OnlyOption,
     OptionalCorpusOption,
     RunArgument,
     RunDomainOption,
+    SeedOption,
     SettingOption,
     ShortestOption,
     SizeOption,
@@ -57,9 +60,9 @@ def generate(
     by: ByOption = "",
     only: OnlyOption = None,
     strategy: Annotated[Strategy, typer.Option(help="How a source document is written.")] = Strategy.SENTENCE,
-    documents: Annotated[int | None, typer.Option(min=1, help="Only the first N target documents.")] = None,
-    pairs: Annotated[int | None, typer.Option(min=1, help="Only the first N natural pairs.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 13,
+    documents: FirstDocumentsOption = None,
+    pairs: FirstPairsOption = None,
+    seed: SeedOption = 13,
     like: Annotated[
         str, typer.Option(help="Corpus folder with links whose shape to imitate; default: the domain's shape.")
     ] = "",
