@@ -13,7 +13,7 @@ from labelstudio_config.client import Client
 from labelstudio_config.pages import title_of
 from labelstudio_config.pages.boundaries import boundary_project, boundary_tasks, segmentations_in
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import picture
+from tests.browser.window import close_warning, picture
 from tests.helpers.pulls import read_project
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_title &amp; <b>bold</b>"
@@ -67,7 +67,7 @@ def test_sentences_are_joined_split_and_left_out(page: Page, client: Client, run
     # Not submitted before somebody says that all was read.
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Confirm that you read the whole document", exact=False).first).to_be_visible()
-    page.keyboard.press("Escape")
+    close_warning(page)
     page.keyboard.press("a")
     expect(page.locator(".xd-foot input[type=radio]").nth(0)).to_be_checked()
     submit(page)

@@ -12,7 +12,7 @@ from labelstudio_config.history import remember
 from labelstudio_config.pages.coding import CodingPull, codes_in, coding_project, coding_tasks
 from labelstudio_config.projects import push_tasks
 from labelstudio_config.snapshot import snapshot_of
-from tests.browser.window import picture
+from tests.browser.window import close_warning, picture
 from tests.helpers.annotation import Run, make_run
 
 ATTACK = "<img src=x onerror=alert(1)> $candidate {{idx}} <b>bold</b>"
@@ -57,7 +57,7 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Choose the pattern that explains the mistake best", exact=False)).to_be_visible()
-    page.keyboard.press("Escape")
+    close_warning(page)
     page.keyboard.press("2")
     expect(page.locator(".xd-patterns input:checked")).to_have_count(1)
     page.keyboard.press("3")

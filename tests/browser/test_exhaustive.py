@@ -11,7 +11,7 @@ from abcdlink.judgments import Label
 from labelstudio_config.client import Client
 from labelstudio_config.pages.exhaustive import exhaustive_project, exhaustive_tasks
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import picture
+from tests.browser.window import close_warning, picture
 from tests.helpers.annotation import Run, make_run
 from tests.helpers.pulls import pull_exhaustive
 
@@ -81,7 +81,7 @@ def test_every_sentence_is_judged_by_keyboard(page: Page, client: Client, run: R
     expect(page.get_by_text("Confirm below that you read everything", exact=False)).to_be_visible()
     picture(page, "exhaustive-not-read")
     assert pull_exhaustive(client, run.key, sample.sources, run.corpus).judgments == []
-    page.keyboard.press("Escape")
+    close_warning(page)
     page.keyboard.press("a")
     page.keyboard.press("u")
     page.keyboard.press("Control+Enter")

@@ -13,7 +13,7 @@ from abcdlink.rate import RatedDocument, rating_settings
 from labelstudio_config.client import Client
 from labelstudio_config.pages.rate import rating_project, rating_tasks
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import picture
+from tests.browser.window import close_warning, picture
 from tests.helpers.pulls import pull_ratings
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_b_html &amp; <b>bold</b>"
@@ -63,7 +63,7 @@ def test_documents_are_rated_by_keyboard(page: Page, client: Client, run: str) -
     expect(page.get_by_text(f"Please rate: {CRITERIA[3].name}")).to_be_visible()
     picture(page, "rating-incomplete")
     assert pull_ratings(client, run, DOCUMENTS, CRITERIA).ratings == []
-    page.keyboard.press("Escape")
+    close_warning(page)
     page.keyboard.press("c")
     page.fill(".xd-foot textarea, .xd-foot input[name=comment]", "Reads as if translated")
     page.keyboard.press("Enter")

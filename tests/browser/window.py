@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
+from playwright.sync_api import TimeoutError as NotInTime
 
 from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client
@@ -36,3 +37,12 @@ def picture(page: Page, name: str) -> None:
     """Keep a picture of the page, for people to look at."""
     PICTURES.mkdir(exist_ok=True)
     page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
+
+
+def close_warning(page: Page) -> None:
+    """Close the warning in front of the page; one that is still opening does not hear the first Escape."""
+    warning = page.locator(".ant-modal-wrap:visible")
+    while warning.count():
+        page.keyboard.press("Escape")
+        with suppress(NotInTime):
+            warning.first.wait_for(state="hidden", timeout=2_000)
