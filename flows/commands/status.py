@@ -7,7 +7,7 @@ and ``--help`` must not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -79,7 +79,11 @@ def show_now(store: Store, json: bool) -> None:
     if json:
         print_json({**now.model_dump(mode="json"), "headline": now.headline, "problem": problem})
         return
-    for line in now.plain():
+    _print_lines(now.plain(), problem)
+
+
+def _print_lines(lines: Iterable[str], problem: str) -> None:
+    for line in lines:
         out.print(line, soft_wrap=True, markup=False, highlight=False)
     if problem:
         say(f"Label Studio could not be read, so this may be out of date: {problem}")
@@ -181,10 +185,7 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
         if standing and standing.people:
             rows = [(one.account, one.annotator, one.done, one.open) for one in standing.people]
             print_table(f"{run}: {name}", ("account", "annotator", "done", "open"), rows, texts=2)
-        for line in (f"{item.headline}.", *(line.plain() for line in item.lines)):
-            out.print(line, soft_wrap=True, markup=False, highlight=False)
-        if problem:
-            say(f"Label Studio could not be read, so this may be out of date: {problem}")
+        _print_lines((f"{item.headline}.", *(line.plain() for line in item.lines)), problem)
 
     status.__doc__ = f"""Show progress, who still has to answer, and the links to send.
 
