@@ -13,7 +13,7 @@ from abcdlink.judgments import Judgment, Label, Pool
 from labelstudio_config.client import HOME, Client
 from labelstudio_config.pages.adjudicate import adjudication_project, adjudication_tasks
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import picture
+from tests.browser.window import close_guidelines, picture
 from tests.helpers.annotation import Run, make_run
 from tests.helpers.builders import judgment
 from tests.helpers.pulls import pull_adjudications
@@ -69,10 +69,7 @@ def begin(page: Page, client: Client, run: Run) -> list[Pool]:
     own = page.locator(f"h2:text('Only if the coordinator asked you') ~ a:has-text('{run.key} · adjudication')")
     expect(own).to_have_count(1)
     page.goto(url)
-    guidelines = page.locator(".xd-guide")
-    expect(guidelines).to_contain_text("You decide where annotators disagree")
-    page.keyboard.press("Escape")
-    expect(guidelines).to_be_hidden()
+    close_guidelines(page, "You decide where annotators disagree")
     expect(page.locator(".xd-row")).to_have_count(3)
     return pools
 

@@ -14,7 +14,7 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain, find_domain
 from abcdlink.judgments import Candidate, Label, Pool
 from labelstudio_config.client import Client
-from tests.browser.window import annotator_window, picture
+from tests.browser.window import annotator_window, close_guidelines, open_guidelines, picture
 from tests.helpers.annotation import IDS, SECRETS, TEXTS, Run, annotator, document, make_run, submit
 from tests.helpers.pulls import pull_batch, push_batch
 
@@ -32,19 +32,10 @@ def push(client: Client, run: Run, domain: Domain | None = None) -> str:
     return push_batch(client, run.key, 1, run.pools, run.corpus, domain or run.domain).url
 
 
-def close_guidelines(page: Page, says: str = "Link") -> None:
-    """Close the guidelines, which are shown first."""
-    guidelines = page.locator(".xd-guide")
-    expect(guidelines).to_contain_text(says)
-    page.keyboard.press("Escape")
-    expect(guidelines).to_be_hidden()
-    expect(page.locator(".xd-row").first).to_be_visible()
-
-
 def begin(page: Page, client: Client, run: Run) -> None:
     """Open the project where annotators begin."""
     page.goto(push(client, run))
-    close_guidelines(page)
+    close_guidelines(page, "Link")
 
 
 def press(page: Page, keys: Sequence[str]) -> None:
@@ -264,7 +255,7 @@ def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, clie
     with annotator_window(browser, client) as second:
         for window, keys in ((page, keys_before), (second, keys_now)):
             window.goto(url)
-            close_guidelines(window)
+            close_guidelines(window, "Link")
             begun, count[keys] = time.perf_counter(), 0
             for number, task in enumerate(script, start=40):
                 expect(window.locator(".xd-src")).to_contain_text(f"{number}:")
@@ -288,12 +279,12 @@ def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, clie
 def test_guidelines_are_one_click_away_and_the_newest(page: Page, client: Client) -> None:
     run = make_run(tasks=1)
     begin(page, client, run)
-    page.get_by_role("button", name="Instructions").click()
+    open_guidelines(page)
     expect(page.locator(".xd-guide")).to_contain_text("Borderline")
     picture(page, "linking-guidelines")
     run.domain.guidelines += "\n\nClarified after batch one: *a quotation links*.\n"
     page.goto(push(client, run))
-    close_guidelines(page, says="Clarified after batch one")
+    close_guidelines(page, "Clarified after batch one")
 
 
 @pytest.mark.parametrize("scheme", ["Light", "Dark"])
@@ -312,7 +303,7 @@ def test_texts_are_legible(page: Page, client: Client, scheme: str) -> None:
         ),
         *(".xd-keys h4", ".xd-row[data-xd-now] .lsf-richtext__line", "#xd-say"),
     )
-    page.get_by_role("button", name="Instructions").click()
+    open_guidelines(page)
     guidelines = (".xd-guide h1", ".xd-guide p", ".xd-guide li")
     found = {place: page.locator(place).first.evaluate(CONTRAST) for place in (*places, *guidelines)}
     assert {place: contrast for place, contrast in found.items() if contrast < 4.5} == {}
@@ -352,7 +343,7 @@ def test_the_second_annotator_too_gets_pair_after_pair(page: Page, client: Clien
         for task in sorted(project, key=lambda task: -int(task["id"])):
             assert submit(first, task["id"], ["Link"] * 3).is_success
     page.reload()
-    close_guidelines(page)
+    close_guidelines(page, "Link")
     for pair, sentences in ((1, 4), (2, 2)):
         for sentence in range(1, sentences + 1):
             place = f"{4 * pair - 4 + sentence} of 6 · sentence {sentence} of {sentences} in pair {pair} of 2"

@@ -13,7 +13,7 @@ from labelstudio_config.client import Client
 from labelstudio_config.pages import title_of
 from labelstudio_config.pages.boundaries import boundary_project, boundary_tasks, segmentations_in
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import close_warning, picture
+from tests.browser.window import close_guidelines, close_window, picture
 from tests.helpers.pulls import read_project
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_title &amp; <b>bold</b>"
@@ -42,10 +42,7 @@ def run(page: Page, client: Client) -> str:
     """Push two documents, open the project, and close the instruction; returns the run key."""
     key = f"run-{secrets.token_hex(4)}"
     page.goto(push_tasks(client, boundary_project(key), boundary_tasks(ASKED, DOCUMENTS)).url)
-    guide = page.locator(".xd-guide")
-    expect(guide).to_contain_text("Check the sentence boundaries")
-    page.keyboard.press("Escape")
-    expect(guide).to_be_hidden()
+    close_guidelines(page, "Check the sentence boundaries")
     expect(page.locator(".xd-drop input")).to_have_count(SIZE)
     expect(page.locator(".xd-join input")).to_have_count(SIZE - 1)
     return key
@@ -67,7 +64,7 @@ def test_sentences_are_joined_split_and_left_out(page: Page, client: Client, run
     # Not submitted before somebody says that all was read.
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Confirm that you read the whole document", exact=False).first).to_be_visible()
-    close_warning(page)
+    close_window(page)
     page.keyboard.press("a")
     expect(page.locator(".xd-foot input[type=radio]").nth(0)).to_be_checked()
     submit(page)

@@ -12,7 +12,7 @@ from labelstudio_config.history import remember
 from labelstudio_config.pages.coding import CodingPull, codes_in, coding_project, coding_tasks
 from labelstudio_config.projects import push_tasks
 from labelstudio_config.snapshot import snapshot_of
-from tests.browser.window import close_warning, picture
+from tests.browser.window import close_guidelines, close_window, picture
 from tests.helpers.annotation import Run, make_run
 
 ATTACK = "<img src=x onerror=alert(1)> $candidate {{idx}} <b>bold</b>"
@@ -26,10 +26,7 @@ def begin(page: Page, client: Client, run: Run, lines: list[str]) -> Coding:
     coding = Coding(patterns=patterns_in(lines), found=len(errors), errors=errors)
     project = coding_project(run.key, run.domain, run.domain.guidelines)
     page.goto(push_tasks(client, project, coding_tasks(coding, run.corpus, run.domain)).url)
-    guidelines = page.locator(".xd-guide")
-    expect(guidelines).to_contain_text("Say why a program was wrong")
-    page.keyboard.press("Escape")
-    expect(guidelines).to_be_hidden()
+    close_guidelines(page, "Say why a program was wrong")
     expect(page.locator(".xd-patterns input")).to_have_count(len(coding.patterns))
     return coding
 
@@ -57,7 +54,7 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Choose the pattern that explains the mistake best", exact=False)).to_be_visible()
-    close_warning(page)
+    close_window(page)
     page.keyboard.press("2")
     expect(page.locator(".xd-patterns input:checked")).to_have_count(1)
     page.keyboard.press("3")

@@ -11,7 +11,7 @@ from abcdlink.judgments import Label
 from labelstudio_config.client import Client
 from labelstudio_config.pages.exhaustive import exhaustive_project, exhaustive_tasks
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import close_warning, picture
+from tests.browser.window import close_guidelines, close_window, picture
 from tests.helpers.annotation import Run, make_run
 from tests.helpers.pulls import pull_exhaustive
 
@@ -33,10 +33,7 @@ def begin(page: Page, client: Client, run: Run) -> Sample:
     sample = sample_sources(run.corpus, SourceFilter(), run.key, 7, number=2)
     tasks = exhaustive_tasks(sample.sources, run.corpus, run.domain)
     page.goto(push_tasks(client, exhaustive_project(run.key, run.domain, run.domain.guidelines, 1), tasks).url)
-    guidelines = page.locator(".xd-guide")
-    expect(guidelines).to_contain_text("Judge every sentence")
-    page.keyboard.press("Escape")
-    expect(guidelines).to_be_hidden()
+    close_guidelines(page, "Judge every sentence")
     expect(page.locator(".xd-list input")).to_have_count(SIZE)
     return sample
 
@@ -81,7 +78,7 @@ def test_every_sentence_is_judged_by_keyboard(page: Page, client: Client, run: R
     expect(page.get_by_text("Confirm below that you read everything", exact=False)).to_be_visible()
     picture(page, "exhaustive-not-read")
     assert pull_exhaustive(client, run.key, sample.sources, run.corpus).judgments == []
-    close_warning(page)
+    close_window(page)
     page.keyboard.press("a")
     page.keyboard.press("u")
     page.keyboard.press("Control+Enter")

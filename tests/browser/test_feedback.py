@@ -10,7 +10,7 @@ from abcdlink.judgments import Label
 from labelstudio_config.client import Client
 from labelstudio_config.pages.feedback import feedback_project, feedback_tasks
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import picture
+from tests.browser.window import close_guidelines, picture
 from tests.helpers.annotation import SECRETS, Run, make_run
 from tests.helpers.builders import judgment
 from tests.helpers.pulls import pull_feedback
@@ -43,10 +43,7 @@ def begin(page: Page, client: Client, run: Run) -> list[Case]:
     cases = choose_cases(run.key, judgments, run.corpus)
     tasks = feedback_tasks(run.key, 1, cases, run.corpus, run.domain, CLARIFICATION, GUIDELINES)
     page.goto(push_tasks(client, feedback_project(run.key, 1, run.domain, GUIDELINES, 2), tasks).url)
-    first = page.locator(".xd-guide", has_text="Nobody is right by default")
-    expect(first).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(first).to_be_hidden()
+    close_guidelines(page, "Nobody is right by default")
     expect(page.locator(".xd-progress")).to_contain_text("Case 1 of 2")
     return cases
 

@@ -19,7 +19,7 @@ from labelstudio_config.client import Client
 from labelstudio_config.pages import title_of
 from labelstudio_config.pages.qualify import GoldPage, qualification_project, qualification_tasks
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import PASSWORD, picture
+from tests.browser.window import PASSWORD, close_guidelines, picture
 from tests.helpers.pulls import pull_qualification, read_project
 
 
@@ -68,9 +68,7 @@ def test_an_applicant_judges_the_gold_pairs_by_keyboard(page: Page, client: Clie
     corpus = read_corpus(domain.sample_folder)
     gold = gold_set(corpus, gold_pairs(corpus, domain.settings.sources), domain, key, 13)
     page.goto(push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain)).url)
-    expect(page.locator(".xd-guide")).to_contain_text("Link")
-    page.keyboard.press("Escape")
-    expect(page.locator(".xd-guide")).to_be_hidden()
+    close_guidelines(page, "Link")
     source = gold.corpus.documents[gold.corpus.pairs[0].source]
     for number, pool in enumerate(gold.pools):
         expect(page.locator(".xd-src")).to_contain_text(source.text_of(pool.source))
@@ -101,10 +99,7 @@ def test_an_expert_links_the_gold_pair(page: Page, client: Client, tmp_path: Pat
     push_tasks(client, asked.project, asked.tasks)
     page.goto(client.home())
     page.locator("a.go", has_text=f"{store.key} · gold pair").click()
-    page.locator(".xd-guide").wait_for()
-    expect(page.locator(".xd-guide")).to_contain_text("Judge every sentence")
-    page.keyboard.press("Escape")
-    expect(page.locator(".xd-guide")).to_be_hidden()
+    close_guidelines(page, "Judge every sentence")
     target = expert_corpus(store).target_of(pair)
     ticks = {
         source.source: (0, len(target.sentences) - 1) if number < 2 else ()

@@ -13,7 +13,7 @@ from abcdlink.rate import RatedDocument, rating_settings
 from labelstudio_config.client import Client
 from labelstudio_config.pages.rate import rating_project, rating_tasks
 from labelstudio_config.projects import push_tasks
-from tests.browser.window import close_warning, picture
+from tests.browser.window import close_guidelines, close_window, picture
 from tests.helpers.pulls import pull_ratings
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_b_html &amp; <b>bold</b>"
@@ -49,8 +49,7 @@ def run(page: Page, client: Client) -> str:
     for criterion in CRITERIA:
         expect(guide).to_contain_text(criterion.question)
     picture(page, "rating-instruction")
-    page.keyboard.press("Escape")
-    expect(guide).to_be_hidden()
+    close_guidelines(page)
     expect(page.locator(".xd-rate input[type=radio]")).to_have_count(5 * len(CRITERIA))
     return key
 
@@ -63,7 +62,7 @@ def test_documents_are_rated_by_keyboard(page: Page, client: Client, run: str) -
     expect(page.get_by_text(f"Please rate: {CRITERIA[3].name}")).to_be_visible()
     picture(page, "rating-incomplete")
     assert pull_ratings(client, run, DOCUMENTS, CRITERIA).ratings == []
-    close_warning(page)
+    close_window(page)
     page.keyboard.press("c")
     page.fill(".xd-foot textarea, .xd-foot input[name=comment]", "Reads as if translated")
     page.keyboard.press("Enter")

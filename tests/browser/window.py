@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as NotInTime
 
 from labelstudio_config.accounts import sign_up
@@ -39,10 +39,24 @@ def picture(page: Page, name: str) -> None:
     page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
 
-def close_warning(page: Page) -> None:
-    """Close the warning in front of the page; one that is still opening does not hear the first Escape."""
-    warning = page.locator(".ant-modal-wrap:visible")
-    while warning.count():
+def close_window(page: Page) -> None:
+    """Close the window in front of the page; one that is still opening does not hear the first Escape."""
+    window = page.locator(".ant-modal-wrap:visible, .lsf-modal-ls:visible")
+    expect(window).to_have_count(1)
+    while window.count():
         page.keyboard.press("Escape")
         with suppress(NotInTime):
-            warning.first.wait_for(state="hidden", timeout=2_000)
+            window.first.wait_for(state="hidden", timeout=2_000)
+
+
+def close_guidelines(page: Page, *says: str) -> None:
+    """Close the guidelines, which are shown first and say this."""
+    for text in says:
+        expect(page.locator(".xd-guide")).to_contain_text(text)
+    close_window(page)
+
+
+def open_guidelines(page: Page) -> None:
+    """Open the guidelines again, until they can be seen through no more."""
+    page.get_by_role("button", name="Instructions").click()
+    page.locator(".lsf-modal-ls.lsf-visible .xd-guide").wait_for()
