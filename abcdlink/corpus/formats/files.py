@@ -7,8 +7,8 @@ import io
 import json
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ from pydantic import Field
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Record
 from abcdlink.errors import SAVE_AS_UTF8, InputError
-from abcdlink.store import decode
+from abcdlink.store import decode, decoded_lines
 
 
 class ImportChoices(Record):
@@ -100,7 +100,29 @@ def read_bytes(path: Path) -> bytes:
         return file.read()
 
 
-def holds_nul(path: Path) -> InputError:
+@contextmanager
+def _open_lines(path: Path) -> Iterator[Iterable[bytes]]:
+    """Open a text file as lines in UTF-8; one in UTF-16 with a byte order mark is recoded as it is read.
+
+    Raises:
+        InputError: when it cannot be read or is not the UTF-16 that its byte order mark says.
+    """
+    with open_file(path) as file:
+        is_utf16 = file.read(2) in {BOM_UTF16_LE, BOM_UTF16_BE}
+        file.seek(0)
+        yield _recoded(file, path) if is_utf16 else file
+
+
+def _recoded(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    try:
+        for line in io.TextIOWrapper(file, "utf-16", newline="\n"):
+            yield line.encode()
+    except UnicodeDecodeError as error:
+        msg = f"{path} begins like UTF-16, but is not: {error.reason}"
+        raise InputError(msg, SAVE_AS_UTF8) from None
+
+
+def _holds_nul(path: Path) -> InputError:
     """Return the error for a file with NUL bytes."""
     msg = f"{path} contains NUL bytes: it is UTF-16 without a byte order mark, or not a text file"
     return InputError(msg, SAVE_AS_UTF8)
@@ -112,13 +134,20 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: when it cannot be read, is in another encoding or holds NUL bytes.
     """
-    data = read_bytes(path)
-    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        with suppress(UnicodeDecodeError):
-            data = data.decode("utf-16").encode()
+    with _open_lines(path) as lines:
+        data = b"".join(lines)
     if b"\0" in data:
-        raise holds_nul(path)
+        raise _holds_nul(path)
     return decode(data, str(path))
+
+
+def read_lines(path: Path, *, blank: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield where each line of a text file is and its text, blank ones if wanted; errors as ``read_text``."""
+    with _open_lines(path) as lines:
+        for number, line in decoded_lines(lines, str(path), blank=blank):
+            if "\0" in line:
+                raise _holds_nul(path)
+            yield f"{path}, line {number}", line.rstrip("\n")
 
 
 def read_json_object(path: Path) -> dict[str, Any]:

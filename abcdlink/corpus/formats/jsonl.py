@@ -6,18 +6,15 @@ special case of the folder. Lines that do not fit are refused one by one. Data d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, holds_nul, open_file
+from abcdlink.corpus.formats.files import ImportSource, read_lines
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Record, pair_name
 from abcdlink.errors import InputError
-from abcdlink.store import decoded_lines
 
 Id = Annotated[str, Field(min_length=1)]
 
@@ -110,7 +107,7 @@ def read_jsonl(given: ImportSource) -> Corpus:
 
 
 def _read_whole_pairs(builder: CorpusBuilder, given: ImportSource) -> None:
-    for where, line in _lines(given, given.path):
+    for where, line in read_lines(given.file(given.path)):
         with builder.refusing(where):
             found = _pair_or_document(line)
             if isinstance(found, DropLine):
@@ -137,21 +134,12 @@ def _read_folder(builder: CorpusBuilder, given: ImportSource) -> None:
         raise InputError(msg, "give a folder with documents.jsonl and pairs.jsonl, or one .jsonl file of whole pairs")
     linked: set[str] = set()
     if pairs.is_file():
-        for where, line in _lines(given, pairs):
+        for where, line in read_lines(given.file(pairs)):
             with builder.refusing(where):
                 pair = PairLine.model_validate_json(line).pair()
                 builder.add_pair(where, pair)
                 linked |= {pair.source, pair.target} if pair.links else set()
-    for where, line in _lines(given, documents):
+    for where, line in read_lines(given.file(documents)):
         with builder.refusing(where):
             document = DocumentLine.model_validate_json(line)
             builder.add_document(where, document.document(given.texts, is_linked=document.id in linked))
-
-
-def _lines(given: ImportSource, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield where a line is and its content; blank lines are skipped."""
-    with open_file(given.file(path)) as file:
-        for number, line in decoded_lines(file, str(path)):
-            if "\0" in line:
-                raise holds_nul(path)
-            yield f"{path}, line {number}", line.rstrip("\n")

@@ -21,11 +21,10 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, holds_nul, open_file, read_json_object
+from abcdlink.corpus.formats.files import ImportSource, read_json_object, read_lines
 from abcdlink.corpus.formats.rows import csv_rows
 from abcdlink.corpus.records import Corpus, Document, Note, Pair, Record, Sentence
 from abcdlink.errors import InputError
-from abcdlink.store import decoded_lines
 
 BOUNDARIES = "sentence_boundaries.json"
 REVERSED = frozenset({"118", "132", "180", "243", "246", "294", "333", "360"})
@@ -147,16 +146,12 @@ def read_wikinewssum(given: ImportSource) -> Corpus:
     foreign: list[str] = []
     titles: Counter[str] = Counter()
     for path in files:
-        with open_file(given.file(path)) as file:
-            for number, line in decoded_lines(file, str(path)):
-                if "\0" in line:
-                    raise holds_nul(path)
-                where = f"{path}, line {number}"
-                with builder.refusing(where):
-                    article = _Article.model_validate_json(line)
-                    titles[article.title] += 1
-                    name = article.title if titles[article.title] == 1 else f"{article.title}@{titles[article.title]}"
-                    _add_article(builder, given, where, article.model_copy(update={"title": name}), foreign)
+        for where, line in read_lines(given.file(path)):
+            with builder.refusing(where):
+                article = _Article.model_validate_json(line)
+                titles[article.title] += 1
+                name = article.title if titles[article.title] == 1 else f"{article.title}@{titles[article.title]}"
+                _add_article(builder, given, where, article.model_copy(update={"title": name}), foreign)
     if foreign:
         builder.note(Note.of("Source pages in another language than their article, which were left out", foreign))
     return builder.build()

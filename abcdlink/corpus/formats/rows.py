@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, open_file
+from abcdlink.corpus.formats.files import ImportSource, read_lines
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
 from abcdlink.settings import get_settings
-from abcdlink.store import decoded_lines
 
 Row = Mapping[str, Any]
 Rows = Iterator[tuple[str, str, Row]]
@@ -61,22 +60,21 @@ def read_hf(given: ImportSource) -> Corpus:
 def csv_rows(path: Path) -> Rows:
     """Yield the rows of one CSV file, numbered from 0 as pandas numbers them; cells are strings."""
     csv.field_size_limit(LONGEST_CELL)
-    with open_file(path) as file:
-        texts = (text for _, text in decoded_lines(file, str(path), blank=True))
-        header = next((text for text in texts if text.strip()), "")
-        delimiter = max(",;\t", key=header.count)
-        rows = csv.reader(chain([header], texts), delimiter=delimiter)
-        try:
-            columns = [name.strip() for name in next(rows, [])]
-            number = 0
-            for cells in rows:
-                if cells:
-                    where = f"{path}, line {rows.line_num}"
-                    yield where, str(number), dict(zip(columns, cells, strict=False))
-                    number += 1
-        except csv.Error as error:
-            msg = f"{path}, line {rows.line_num}: {error}"
-            raise InputError(msg, "save it as a comma-separated table") from None
+    texts = (text + "\n" for _, text in read_lines(path, blank=True))
+    header = next((text for text in texts if text.strip()), "")
+    delimiter = max(",;\t", key=header.count)
+    rows = csv.reader(chain([header], texts), delimiter=delimiter)
+    try:
+        columns = [name.strip() for name in next(rows, [])]
+        number = 0
+        for cells in rows:
+            if cells:
+                where = f"{path}, line {rows.line_num}"
+                yield where, str(number), dict(zip(columns, cells, strict=False))
+                number += 1
+    except csv.Error as error:
+        msg = f"{path}, line {rows.line_num}: {error}"
+        raise InputError(msg, "save it as a comma-separated table") from None
 
 
 def _of_files(given: ImportSource, ending: str, rows_of: Any) -> Rows:  # noqa: ANN401 - a function of a path
