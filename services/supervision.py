@@ -6,9 +6,9 @@ import hashlib
 import http.client
 import os
 import shlex
+import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import xmlrpc.client
 from contextlib import suppress
@@ -27,6 +27,9 @@ from services.programs import MARK, Program, process_environment
 TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
 SOCKET_LIMIT = 90
 """Most characters in a socket's path: the kernel allows 107, and supervisor briefly adds its process id."""
+
+LONGEST_SCRATCH = 40
+"""Characters of the longest socket that a program makes among its temporary files, vLLM's."""
 
 UNWRITABLE = ("%", " #", " ;", "\n")
 """Characters with a meaning in supervisor's configuration; `%` is expanded twice in some values, once in others."""
@@ -55,7 +58,8 @@ class Supervisor:
         self.home = home
         self.config = home / "supervisord.conf"
         self.logs = home / "logs"
-        self.socket = _socket_path(home)
+        self.socket = _reachable(home, "supervisor.sock")
+        self.scratch = _reachable(home, "tmp", below=LONGEST_SCRATCH)
         self._transport = SupervisorTransport(None, None, serverurl=f"unix://{self.socket}")
         self._rpc: Any = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=self._transport).supervisor
 
@@ -78,12 +82,13 @@ class Supervisor:
             ServiceError: when it does not start.
         """
         self.logs.mkdir(parents=True, exist_ok=True)
-        self.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.socket.parent, self.scratch):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(self.config, self.render(programs, environment).encode(), mode=0o600)
         command = [sys.executable, "-m", "supervisor.supervisord", "--configuration", str(self.config)]
-        started = subprocess.run(
-            command, env=process_environment(environment), capture_output=True, text=True, check=False
-        )
+        # Prefect's worker writes the secrets of its environment to a temporary file for each flow run.
+        variables = process_environment(environment) | {"TMPDIR": str(self.scratch)}
+        started = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
         deadline = time.monotonic() + LAUNCH_SECONDS
         while not self.is_running():
             if started.returncode or time.monotonic() > deadline:
@@ -180,7 +185,15 @@ class Supervisor:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         psutil.wait_procs(alive, timeout=5)
+        self._remove_temporary_files()
         return names
+
+    def _remove_temporary_files(self) -> None:
+        """Remove what programs that were killed have left."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        for folder in {self.socket.parent, self.scratch.parent} - {self.home}:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _umask() -> int:
@@ -190,12 +203,14 @@ def _umask() -> int:
     return now
 
 
-def _socket_path(home: Path) -> Path:
-    path = home / "supervisor.sock"
-    if len(str(path)) <= SOCKET_LIMIT:
+def _reachable(home: Path, name: str, below: int = 0) -> Path:
+    """Return a path in the home; in a folder of the system's where sockets ``below`` it would have too long a name."""
+    path = home / name
+    if len(str(path)) + below <= SOCKET_LIMIT:
         return path
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"abcdlink-{os.getuid()}-{digest}" / "supervisor.sock"
+    # Not tempfile's folder, which differs between processes with other variables.
+    return Path("/tmp") / f"abcdlink-{os.getuid()}-{digest}" / name  # noqa: S108 - only its owner can open the folder
 
 
 def _written(value: object) -> str:

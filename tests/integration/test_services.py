@@ -185,6 +185,18 @@ def test_up_after_the_process_manager_was_killed_ends_what_it_left(settings, pro
     assert states(settings) == {"one": ServiceState.READY}
 
 
+def test_temporary_files_are_the_owners_alone_and_go_when_everything_stops(settings, programs):
+    """What a killed worker leaves: Prefect writes a flow run's environment, with its secrets, to a temporary file."""
+    programs += [web("one", free_port())]
+    up(settings)
+    supervisor = Supervisor(settings.home.resolve())
+    scratch = Path(psutil.Process(supervisor.states()["one"]["pid"]).environ()["TMPDIR"])
+    assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
+    (scratch / "left").write_text("secret")
+    down(settings)
+    assert not scratch.exists()
+
+
 def test_a_taken_port_is_one_error_that_names_who_holds_it_and_the_mend(settings, programs):
     with socket.create_server(("127.0.0.1", 0)) as mine, socket.create_server(("127.0.0.1", 0)) as other:
         taken = [mine.getsockname()[1], other.getsockname()[1]]
