@@ -14,8 +14,8 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import Definition
 from abcdlink.folders import open_folder
-from abcdlink.interannotator import Agreement
-from abcdlink.interannotator import agreement as agreement_of
+from abcdlink.interannotator.measures import Agreement
+from abcdlink.interannotator.measures import agreement as agreement_of
 from abcdlink.judgments import Judgment, read_judgment_file
 from abcdlink.linking.learners import Linker, base_retrievers, is_learned
 from abcdlink.linking.records import Aim, CutoffRule

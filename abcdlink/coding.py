@@ -16,7 +16,8 @@ from pydantic import Field
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
-from abcdlink.interannotator.measures import Estimate, alpha_estimate, mean_kappa
+from abcdlink.interannotator.measures import mean_kappa
+from abcdlink.interannotator.multiple import Estimate, alpha_estimate
 from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool, opaque
 
 PATTERNS = (

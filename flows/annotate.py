@@ -11,10 +11,11 @@ from pydantic import ConfigDict, Field, create_model
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import SourceFilter, find_domain
+from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Annotator, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, NATURAL, batch_file, batch_slug, feedback_slug
 from abcdlink.report import write_report
-from abcdlink.stages.annotate import agreement_of, join_batches, pulled_of
+from abcdlink.stages.annotate import join_batches, pulled_of
 from abcdlink.stages.batch_preview import BatchPreview, filtered, filters_of, review_of, take_review
 from abcdlink.stages.budget import CHOICE
 from abcdlink.stages.candidates import NothingToAnnotateError, choose_candidates, plan_by_budget
@@ -155,7 +156,7 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
         pull(store.key, page)
     if any(annotator.simulated for annotator in store.read_records(ANNOTATORS, Annotator)):
         add_tag(flow_run.id, SIMULATED_TAG)
-    show_agreement(store, batch, AS_TASKS.step(f"agreement of batch {batch}", agreement_of, store, batch, overlap))
+    show_agreement(store, batch, AS_TASKS.step(f"agreement of batch {batch}", keep_agreement, store, batch, overlap))
 
 
 def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:

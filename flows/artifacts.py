@@ -14,8 +14,7 @@ from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.memos import cases_text
-from abcdlink.interannotator import Acceptance, Agreement
-from abcdlink.interannotator.measures import Measures
+from abcdlink.interannotator.measures import Acceptance, Agreement, Measures
 from abcdlink.layout import NATURAL, batch_file
 from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image

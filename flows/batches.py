@@ -10,7 +10,7 @@ from pydantic import Field
 
 from abcdlink.cli.agreement_details import details_lines
 from abcdlink.errors import InputError
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.store import Store, existing_run
 from flows.artifacts import attendance_row

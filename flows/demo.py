@@ -9,7 +9,7 @@ from abcdlink.cli.output import out, say
 from abcdlink.cli.results import print_agreement
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.feedback.guidelines import finished
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import (
     ADJUDICATIONS,
     AGREEMENT,

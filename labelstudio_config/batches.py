@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement, keep_agreement
 from abcdlink.layout import CHANGED, JUDGMENTS, REPORT, batch_file, batch_slug
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import (
@@ -18,7 +18,6 @@ from abcdlink.stages.annotate import (
     annotators_of,
     changed_of,
     join_batches,
-    keep_agreement,
     pulled_of,
     set_aside,
 )

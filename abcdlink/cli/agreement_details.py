@@ -9,7 +9,8 @@ from abcdlink.cli.output import out, print_table
 
 if TYPE_CHECKING:
     from abcdlink.interannotator import Details
-    from abcdlink.interannotator.measures import Estimate, Interval, Measures, MultipleMeasures
+    from abcdlink.interannotator.measures import Measures
+    from abcdlink.interannotator.multiple import Estimate, Interval, MultipleMeasures
     from abcdlink.interannotator.over_time import BatchParts, Difference
 
 COLUMNS = ("judged", "kappa", "95 % interval", "raw agreement", "95 % interval", "AC1", "95 % interval", "prevalence")

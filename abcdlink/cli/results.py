@@ -25,7 +25,7 @@ from abcdlink.export.layouts import ExportFormat
 from abcdlink.judgments import LabelRule
 
 if TYPE_CHECKING:
-    from abcdlink.interannotator import Agreement
+    from abcdlink.interannotator.measures import Agreement
 
 
 MOST_LISTED = 3
@@ -64,8 +64,8 @@ def agreement(
 
     Example: `abcdlink agreement .abcdlink/runs/demo/judgments.jsonl --width 0.1`
     """
-    from abcdlink.interannotator import agreement as compute
     from abcdlink.interannotator import details
+    from abcdlink.interannotator.measures import agreement as compute
     from abcdlink.judgments import read_judgment_file
 
     read = read_judgment_file(judgments)

@@ -11,7 +11,7 @@ from abcdlink import __version__
 from abcdlink.domain import Domain, domain_of
 from abcdlink.export.dataset import Dataset, natural_order
 from abcdlink.feedback.guidelines import newest_guidelines
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import BOTH, MEANINGS, RANDOM, LabelRule, Provenance
 from abcdlink.layout import SHORTLIST
 from abcdlink.templates import markdown_environment

@@ -14,7 +14,7 @@ from abcdlink.feedback.patterns import (
     figures_of,
     views_of,
 )
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Judgment, Label, Pool, by_candidate
 from abcdlink.templates import markdown_environment
 

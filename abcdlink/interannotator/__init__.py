@@ -1,33 +1,18 @@
-"""How far annotators agree, and how many of each method's candidates they accept."""
+"""Agreement in detail: by document, over time, and how many more pairs narrow an interval; see ``measures.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from abcdlink.corpus.records import Record, with_new_names
+from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.interannotator.groups import (
-    Group,
-    accepted,
-    by_annotator_pair,
-    by_key,
-    first,
-    grouped,
-    source_of,
-    tables_of,
-)
-from abcdlink.interannotator.measures import (
-    Interval,
-    Measures,
-    MultipleMeasures,
-    measures_of,
-    multiple,
-    resampled_values,
-)
+from abcdlink.interannotator.groups import Group, accepted, by_key, first, grouped, source_of, tables_of
+from abcdlink.interannotator.measures import Measures, measures_of, resampled_values
+from abcdlink.interannotator.multiple import Interval
 from abcdlink.interannotator.over_time import (
     BatchParts,
     Curve,
@@ -38,110 +23,11 @@ from abcdlink.interannotator.over_time import (
     learning_curve,
 )
 from abcdlink.interannotator.times import Times, times_of
-from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
+from abcdlink.judgments import Judgment
 from abcdlink.statistics import interval, resampled
 
 if TYPE_CHECKING:
     from abcdlink.statistics import Counts
-
-
-class Acceptance(Record):
-    """How many of one method's candidates all annotators call Link; ``interval``: 95 %, Wilson."""
-
-    accepted: int
-    candidates: int
-    rate: float
-    interval: Interval
-
-
-class Agreement(Measures):
-    """Agreement on all judgments given, and by method, batch and pair of annotators.
-
-    ``incomplete``: candidates with fewer judgments than asked for; they are in no other figure.
-    ``annotator_pairs``: the two pseudonyms, joined by "and" -> agreement on the candidates that both judged.
-    ``multiple``: where there are more than two annotators. ``aggregates``: what an approach proposes alone or with the
-    other, and the union of both -> its acceptance; empty unless candidates come from two approaches. ``links``:
-    method -> annotator -> how many of the candidates they call a link.
-    """
-
-    annotators: tuple[str, ...]
-    incomplete: int
-    acceptance: dict[str, Acceptance]
-    aggregates: dict[str, Acceptance] = Field({})
-    links: dict[str, dict[str, int]] = Field({})
-    methods: dict[str, Measures]
-    batches: dict[int, Measures]
-    annotator_pairs: dict[str, Measures] = Field({})
-    multiple: MultipleMeasures | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
-        return with_new_names(data, couples="annotator_pairs")
-
-
-def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agreement:
-    """Summarise judgments. Candidates with fewer than ``overlap`` judgments are counted and left out.
-
-    Args:
-        judgments: of any batches; of several by one annotator on one candidate the last stands.
-        overlap: judgments that a candidate needs; default ``required_judgments``.
-    """
-    complete, incomplete = grouped(judgments, overlap)
-    methods = by_key(complete, [first(group).method for group in complete])
-    batches = by_key(complete, [first(group).batch for group in complete])
-    ordered = sorted(methods, key=lambda method: [BOTH, RANDOM].index(method) if method in (BOTH, RANDOM) else -1)
-    annotators = tuple(sorted({judgment.annotator for judgment in judgments}))
-    overall = measures_of(complete)
-    return Agreement(
-        **overall.model_dump(),
-        annotators=annotators,
-        incomplete=incomplete,
-        acceptance={method: _acceptance(methods[method]) for method in ordered},
-        aggregates=_aggregates(methods),
-        links={method: _links_by_annotator(methods[method], annotators) for method in ordered},
-        methods={method: measures_of(methods[method]) for method in ordered},
-        batches={batch: measures_of(batches[batch]) for batch in sorted(batches)},
-        annotator_pairs={
-            " and ".join(annotators): overall if part == complete else measures_of(part)
-            for annotators, part in by_annotator_pair(complete).items()
-        },
-        multiple=multiple(complete) if len(annotators) > 2 else None,  # noqa: PLR2004 - kappa is made for two
-    )
-
-
-UNION = "union"
-"""All that either approach proposes."""
-
-
-def _aggregates(methods: Mapping[str, Sequence[Group]]) -> dict[str, Acceptance]:
-    """Return the acceptance of all that each of two approaches proposes, and of what either does."""
-    own = [method for method in methods if method not in (BOTH, RANDOM)]
-    if len(own) != 2:  # noqa: PLR2004 - two are compared
-        return {}
-    shared = list(methods.get(BOTH, ()))
-    found = {f"{method} with {BOTH}": [*methods[method], *shared] for method in own}
-    found[UNION] = [*methods[own[0]], *methods[own[1]], *shared]
-    return {name: _acceptance(groups) for name, groups in found.items()}
-
-
-def _links_by_annotator(groups: Sequence[Group], annotators: Sequence[str]) -> dict[str, int]:
-    said = [name for group in groups for name, judgment in group.items() if judgment.label is Label.LINK]
-    return {annotator: said.count(annotator) for annotator in annotators}
-
-
-def _acceptance(groups: Sequence[Group]) -> Acceptance:
-    """Count the accepted candidates; interval by Wilson (1927), which is never empty at 0 or 1."""
-    from scipy.stats import binomtest
-
-    hits = sum(map(accepted, groups))
-    wilson = binomtest(hits, len(groups)).proportion_ci(method="wilson")
-    return Acceptance(
-        accepted=hits,
-        candidates=len(groups),
-        rate=hits / len(groups),
-        interval=(float(wilson.low), float(wilson.high)),
-    )
 
 
 KAPPA = "kappa"
@@ -184,7 +70,6 @@ def pairs_needed(
     width: float,
     measure: str = KAPPA,
     overlap: int | None = None,
-    seed: int = 0,
 ) -> PairsNeeded:
     """Estimate how many more pairs a 95 % interval of kappa, or of a method's acceptance rate, needs.
 
@@ -193,7 +78,6 @@ def pairs_needed(
         width: wanted width of the interval, in fractions of 1: 0.1 is 0.05 to both sides.
         measure: ``kappa``, or the name of a method.
         overlap: judgments that a candidate needs, as for ``agreement``.
-        seed: of the bootstrap over pairs.
 
     Raises:
         InputError: when the width is not between 0 and 2.
@@ -208,22 +92,22 @@ def pairs_needed(
     known = PairsNeeded(measure=measure, width=width, pairs=pairs, judged=len(groups))
     if pairs < FEWEST_PAIRS:
         return known.model_copy(update={"note": f"at least {FEWEST_PAIRS} judged pairs are needed for an estimate"})
-    return _of_kappa(known, groups, seed) if measure == KAPPA else _of_acceptance(known, groups, seed)
+    return _of_kappa(known, groups) if measure == KAPPA else _of_acceptance(known, groups)
 
 
-def _of_kappa(known: PairsNeeded, groups: Sequence[Group], seed: int) -> PairsNeeded:
+def _of_kappa(known: PairsNeeded, groups: Sequence[Group]) -> PairsNeeded:
     now = measures_of(groups, resamples=1)
     if now.kappa is None:
         return known.model_copy(update={"note": f"kappa is {now.note}"})
-    return _extrapolated(known, now.kappa, interval(resampled_values(tables_of(groups, "pair"), seed).kappa))
+    return _extrapolated(known, now.kappa, interval(resampled_values(tables_of(groups, "pair")).kappa))
 
 
-def _of_acceptance(known: PairsNeeded, groups: Sequence[Group], seed: int) -> PairsNeeded:
+def _of_acceptance(known: PairsNeeded, groups: Sequence[Group]) -> PairsNeeded:
     import numpy as np
 
     counts = _counts_by_pair(groups)
     with np.errstate(invalid="ignore", divide="ignore"):
-        rates = np.concatenate([sums[:, 0] / sums[:, 1] for sums in resampled(counts, seed)])
+        rates = np.concatenate([sums[:, 0] / sums[:, 1] for sums in resampled(counts)])
     accepted_all, candidates = counts.sum(axis=0)
     return _extrapolated(known, float(accepted_all / candidates), interval(rates))
 
@@ -291,7 +175,7 @@ def details(judgments: Sequence[Judgment], overlap: int | None = None, width: fl
     return Details(
         documents=documents,
         curve=learning_curve(judgments, unit, overlap),
-        positions=by_position(judgments, overlap=overlap),
+        positions=by_position(judgments, overlap),
         differences=batch_differences(judgments, overlap),
         times=times_of(judgments, overlap),
         needed=tuple(pairs_needed(judgments, width, measure, overlap) for measure in (KAPPA, *methods)),

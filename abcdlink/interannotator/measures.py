@@ -1,44 +1,38 @@
-"""Agreement of annotators: the records, and the measures for two and for more annotators.
+"""How far annotators agree, and how many of each method's candidates they accept.
 
 A table counts candidates by what a pair of annotators said:
 ``[both Link, only the first, only the second, neither]``.
-
-Fleiss' kappa and Krippendorff's alpha are computed from counts of shape (candidates, labels): how often each label was
-given. All that enters the formulas is a sum over candidates, so a bootstrap over sources adds up rows.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from abcdlink.corpus.records import Record
-from abcdlink.interannotator.groups import Group, source_of, tables_of
-from abcdlink.judgments import Label
+from abcdlink.corpus.records import Record, with_new_names
+from abcdlink.interannotator.groups import (
+    Group,
+    accepted,
+    by_annotator_pair,
+    by_key,
+    first,
+    grouped,
+    tables_of,
+)
+from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL, Interval, MultipleMeasures, multiple
+from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
+from abcdlink.layout import AGREEMENT, JUDGMENTS, batch_file
 from abcdlink.statistics import RESAMPLES, interval, resampled
+from abcdlink.store import Store
 
 if TYPE_CHECKING:
     from abcdlink.statistics import Counts, Floats
 
 
 T = TypeVar("T")
-
-ONE_LABEL = "undefined (one label only)"
-ONE_ANNOTATOR = "undefined (no candidate was judged by two annotators)"
-
-Interval = tuple[float, float]
-
-
-class Estimate(Record):
-    """One figure with its 95 % bootstrap interval; ``None`` where it is undefined, for the reason in ``note``."""
-
-    value: float | None = None
-    interval: Interval | None = None
-    note: str = ""
 
 
 class Measures(Record):
@@ -56,16 +50,6 @@ class Measures(Record):
     ac1_interval: Interval | None = Field(None, description="95 % bootstrap interval over sources")
     prevalence: float | None = Field(None, description="share of Link among all judgments")
     note: str = Field("", description="why a measure is undefined, or how it was made")
-
-
-class MultipleMeasures(Record):
-    """Agreement of more than two annotators on candidates."""
-
-    fleiss: Estimate = Field(description="Fleiss' kappa")
-    fleiss_judged: int = Field(description="candidates in it: those with the most frequent number of judgments")
-    fleiss_judgments: int = Field(description="judgments on each of these")
-    krippendorff: Estimate = Field(description="Krippendorff's alpha for nominal labels")
-    krippendorff_judged: int = Field(description="candidates in it: those with two or more judgments")
 
 
 class Values(NamedTuple):
@@ -197,121 +181,107 @@ def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures
     )
 
 
-def multiple(groups: Sequence[Group]) -> MultipleMeasures:
-    """Measure the agreement of any number of annotators, with 95 % bootstrap intervals over sources.
+class Acceptance(Record):
+    """How many of one method's candidates all annotators call Link; ``interval``: 95 %, Wilson."""
 
-    Fleiss' kappa asks for the same number of judgments on each candidate: it is computed over those
-    with the most frequent number. Krippendorff's alpha takes all with two or more.
+    accepted: int
+    candidates: int
+    rate: float
+    interval: Interval
+
+
+class Agreement(Measures):
+    """Agreement on all judgments given, and by method, batch and pair of annotators.
+
+    ``incomplete``: candidates with fewer judgments than asked for; they are in no other figure.
+    ``annotator_pairs``: the two pseudonyms, joined by "and" -> agreement on the candidates that both judged.
+    ``multiple``: where there are more than two annotators. ``aggregates``: what an approach proposes alone or with the
+    other, and the union of both -> its acceptance; empty unless candidates come from two approaches. ``links``:
+    method -> annotator -> how many of the candidates they call a link.
     """
-    shared = [group for group in groups if len(group) > 1]
-    sizes = Counter(map(len, shared))
-    size = max(sizes, key=lambda one: (sizes[one], one), default=0)
-    same = [group for group in shared if len(group) == size]
-    return MultipleMeasures(
-        fleiss=fleiss_estimate(_link_counts(same), [*map(source_of, same)]),
-        fleiss_judged=len(same),
-        fleiss_judgments=size,
-        krippendorff=alpha_estimate(_link_counts(shared), [*map(source_of, shared)]),
-        krippendorff_judged=len(shared),
+
+    annotators: tuple[str, ...]
+    incomplete: int
+    acceptance: dict[str, Acceptance]
+    aggregates: dict[str, Acceptance] = Field({})
+    links: dict[str, dict[str, int]] = Field({})
+    methods: dict[str, Measures]
+    batches: dict[int, Measures]
+    annotator_pairs: dict[str, Measures] = Field({})
+    multiple: MultipleMeasures | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        return with_new_names(data, couples="annotator_pairs")
+
+
+def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:
+    """Compute the agreement of a pulled batch from its judgments and write it."""
+    result = agreement(store.read_records(batch_file(batch, JUDGMENTS), Judgment), overlap)
+    store.write_record(batch_file(batch, AGREEMENT), result)
+    return result
+
+
+def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agreement:
+    """Summarise judgments. Candidates with fewer than ``overlap`` judgments are counted and left out.
+
+    Args:
+        judgments: of any batches; of several by one annotator on one candidate the last stands.
+        overlap: judgments that a candidate needs; default ``required_judgments``.
+    """
+    complete, incomplete = grouped(judgments, overlap)
+    methods = by_key(complete, [first(group).method for group in complete])
+    batches = by_key(complete, [first(group).batch for group in complete])
+    ordered = sorted(methods, key=lambda method: [BOTH, RANDOM].index(method) if method in (BOTH, RANDOM) else -1)
+    annotators = tuple(sorted({judgment.annotator for judgment in judgments}))
+    overall = measures_of(complete)
+    return Agreement(
+        **overall.model_dump(),
+        annotators=annotators,
+        incomplete=incomplete,
+        acceptance={method: _acceptance(methods[method]) for method in ordered},
+        aggregates=_aggregates(methods),
+        links={method: _links_by_annotator(methods[method], annotators) for method in ordered},
+        methods={method: measures_of(methods[method]) for method in ordered},
+        batches={batch: measures_of(batches[batch]) for batch in sorted(batches)},
+        annotator_pairs={
+            " and ".join(annotators): overall if part == complete else measures_of(part)
+            for annotators, part in by_annotator_pair(complete).items()
+        },
+        multiple=multiple(complete) if len(annotators) > 2 else None,  # noqa: PLR2004 - kappa is made for two
     )
 
 
-def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
-    """Return Fleiss' kappa with its 95 % bootstrap interval over sources.
-
-    Source: Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
-    kappa = (P - P_e) / (1 - P_e); P is the mean over units of the share of pairs of judgments that agree, P_e the sum
-    of squares of the labels' shares.
-
-    Args:
-        counts: for each unit, how often each label was given to it: the same number (two or more) in all.
-        sources: for each unit, pair and source sentence.
-    """
-    import numpy as np
-
-    return _estimate(np.array(counts, dtype=np.int64), sources, _fleiss_terms, _fleiss_of_sums)
+UNION = "union"
+"""All that either approach proposes."""
 
 
-def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
-    """Return Krippendorff's alpha for nominal labels of any number, with its 95 % bootstrap interval over sources.
-
-    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
-    alpha = 1 - D_o / D_e over units with two or more judgments; a unit with m judgments adds its pairs of unlike
-    labels, weighted by 1 / (m - 1), to the observed disagreement.
-
-    Args:
-        counts: for each unit, how often each label was given to it; units with fewer than two are left out.
-        sources: for each unit, pair and source sentence.
-    """
-    import numpy as np
-
-    shared = [number for number, given in enumerate(counts) if sum(given) > 1]
-    taken = np.array([counts[number] for number in shared], dtype=np.int64)
-    return _estimate(taken, [sources[number] for number in shared], _alpha_terms, _alpha_of_sums)
+def _aggregates(methods: Mapping[str, Sequence[Group]]) -> dict[str, Acceptance]:
+    """Return the acceptance of all that each of two approaches proposes, and of what either does."""
+    own = [method for method in methods if method not in (BOTH, RANDOM)]
+    if len(own) != 2:  # noqa: PLR2004 - two are compared
+        return {}
+    shared = list(methods.get(BOTH, ()))
+    found = {f"{method} with {BOTH}": [*methods[method], *shared] for method in own}
+    found[UNION] = [*methods[own[0]], *methods[own[1]], *shared]
+    return {name: _acceptance(groups) for name, groups in found.items()}
 
 
-def _link_counts(groups: Sequence[Group]) -> list[tuple[int, int]]:
-    """Return for each candidate how often Link and No Link were said of it."""
-    links = [sum(judgment.label is Label.LINK for judgment in group.values()) for group in groups]
-    return [(said, len(group) - said) for said, group in zip(links, groups, strict=True)]
+def _links_by_annotator(groups: Sequence[Group], annotators: Sequence[str]) -> dict[str, int]:
+    said = [name for group in groups for name, judgment in group.items() if judgment.label is Label.LINK]
+    return {annotator: said.count(annotator) for annotator in annotators}
 
 
-def _estimate(
-    counts: Counts,
-    sources: Sequence[tuple[str, str]],
-    terms: Callable[[Counts], Floats],
-    of_sums: Callable[[Floats], Floats],
-) -> Estimate:
-    import numpy as np
+def _acceptance(groups: Sequence[Group]) -> Acceptance:
+    """Count the accepted candidates; interval by Wilson (1927), which is never empty at 0 or 1."""
+    from scipy.stats import binomtest
 
-    if not len(counts):
-        return Estimate(note=ONE_ANNOTATOR)
-    by_candidate = terms(counts)
-    place: dict[tuple[str, str], int] = {}
-    rows = [place.setdefault(source, len(place)) for source in sources]
-    by_source = np.zeros((len(place), by_candidate.shape[1]))
-    np.add.at(by_source, rows, by_candidate)
-    value = float(of_sums(by_source.sum(axis=0)))
-    if np.isnan(value):
-        return Estimate(note=ONE_LABEL)
-    values = np.concatenate([of_sums(sums) for sums in resampled(by_source)])
-    return Estimate(value=value, interval=interval(values))
-
-
-def _fleiss_terms(counts: Counts) -> Floats:
-    """Return for each candidate: share of agreeing pairs of judgments, 1, judgments by label."""
-    import numpy as np
-
-    given = counts.sum(axis=1)
-    agreeing = (counts * (counts - 1)).sum(axis=1) / (given * (given - 1))
-    return np.column_stack([agreeing, np.ones(len(counts)), counts]).astype(np.float64)
-
-
-def _fleiss_of_sums(sums: Floats) -> Floats:
-    import numpy as np
-
-    by_label = sums[..., 2:]
-    chance = (by_label**2).sum(axis=-1) / by_label.sum(axis=-1) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        result: Floats = (sums[..., 0] / sums[..., 1] - chance) / (1 - chance)
-    # With one label the numerator may be off zero by rounding: only 0 / 0 says that kappa is undefined.
-    return np.where((by_label > 0).sum(axis=-1) > 1, result, np.nan)
-
-
-def _alpha_terms(counts: Counts) -> Floats:
-    """Return for each candidate: weighted unlike pairs, judgments by label."""
-    import numpy as np
-
-    given = counts.sum(axis=1)
-    unlike = (given**2 - (counts**2).sum(axis=1)) / (given - 1)
-    return np.column_stack([unlike, counts]).astype(np.float64)
-
-
-def _alpha_of_sums(sums: Floats) -> Floats:
-    import numpy as np
-
-    by_label = sums[..., 1:]
-    total = by_label.sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        result: Floats = 1 - (total - 1) * sums[..., 0] / (total**2 - (by_label**2).sum(axis=-1))
-    return np.where((by_label > 0).sum(axis=-1) > 1, result, np.nan)
+    hits = sum(map(accepted, groups))
+    wilson = binomtest(hits, len(groups)).proportion_ci(method="wilson")
+    return Acceptance(
+        accepted=hits,
+        candidates=len(groups),
+        rate=hits / len(groups),
+        interval=(float(wilson.low), float(wilson.high)),
+    )

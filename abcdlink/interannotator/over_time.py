@@ -22,7 +22,8 @@ from abcdlink.interannotator.groups import (
     tables_of,
     tasks_of,
 )
-from abcdlink.interannotator.measures import Estimate, Measures, measures_of, resampled_values
+from abcdlink.interannotator.measures import Measures, measures_of, resampled_values
+from abcdlink.interannotator.multiple import Estimate
 from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import Judgment
 from abcdlink.statistics import interval
@@ -181,16 +182,13 @@ class BatchParts(Record):
     change: Difference | None
 
 
-def by_position(
-    judgments: Sequence[Judgment], parts: int = PARTS, overlap: int | None = None
-) -> tuple[BatchParts, ...]:
-    """Return agreement and time by part of each batch; fewer parts when a batch has fewer tasks.
+def by_position(judgments: Sequence[Judgment], overlap: int | None = None) -> tuple[BatchParts, ...]:
+    """Return agreement and time by quarter of each batch; fewer parts when a batch has fewer tasks.
 
     A task's place is its mean place in the orders in which its annotators submitted their tasks.
 
     Args:
         judgments: of any batches.
-        parts: into how many parts a batch is cut.
         overlap: judgments that a candidate needs, as for ``agreement``.
     """
     tasks = tasks_of(grouped(judgments, overlap).complete)
@@ -198,7 +196,7 @@ def by_position(
     found = []
     for batch in sorted({task.batch for task in tasks}):
         ordered = by_place([task for task in tasks if task.batch == batch])
-        pieces = cut(ordered.tasks, parts)
+        pieces = cut(ordered.tasks, PARTS)
         times: list[list[float]] = [[] for _ in pieces]
         for annotator, own in own_orders(ordered.tasks).items():
             for index, task in enumerate(own):

@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.interannotator.measures import ONE_LABEL, cohen_kappa, kappa_interval, observed_agreement
+from abcdlink.interannotator.measures import cohen_kappa, kappa_interval, observed_agreement
+from abcdlink.interannotator.multiple import ONE_LABEL
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import QUALIFY_SLUG
 from abcdlink.qualify.gold import GOLD, POOLS

@@ -27,7 +27,8 @@ from abcdlink.exhaustive import Recall
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.feedback import Accepted, Outcome
 from abcdlink.feedback.guidelines import version_of
-from abcdlink.interannotator import Agreement, Details, agreement, details
+from abcdlink.interannotator import Details, details
+from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
 from abcdlink.layout import (
     ADJUDICATION_ANOMALIES,

@@ -12,8 +12,8 @@ from abcdlink.corpus.formats.files import read_json_object, read_table
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError, fault_in
 from abcdlink.exhaustive import ExhaustiveGold, Over, View, measure
-from abcdlink.interannotator import Agreement
 from abcdlink.interannotator.groups import accepted
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.judgments import BOTH, RANDOM, Judgment, by_candidate
 from abcdlink.reproduction.records import ClusterRow, Place, Triple
 

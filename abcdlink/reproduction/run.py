@@ -10,7 +10,7 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import AbcdlinkError, InputError
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import read_judgment_file
 from abcdlink.progress import Progress, silent
 from abcdlink.reproduction import human, retrieval

@@ -13,7 +13,8 @@ from abcdlink.errors import InputError
 from abcdlink.export import export_dataset
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.feedback import settled
-from abcdlink.interannotator import Agreement, Details, agreement, details
+from abcdlink.interannotator import Details, details
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Annotator, Judgment, LabelRule, Pool
 from abcdlink.layout import (
     ADJUDICATION_ANOMALIES,
@@ -75,19 +76,6 @@ def pulled_of(store: Store, batch: int) -> Pulled | None:
 def changed_of(store: Store, batch: int) -> Changed | None:
     """Return the changes found since a batch was pulled, or ``None``."""
     return store.find_record(batch_file(batch, CHANGED), Changed)
-
-
-def agreement_of(store: Store, batch: int, overlap: int) -> Agreement:
-    """Return the agreement of a pulled batch; it is computed once."""
-    kept = store.find_record(batch_file(batch, AGREEMENT), Agreement)
-    return kept or keep_agreement(store, batch, overlap)
-
-
-def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:
-    """Compute the agreement of a batch from its judgments and write it."""
-    result = agreement(store.read_records(batch_file(batch, JUDGMENTS), Judgment), overlap)
-    store.write_record(batch_file(batch, AGREEMENT), result)
-    return result
 
 
 def details_so_far(store: Store, batch: int, *, partial: bool = False) -> Details:

@@ -13,7 +13,7 @@ from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, p
 from abcdlink.cli.results import OpenOption, print_agreement
 from abcdlink.domain.settings import name_of_pattern
 from abcdlink.errors import InputError
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import AGREEMENT, POOLS, batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of

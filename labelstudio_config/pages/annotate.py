@@ -16,7 +16,7 @@ from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.feedback.guidelines import guidelines_for
-from abcdlink.interannotator import Agreement, agreement
+from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque
 from abcdlink.layout import (
     AGREEMENT,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Judgment, Pool
 from abcdlink.layout import JUDGMENTS, POOLS, batch_file
-from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import Store
 from labelstudio_config.answers import anomalies_in
 from labelstudio_config.pages.annotate import LinkingPage

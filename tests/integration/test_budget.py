@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abcdlink.domain import find_domain
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import AGREEMENT, REPORT, batch_slug, model_file
 from abcdlink.settings import get_settings
 from abcdlink.stages.gains import GAINS, Gains

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.judgments import Annotator, Judgment, Pool
 from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.waiting import WaitsFor

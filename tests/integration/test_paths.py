@@ -125,7 +125,7 @@ def test_the_files_on_the_way_from_the_command_are_few_and_as_the_guide_lists_th
     ways = {
         "a question to an LLM": (traced["command"] | traced["LLM"] - HANDED, 10),
         "a task in Label Studio": (to_annotate | traced["task"] | traced["sent"], 8),
-        "kappa of a batch": (to_annotate | traced["kappa"] - {STEP}, 7),
+        "kappa of a batch": (to_annotate | traced["kappa"] - {STEP}, 5),
     }
     for what, (on_the_way, most) in ways.items():
         assert sorted(on_the_way) == sorted(listed(what)), what

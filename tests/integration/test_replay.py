@@ -26,7 +26,7 @@ from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Over, Recall, Sample, SampledSource, View, exhaustive_key
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate, read_judgment_file
 from abcdlink.layout import (
     AGREEMENT,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from abcdlink.interannotator import Agreement, Details, agreement, details
+from abcdlink.interannotator import Details, details
+from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.judgments import read_judgment_file
 from tests.conftest import SharedData
 

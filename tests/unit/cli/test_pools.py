@@ -16,7 +16,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.export import export_dataset
 from abcdlink.export.layouts import ExportFormat
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Pool, read_judgment_file
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.report import render

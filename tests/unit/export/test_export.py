@@ -20,7 +20,7 @@ from abcdlink.export import export_dataset
 from abcdlink.export.dataset import LabelledCandidate, labelled_candidates
 from abcdlink.export.layouts import ExportFormat
 from abcdlink.folders import LocalFolder
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import (
     Annotator,
     Judgment,

@@ -13,7 +13,7 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.export import export_dataset
 from abcdlink.export.dataset import LabelledCandidate
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Annotator, Judgment, LabelRule, by_candidate
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS
 from abcdlink.stages.intake import describe_run

@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from abcdlink.cli.app import make_app
 from abcdlink.domain import find_domain
 from abcdlink.errors import ServiceError
+from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS, feedback_slug
-from abcdlink.stages.annotate import keep_agreement
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import status

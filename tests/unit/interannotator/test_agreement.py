@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.errors import InputError
-from abcdlink.interannotator import agreement
-from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL, cohen_kappa, gwet_ac1, kappa_interval, kappas
+from abcdlink.interannotator.measures import agreement, cohen_kappa, gwet_ac1, kappa_interval, kappas
+from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL
 from abcdlink.judgments import Judgment, read_judgment_file
 from tests.helpers.builders import judgment
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.interannotator import Agreement, agreement
-from abcdlink.interannotator.measures import ONE_LABEL, alpha_estimate, fleiss_estimate
+from abcdlink.interannotator.measures import Agreement, agreement
+from abcdlink.interannotator.multiple import ONE_LABEL, alpha_estimate, fleiss_estimate
 from tests.helpers.agreement_examples import task
 
 DIAGNOSES = """

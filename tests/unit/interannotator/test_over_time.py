@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from abcdlink.interannotator import agreement, by_document
+from abcdlink.interannotator import by_document
 from abcdlink.interannotator.groups import grouped
-from abcdlink.interannotator.measures import ONE_ANNOTATOR, ONE_LABEL
+from abcdlink.interannotator.measures import agreement
+from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL
 from abcdlink.interannotator.over_time import (
     Difference,
     Unit,

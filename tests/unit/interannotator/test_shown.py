@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from abcdlink.folders import LocalFolder
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Judgment
 from abcdlink.layout import JUDGMENTS, batch_file
 from abcdlink.store import Store

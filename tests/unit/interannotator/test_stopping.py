@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from abcdlink.cli.app import make_app
 from abcdlink.errors import InputError
-from abcdlink.interannotator import agreement, details, pairs_needed
+from abcdlink.interannotator import details, pairs_needed
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Judgment
 from tests.helpers.agreement_examples import many, task
 

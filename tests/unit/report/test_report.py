@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from abcdlink.folders import LocalFolder
-from abcdlink.interannotator import agreement, details
+from abcdlink.interannotator import details
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Annotator, Judgment, Label
 from abcdlink.report import write_report
 from abcdlink.report.pictures import as_image

@@ -15,7 +15,7 @@ from abcdlink.corpus.records import Sentence
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, gold_of
-from abcdlink.interannotator import agreement
+from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Annotator, LabelRule, Pool
 from abcdlink.layout import (
     AGREEMENT,

@@ -7,12 +7,12 @@ import pytest
 import labelstudio_config.batches
 import labelstudio_config.run
 from abcdlink.errors import InputError
-from abcdlink.interannotator import Agreement
+from abcdlink.interannotator.measures import Agreement, keep_agreement
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, REPORT, batch_file
 from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.stages.annotate import join_batches, keep_agreement
+from abcdlink.stages.annotate import join_batches
 from abcdlink.store import Store
 from labelstudio_config.batches import check, pull_again, pull_partial
 from tests.helpers.batch_steps import answer_all, finish, key_of, pulled
