@@ -14,6 +14,7 @@ Sums: whole units (source sentences, pairs) are resampled by multinomial weights
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ DRAWS_AT_ONCE = 200_000
 """Drawn unit numbers, with their counts, held at once: as many as fit in a processor cache."""
 CHUNK_CELLS = 4_000_000
 """Weights held at once while resampling sums: 32 MB."""
+KEPT_CELLS = 1_000_000
+"""Weights that are kept for other figures over as many units: 4 MB, and 32 such sets at most."""
 UNITS_PER_KIND = 20
 """From this many units for each kind of unit on, kinds are drawn."""
 DECIMALS = 12
@@ -163,12 +166,24 @@ def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int = RESAMPLE
     replacement.
     """
     units = len(by_unit)
-    generator = np.random.default_rng(seed)
     # Sums of counts stay below 2^53, so that float arithmetic (and its fast matrix product) is exact.
     values = np.asarray(by_unit, dtype=np.float64)
-    for size in _chunks(resamples, CHUNK_CELLS // units):
-        weights = generator.multinomial(units, np.full(units, 1 / units), size=size)
+    kept = units * resamples <= KEPT_CELLS
+    for weights in _kept_weights(units, seed, resamples) if kept else _weights(units, seed, resamples):
         yield np.asarray(np.tensordot(weights.astype(np.float64), values, axes=1), dtype=np.float64)
+
+
+def _weights(units: int, seed: int, resamples: int) -> Iterator[Counts]:
+    """Yield how often each unit was drawn, shape (some resamples, units), until there are ``resamples``."""
+    generator = np.random.default_rng(seed)
+    for size in _chunks(resamples, CHUNK_CELLS // units):
+        yield generator.multinomial(units, np.full(units, 1 / units), size=size)
+
+
+@lru_cache(maxsize=32)
+def _kept_weights(units: int, seed: int, resamples: int) -> tuple[NDArray[np.int32], ...]:
+    """Return all of ``_weights``: a page has many figures over the same units, and drawing takes most of the time."""
+    return tuple(weights.astype(np.int32) for weights in _weights(units, seed, resamples))
 
 
 def interval(values: Floats) -> tuple[float, float] | None:

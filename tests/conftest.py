@@ -13,6 +13,10 @@ from abcdlink.settings import get_settings
 from tests import ROOT
 from tests.paper.fetch import HASHES, REPOSITORY
 
+# Matrices here are small: threads of numpy, torch and Arrow would spend more time waiting for each other than
+# computing. Set before a test imports any of them; servers and commands that tests start inherit it.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 SHARED_DATA = Path(os.environ.get("ABCDLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
 # No test depends on the speed of the machine. Property tests try 25 examples; `make unit PROPERTIES=thorough` tries a

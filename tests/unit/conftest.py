@@ -21,6 +21,11 @@ def pytest_collection_finish():
     gc.set_threshold(20_000)
 
 
+def pytest_sessionfinish():
+    """Leave nothing to pytest's five last looks for garbage: the process ends."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_command_line():
     """Make Typer's commands once for all tests: that takes longer than most commands."""
