@@ -47,10 +47,7 @@ def by_place(adjudications: Iterable[Adjudication]) -> dict[Place, Adjudication]
 def disputed(judgments: Sequence[Judgment], needed: int) -> dict[Place, dict[str, Judgment]]:
     """Return the candidates on which annotators differ, with the judgments by annotator.
 
-    Args:
-        judgments: of any batches.
-        needed: judgments that a candidate needs; one with fewer has no label by any rule, so there is
-            nothing to decide yet.
+    A candidate with fewer than ``needed`` judgments has no label by any rule: there is nothing to decide yet.
     """
     return {
         at: group
@@ -69,16 +66,8 @@ def pools_to_decide(
 ) -> list[Pool]:
     """Return the pools for an adjudicator: ``asked``, then one for each source with disputes that are not in them.
 
-    What was asked before stays as it is. A pool's key is a hash of what it asks, so that the same disputes
-    always give the same tasks.
-
-    Args:
-        judgments: of the batches so far.
-        corpus: holds the pairs that were judged.
-        run_key: name of the run.
-        needed: judgments that a candidate needs.
-        asked: pools of earlier calls.
-        but: candidates that nobody is to be asked about.
+    What was asked before stays as it is. A pool's key is a hash of what it asks, so that the same disputes always give
+    the same tasks. ``needed``: judgments that a candidate needs; ``but``: candidates that nobody is to be asked about.
 
     Raises:
         InputError: when a judgment is on a sentence that is not in the corpus.
@@ -176,13 +165,7 @@ class AdjudicationSummary(Record):
 
 
 def summarise(judgments: Sequence[Judgment], adjudications: Sequence[Adjudication], needed: int) -> AdjudicationSummary:
-    """Count what was decided.
-
-    Args:
-        judgments: of the batches so far.
-        adjudications: at most one for each candidate.
-        needed: judgments that a candidate needs to count at all.
-    """
+    """Count what was decided on candidates that have the ``needed`` judgments."""
     decided = by_place(adjudications)
     groups = {at: group for at, group in by_candidate(judgments).items() if len(group) >= needed}
     rows: dict[str, Counter[str]] = {}

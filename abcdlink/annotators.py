@@ -32,10 +32,6 @@ def forget(store: Store, account: str) -> list[str]:
 
     When it is killed midway, the next call does the rest.
 
-    Args:
-        store: the run.
-        account: e-mail address of an annotator's account.
-
     Raises:
         InputError: when the run knows no such account, or still waits for people.
     """

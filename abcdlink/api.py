@@ -106,14 +106,8 @@ def plan_of(
 ) -> BenchmarkPlan:
     """Return the plan of a benchmark.
 
-    Args:
-        names: of retrievers and learned linkers, for the registry.
-        own: names of retrievers that are not in it.
-        cutoffs: as ``benchmark``.
-        definition: as ``benchmark``.
-        folds: as ``benchmark``.
-        aim: as ``benchmark``.
-        llm: what LLMs are asked; ``None``: none is.
+    ``own``: names of retrievers that are not in the registry; ``llm``: what LLMs are asked, ``None``: none is. All else
+    is as for ``benchmark``.
 
     Raises:
         InputError: when one of them cannot be used; says which.

@@ -180,14 +180,10 @@ class Audit(Record):
 def draw(
     tables: Callable[[], Iterator[pd.DataFrame]], threshold: float, links: int, wanted: int, seed: int
 ) -> list[AuditedCandidate]:
-    """Draw candidates for people from the kept tables of labels; about ``wanted``, half of them links.
+    """Draw about ``wanted`` candidates for people from the kept tables of labels, half of them links.
 
-    Args:
-        tables: gives the tables again, one at a time.
-        threshold: candidates from this probability up are links.
-        links: how many these are.
-        wanted: candidates.
-        seed: of the choice; the same tables and seed give the same candidates.
+    Links are the candidates from the threshold up; there are ``links`` of them. ``tables`` gives the tables again, one
+    at a time; the same tables and seed give the same candidates.
     """
     weight = sum(float((_deviation(low) / low["chance"]).sum()) for low in _below(tables(), threshold))
     above = min(1.0, ABOVE * wanted / max(links, 1))

@@ -95,11 +95,7 @@ def wrong_predictions(pools: Sequence[Pool], links: Mapping[Place, bool], run_ke
     """Return the candidates on which at least one method was wrong, in the order of ``links``.
 
     A rejected candidate is a false link of every method that proposed it, a link one that every other method missed.
-
-    Args:
-        pools: what annotators were shown, by method.
-        links: candidate -> whether people call it a link; candidates that no method proposed may be among them.
-        run_key: name of the run.
+    ``links``: whether people call a candidate a link; no method need have proposed it.
     """
     proposed = {(pool.pair, pool.source, one.target): one.method for pool in pools for one in pool.candidates}
     methods = sorted({*proposed.values()} - {BOTH, RANDOM}) or [BOTH]
@@ -162,10 +158,7 @@ class CodingSummary(Record):
 def summarise(coding: Coding, codes: Sequence[Code], needed: int) -> CodingSummary:
     """Summarise codes by method and kind of error, and say how far coders agree.
 
-    Args:
-        coding: what was asked.
-        codes: what was answered; of several by one coder on one error the last counts.
-        needed: coders of each error.
+    Of several codes by one coder on one error the last counts. ``needed``: coders of each error.
     """
     by_error: dict[str, dict[str, str]] = {one.key: {} for one in coding.errors}
     for code in codes:

@@ -89,9 +89,7 @@ TYPE_TAG = re.compile(r"(?:str|int|float|bool|[A-Z]\w*Line|.*\[.*)")
 def fault_in(error: ValidationError, whole: str = "it") -> str:
     """Say in plain words what is wrong first in a record: which field, and what it must be.
 
-    Args:
-        error: the record's.
-        whole: what the record is called where it does not fit as a whole.
+    ``whole``: what the record is called where it does not fit as a whole.
     """
     first, *others = error.errors(include_url=False)
     # Where a field may have one of several types, the error deepest inside says most.

@@ -266,13 +266,7 @@ class ExhaustiveGold:
 
 
 def gold_of(sources: Sequence[Source], judgments: Sequence[Judgment], rule: LabelRule, needed: int) -> ExhaustiveGold:
-    """Return the gold links of sampled sources.
-
-    Args:
-        sources: the sampled ones.
-        judgments: one for each annotator, source and target sentence.
-        rule: what makes a judged target a link.
-        needed: annotators who must have judged a source; where there are fewer, it is incomplete.
+    """Return the gold links of sampled sources; one that fewer than ``needed`` annotators judged is incomplete.
 
     Raises:
         InputError: by the rule ``adjudicated``: exhaustive judgments are not adjudicated.
@@ -307,12 +301,9 @@ def lists_of(decisions: Sequence[Decision], most: int | None = None) -> dict[Sou
 
 
 def random_lists(targets: Mapping[Source, Sequence[str]], size: int, seed: int) -> dict[Source, tuple[str, ...]]:
-    """Return random targets of each source: what an approach that knows nothing finds.
+    """Return ``size`` random targets of each source: what an approach that knows nothing finds.
 
-    Args:
-        targets: source -> the sentences of its target document.
-        size: targets for each source; all, where there are fewer.
-        seed: the same one gives the same targets, whatever other sources there are.
+    All, where there are fewer. The same seed gives the same targets, whatever other sources there are.
     """
     return {
         at: tuple(random.Random(f"{seed}|{at}").sample(list(known), min(size, len(known))))  # noqa: S311 - no secret
@@ -327,14 +318,9 @@ def measure(
     shared_by: tuple[str, str] | None = None,
     resamples: int = RESAMPLES,
 ) -> list[RecallRow]:
-    """Measure approaches, and the targets that two of them share, by both definitions of that mean.
+    """Measure approaches, and the targets that two of them (``shared_by``) share, by both definitions of that mean.
 
-    Args:
-        gold: the judged sources.
-        lists: approach -> its lists, cut as the view says.
-        view: which lists these are.
-        shared_by: the two approaches whose common targets are measured too.
-        resamples: of the bootstrap over sources.
+    Lists are cut as the view says; intervals are by bootstrap over sources.
 
     Returns:
         A row for each approach, then, with ``shared_by``, one over all sources with gold (nothing in

@@ -156,13 +156,9 @@ class Verdict(NamedTuple):
 
 
 def verdict(labels: Sequence[Label], rule: LabelRule, needed: int, decision: Label | None = None) -> Verdict:
-    """Return the label of one candidate.
+    """Return the label of one candidate; it has none with fewer than ``needed`` judgments.
 
-    Args:
-        labels: what those who judged it said; at least one.
-        rule: which rule makes it a link.
-        needed: judgments that a candidate needs to be labelled at all.
-        decision: what an adjudicator said; counts by the rule ``adjudicated``, where those who judged it differ.
+    ``decision``: what an adjudicator said; counts by the rule ``adjudicated``, where those who judged it differ.
     """
     links = sum(label is Label.LINK for label in labels)
     if len(labels) < needed:

@@ -112,10 +112,8 @@ def script_of(text: str) -> str:
 def guess_language(texts: Iterable[str], otherwise: str = ENGLISH) -> str:
     """Return the language that texts are most probably in, by py3langid on the first 20,000 characters.
 
-    Args:
-        texts: one after the other.
-        otherwise: returned for text in its script that has less than 200 letters or is not clearly in another
-            language. Only for Latin script: sentences in other scripts are told apart well.
+    ``otherwise``: returned for text in Latin script that has less than 200 letters or is not clearly in another
+    language. Sentences in other scripts are told apart well.
     """
     sample = ""
     for text in texts:

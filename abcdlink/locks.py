@@ -27,12 +27,7 @@ SECONDS_TO_TRY = 5.0
 
 
 def lock_of(name: str, home: Path | None = None) -> FileLock:
-    """Return the lock of a name, in the home folder; entering it waits, unless it is acquired with ``timeout=0``.
-
-    Args:
-        name: what is locked.
-        home: default: that of the settings.
-    """
+    """Return the lock of a name, in the home folder; entering it waits, unless it is acquired with ``timeout=0``."""
     path = _folder(home) / f"{name}.lock"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,13 +39,7 @@ def lock_of(name: str, home: Path | None = None) -> FileLock:
 
 @contextmanager
 def one_at_a_time(name: str, work: str, progress: Progress) -> Iterator[None]:
-    """Do some work in one process of this machine at a time.
-
-    Args:
-        name: of the lock.
-        work: what is done, for whoever has to wait.
-        progress: shows that another process is waited for, and which.
-    """
+    """Do some work in one process of this machine at a time; ``progress`` shows which other one is waited for."""
     lock = lock_of(name)
     try:
         lock.acquire(timeout=0)

@@ -28,10 +28,7 @@ def installed(group: str) -> tuple[str, ...]:
 def find_class(name: str, group: str, base: type[T]) -> type[T] | None:
     """Return the class of a name; ``None`` when the name is neither installed nor a class of this kind.
 
-    Args:
-        name: of an entry point, or ``module:Class`` for any module that Python can import.
-        group: of entry points.
-        base: which the class must extend.
+    ``name``: of an entry point in the group, or ``module:Class`` for any module that Python can import.
 
     Raises:
         InputError: when a package fails to load, the class is not in its module, or an installed class does not

@@ -122,15 +122,10 @@ def sample_documents(
 ) -> list[RatedDocument]:
     """Sample pairs of both corpora and mix them; the same arguments give the same documents in the same order.
 
-    Args:
-        synthetic: generated pairs.
-        natural: pairs that people wrote.
-        run_key: makes the opaque task keys differ between runs.
-        sizes: how many synthetic and how many natural documents; fewer where there are not as many.
-        seed: of the choice and of the order.
-        same_targets: whether the natural documents are the counterparts of the synthetic ones, written on the same
-            target documents, as in the paper. Then a rater who remembers a target can tell that one of two documents
-            was made for it. Otherwise they have other targets, as far as there are others. No document is rated twice.
+    ``sizes``: how many synthetic and how many natural documents; fewer where there are not as many. ``same_targets``:
+    whether the natural documents are the counterparts of the synthetic ones, written on the same target documents, as
+    in the paper. Then a rater who remembers a target can tell that one of two documents was made for it. Otherwise they
+    have other targets, as far as there are others. No document is rated twice.
 
     Raises:
         InputError: when there is no synthetic pair, or no natural counterpart of any.

@@ -72,11 +72,7 @@ class Store:
         self.write_text(name, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
     def read_json(self, name: str, kind: Any = Any) -> Any:  # noqa: ANN401 - any JSON value
-        """Read a JSON value.
-
-        Args:
-            name: of the file.
-            kind: the type that the value must have.
+        """Read a JSON value of this type.
 
         Raises:
             InputError: when it does not fit, or the file is not as the run wrote it.
@@ -194,12 +190,7 @@ class Store:
         return len(data)
 
     def read_table(self, name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> pd.DataFrame:
-        """Read a Parquet table.
-
-        Args:
-            name: of the file.
-            texts: columns of text that it must have.
-            numbers: columns of numbers that it must have.
+        """Read a Parquet table that must have these columns of text and of numbers.
 
         Raises:
             InputError: when it does not fit, or the file is not as the run wrote it.

@@ -129,9 +129,7 @@ class Surroundings(Record):
 def what_now(store: Store, around: Surroundings | None = None) -> WhatNow:
     """Return where a run is.
 
-    Args:
-        store: the run.
-        around: what the servers know; ``None``: for a report that others read, without accounts and invitation.
+    ``around``: what the servers know; ``None``: for a report that others read, without accounts and invitation.
     """
     over = {WaitsFor.NOTHING}
     if around is None and _all_judged(store):

@@ -113,11 +113,8 @@ def _claims(what: str, needs: Sequence[Need], most: Sequence[float | None], note
 def _needs(known: Known, table: pd.DataFrame, spent: int = 0, found: int = 0) -> list[Need]:
     """Return the judgments that the links of each fixed pool cost.
 
-    Args:
-        known: the corpus.
-        table: probabilities of its pairs, or of those that are left after a first batch.
-        spent: judgments on the first batch.
-        found: links found there.
+    ``table``: probabilities of all pairs, or of those that are left after a first batch, on which ``spent`` judgments
+    found ``found`` links.
     """
     linked = Gold(known.corpus).match(table).hit
     running = np.cumsum(linked[Order(table, np.ones(len(table), bool), WHOLE).rows])

@@ -216,11 +216,7 @@ def form_for(store: Store, feedback: Feedback) -> type[FeedbackForm]:
 def feedback_round(store: Store, domain: str, batch: int, auto: bool) -> None:
     """Show memos, cases and draft; wait for the coordinator, then for annotators, unless that is already done.
 
-    Args:
-        store: the run.
-        domain: name or path of the domain.
-        batch: the batch before the round.
-        auto: whether to continue at once, with the current guidelines and without asking anyone.
+    ``auto``: whether to continue at once, with the current guidelines and without asking anyone.
     """
     if outcome_in(store, batch):
         return

@@ -131,12 +131,9 @@ def look_at_all(
 ) -> Round:
     """Look at every suspended, running or crashed run; an error in one run never keeps another waiting.
 
-    Args:
-        client: client of the Prefect server.
-        stale: a run without a heartbeat for this long is dead.
-        choice: which suspended runs to look at; default: all.
-        shown: faults that are already on the runs' pages, so that each is shown once.
-        awake: since when runs could send heartbeats, if the machine slept before.
+    A run without a heartbeat for ``stale`` is dead. ``choice``: which suspended runs to look at; default: all.
+    ``shown``: faults that are already on the runs' pages, so that each is shown once. ``awake``: since when runs could
+    send heartbeats, if the machine slept before.
     """
     choice, shown = choice or Every(), {} if shown is None else shown
     found = Round()

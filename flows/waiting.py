@@ -178,10 +178,7 @@ def ask_people(store: Store, domain: str, page: Page, or_resumed: str = "") -> N
 def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
     """Suspend this run until the annotators of a pushed project are done; return when they are.
 
-    Args:
-        store: the run.
-        slug: slug of the project.
-        or_resumed: what resuming the run early means; empty: nothing, it keeps waiting.
+    ``or_resumed``: what resuming the run early means; empty: nothing, it keeps waiting.
     """
     while not (progress := look(store.key, slug)).complete:
         pushed = read_pushed(store, slug)

@@ -89,11 +89,7 @@ class WorthALook:
 
 
 class Watcher:
-    """Checks the runs and writes the heartbeat.
-
-    Args:
-        home: the folder of the heartbeat.
-    """
+    """Checks the runs and writes the heartbeat into the home folder."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.choice = home, WorthALook()

@@ -260,9 +260,7 @@ class Pay(Record):
 def pay_of(store: Store, rate: Decimal) -> list[Pay]:
     """Return what everyone had earned when Label Studio was last read, by account; programs earn nothing.
 
-    Args:
-        store: the run.
-        rate: pay for one hour.
+    ``rate``: pay for one hour.
     """
     names: dict[str, list[str]] = {}
     for person in people_of(store):

@@ -42,9 +42,7 @@ def without_state(title: str) -> str:
 class Client:
     """The part of Label Studio's API that abcdlink needs. Created by ``connect``.
 
-    Args:
-        url: address of the server, without a trailing slash.
-        token: legacy token or personal access token of an account that may create projects.
+    ``token``: legacy token or personal access token of an account that may create projects.
     """
 
     def __init__(self, url: str, token: str) -> None:

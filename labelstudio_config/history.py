@@ -140,13 +140,8 @@ def remember(
 ) -> History:
     """Add what is in Label Studio now to what was seen before.
 
-    Args:
-        before: what was seen before.
-        there: ids of the projects that exist.
-        tasks: of these projects, as Label Studio exports them.
-        accounts: of the server.
-        now: when this was read.
-        requeued: ids of annotations that we removed so that their tasks are offered again.
+    ``there``: ids of the projects that exist; ``tasks``: theirs, as Label Studio exports them. ``requeued``: ids of
+    annotations that we removed so that their tasks are offered again.
     """
     before = before or History(accounts={})
     seen = {_identity(task): task for task in before.tasks}

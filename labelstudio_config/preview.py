@@ -79,10 +79,8 @@ def styles(config: str) -> str:
 def page_html(config: str, data: dict[str, Any], prefix: str = "") -> Markup:
     """Return one task as HTML, as a label config (XML) lays it out, with the class names that Label Studio gives.
 
-    Args:
-        config: of the page.
-        data: of the task; values of ``HyperText`` are HTML already, all others are escaped.
-        prefix: of the ids of its marks, which several tasks on one page would share.
+    Values of ``HyperText`` are HTML already, all others are escaped. ``prefix``: of the ids of its marks, which several
+    tasks on one page would share.
     """
     made = _element(fromstring(config), data, "")  # noqa: S314 - our own XML
     # No document text has a plain quotation mark: they are escaped.

@@ -111,15 +111,10 @@ def push_tasks(
 ) -> PushResult:
     """Push tasks into a project; existing ones stay untouched.
 
-    Label Studio knows no unique key; a call that it answered too late may be sent again, and two may
-    push at once. So the tasks are counted afterwards; when there are more or less than there should be,
-    they are read back, and of tasks with the same key the first one stays.
-
-    Args:
-        client: the server.
-        project: where the tasks go; created if it does not exist.
-        tasks: task key -> data, in the order in which annotators see them.
-        known: id of the project, if it exists, whatever its title is now.
+    Label Studio knows no unique key; a call that it answered too late may be sent again, and two may push at once. So
+    the tasks are counted afterwards; when there are more or less than there should be, they are read back, and of tasks
+    with the same key the first one stays. ``tasks``: task key -> data, in the order in which annotators see them.
+    ``known``: id of the project, if it exists, whatever its title is now.
 
     Raises:
         ServiceError: when Label Studio does not do its part.

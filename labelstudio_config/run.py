@@ -167,11 +167,8 @@ def label_studio() -> Client:
 def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:
     """Return the id of a project, or ``None``. If several have this title, the oldest counts.
 
-    Args:
-        client: the server.
-        title: with which the project was created.
-        known: its id, which finds it even if somebody changed its title.
-        made: when Label Studio created it, since another server uses the same ids again.
+    ``known``: its id, which finds it even if somebody changed its title; ``made``: when Label Studio created it, since
+    another server uses the same ids again.
     """
     there = None if known is None else client.project(known)
     if known is not None and there is not None and (there[0] == title or (made and there[1] == made)):

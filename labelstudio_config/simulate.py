@@ -175,14 +175,9 @@ def simulate_annotators(
 ) -> SimulationResult:
     """Let simulated annotators work through a batch in parallel until none is offered a task.
 
-    Args:
-        url: address of Label Studio.
-        token: of an account that may invite others; the accounts' passwords are derived from it.
-        run_key: name of the run.
-        batch: number of the batch.
-        gold: task key -> opaque ids of the candidates that are gold links (``gold_of``).
-        accounts: how many annotators.
-        seed: of their mistakes; the same seed gives the same labels, whatever the order of the tasks.
+    ``token``: of an account that may invite others; the accounts' passwords are derived from it. ``gold``: task key ->
+    opaque ids of the candidates that are gold links (``gold_of``). ``seed``: of their mistakes; the same seed gives the
+    same labels, whatever the order of the tasks.
 
     Raises:
         ServiceError: when the batch was not pushed, or Label Studio does not do its part.

@@ -85,9 +85,6 @@ class Deployment:
 
     Entry points in the file are relative to the project's folder. Applying it again changes nothing.
 
-    Args:
-        prefect_file: the flows to deploy.
-
     Raises:
         InputError: when there is no such file.
         ServiceError: when the server does not answer.

@@ -28,12 +28,10 @@ MOST_HEAD = 64 * 1024
 
 
 class OnDemand:
-    """Passes connections on to a server that runs only while it is needed.
+    """Passes connections on to a server of a model that runs only while it is needed.
 
-    Args:
-        command: starts the server; ``{port}`` stands for the port. It ends when its standard input closes.
-        model: name of the model that it serves.
-        idle_seconds: how long it keeps running after the last connection has ended.
+    ``command`` starts it on ``{port}``; it ends when its standard input closes, ``idle_seconds`` after the last
+    connection.
     """
 
     def __init__(self, command: tuple[str, ...], model: str, idle_seconds: float = IDLE_SECONDS) -> None:

@@ -27,10 +27,8 @@ CHANGES = {"POST", "PUT", "PATCH", "DELETE"}
 class PrefectApi:
     """Calls the server as its owner: with the generated password, and a token against forged requests.
 
-    Args:
-        port: port of the server, on the loopback address.
-        auth: ``user:password``; empty for a server without a password.
-        patience: seconds for which a busy server is asked again.
+    ``auth``: ``user:password``, empty for a server without one; ``patience``: seconds for which a busy server is asked
+    again.
     """
 
     def __init__(self, port: int, auth: str, patience: float = 60.0) -> None:
@@ -103,13 +101,8 @@ def _ask(method: str, url: str, **details: Any) -> httpx.Response:  # noqa: ANN4
 def worker_is_online(api: PrefectApi, pool: str, name: str, started: float) -> bool:
     """Tell whether Prefect has heard from the worker since its process started.
 
-    A worker that was stopped may still count as online for a minute, so the time of the heartbeat decides.
-
-    Args:
-        api: of the Prefect server.
-        pool: name of the work pool.
-        name: name of the worker.
-        started: when the process started, seconds since 1970.
+    A worker that was stopped may still count as online for a minute, so the time of the heartbeat decides. ``started``:
+    when the process started, seconds since 1970.
     """
     since = datetime.fromtimestamp(started, tz=UTC).isoformat()
     wanted = {"workers": {"last_heartbeat_time": {"after_": since}}}

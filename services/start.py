@@ -167,11 +167,9 @@ def require_free_ports(programs: list[Program]) -> None:
 
 
 class _Start:
-    """Starts programs in parallel, each as soon as the one it needs is ready.
+    """Starts the wanted programs in parallel, each as soon as the one it needs is ready.
 
-    Args:
-        wanted: the programs to start; all others of the home are running.
-        deploy: starts the deployment; called when Prefect is ready and its worker is wanted.
+    All others of the home are running. ``deploy`` is called when Prefect is ready and its worker is wanted.
     """
 
     def __init__(

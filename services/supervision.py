@@ -45,11 +45,7 @@ UNREACHABLE = (OSError, xmlrpc.client.ProtocolError, http.client.HTTPException)
 
 
 class Supervisor:
-    """Starts, watches and stops the programs of one home.
-
-    Args:
-        home: absolute path of the home folder.
-    """
+    """Starts, watches and stops the programs of one home, an absolute path."""
 
     def __init__(self, home: Path) -> None:
         # Imported here: it takes 0.1 s, which only commands on services should pay.

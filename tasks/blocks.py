@@ -29,12 +29,7 @@ def secret_block(name: str) -> str:
 
 
 def notify_by(name: str, subject: str, body: str) -> None:
-    """Send a text.
-
-    Args:
-        name: the block's type and name, as ``slack-webhook/annotators``.
-        subject: one line.
-        body: the text.
+    """Send a text through the block of this type and name, as ``slack-webhook/annotators``; the subject is one line.
 
     Raises:
         InputError: when Prefect has no such block, or the block sends no notifications.

@@ -277,9 +277,7 @@ def parameters_of(flow_run: str) -> dict[str, Any]:
 def wait_while_working(store: Store, flow_run: str = "") -> None:
     """Return once no flow of a run is active: people are needed, one failed, or all are over.
 
-    Args:
-        store: the run.
-        flow_run: flow run that was just started or resumed, and may not have recorded anything yet.
+    ``flow_run``: one that was just started or resumed, and may not have recorded anything yet.
     """
     with get_client(sync_client=True) as client:
         while flow_run:

@@ -105,11 +105,7 @@ class Distractors(Protocol):
     def __call__(self, pair: Pair, source: str, target: Document, decided: Collection[str]) -> Sequence[str]:
         """Return ids of target sentences.
 
-        Args:
-            pair: the pair.
-            source: the source sentence.
-            target: the target document.
-            decided: ids that an approach decided at any rank, shown or not, and those that are left out.
+        ``decided``: ids that an approach decided at any rank, shown or not, and those that are left out.
         """
 
 

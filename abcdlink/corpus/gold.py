@@ -60,9 +60,8 @@ class Gold:
     def match(self, rows: pd.DataFrame) -> Match:
         """Find the source sentence of each row, and whether it is a gold link.
 
-        Args:
-            rows: the columns ``pair``, ``source`` and ``target``, no row twice; fastest where the
-                rows of a source stand together and ids are categorical, as in a rankings table.
+        Rows have the columns ``pair``, ``source`` and ``target``, no row twice. It is fastest where the rows of a
+        source stand together and ids are categorical, as in a rankings table.
         """
         import pandas as pd
 

@@ -58,10 +58,7 @@ def read_origin(folder: str | Path) -> dict[str, Any]:
 def refuse_to_replace(folder: str | Path, origin: dict[str, Any], hint: str) -> bool:
     """Refuse to write over a corpus that was made of something else; returns whether one is replaced.
 
-    Args:
-        folder: where a corpus is to be written.
-        origin: what it is made of, as far as that is known before it is read.
-        hint: what to do where the folder holds another corpus.
+    ``origin``: what the new one is made of, as far as that is known before it is read.
 
     Raises:
         InputError: when the folder has a corpus from another source or format, or made by other steps.
@@ -85,10 +82,7 @@ def _made_of(origin: dict[str, Any]) -> tuple[Any, ...]:
 def with_step(origin: dict[str, Any], step: str, **about: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
     """Return the origin of a corpus that was made from another one.
 
-    Args:
-        origin: of the other one.
-        step: what was done, for people; the manifest and the data card list all steps (``history``).
-        about: the same in numbers.
+    The manifest and the data card list all steps (``history``): what was done, for people, and ``about`` it in numbers.
     """
     return {**origin, **about, "history": [*origin.get("history", []), step]}
 

@@ -106,9 +106,7 @@ class Rest(NamedTuple):
 def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
     """Remove from a text the lines that are no part of it; where nothing would be left, the text stays as it is.
 
-    Args:
-        text: plain text, line by line.
-        further: more lines to remove: patterns, each with what is said of a line that it is found in.
+    ``further``: more lines to remove: patterns, each with what is said of a line that it is found in.
     """
     lines = _Lines(text)
     for number, line in enumerate(lines.texts):

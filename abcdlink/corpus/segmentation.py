@@ -158,10 +158,7 @@ class Segmenter:
 
 @lru_cache
 def get_segmenter(language: str = "en") -> Segmenter:
-    """Return the best segmenter that is installed for a language.
-
-    Args:
-        language: an ISO code that spaCy knows.
+    """Return the best segmenter that is installed for a language, given as an ISO code.
 
     Raises:
         InputError: when spaCy does not know the language.

@@ -219,8 +219,7 @@ def own_domains() -> Path:
 def find_domain(name: str) -> Domain:
     """Return the domain at a path, in ``HOME/domains/NAME``, or shipped with abcdlink.
 
-    Args:
-        name: a path or name; ``@paper`` at its end chooses the setting of the paper.
+    ``@paper`` at the end of the name chooses the setting of the paper.
 
     Raises:
         InputError: when there is none; names the folders searched and the domains that they hold. Or when
@@ -289,11 +288,7 @@ def make_domain(name: str, like: str) -> Domain:
 
 
 def domain_of(store: Store, name: str = "") -> Domain:
-    """Return the domain that a run was started with.
-
-    Args:
-        store: the run.
-        name: name or path that the caller gave; empty: the one that the run was started with.
+    """Return the domain that a run was started with; if the caller names one, it must be the same.
 
     Raises:
         InputError: when the run has not been started, or was started with another domain.

@@ -159,12 +159,7 @@ def _excerpt(data: bytes, around: int) -> str:
 
 
 class Part:
-    """Collects the lines of one file that are read in one take.
-
-    Args:
-        entry: what the ledger knows of the file.
-        before: what earlier versions of the file held.
-    """
+    """Collects the lines of one file that are read in one take; ``before``: what earlier versions of it held."""
 
     def __init__(self, entry: Entry, before: Known) -> None:
         self.entry, self.before = entry, before

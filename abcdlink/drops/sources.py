@@ -66,12 +66,7 @@ class Source(Protocol):
 
 
 class LocalSource:
-    """A folder of this machine with its subfolders.
-
-    Args:
-        root: the folder.
-        quiet: seconds without a change after which a file counts as written.
-    """
+    """A folder with its subfolders; a file counts as written after ``quiet`` seconds without a change."""
 
     def __init__(self, root: Path, quiet: float = QUIET_SECONDS) -> None:
         self.root, self.quiet = root, quiet

@@ -168,10 +168,7 @@ def average_f1(results: Sequence[ApproachResult], cutoffs: Sequence[int] = PAPER
 def break_down(table: pd.DataFrame, corpus: Corpus, trait: Trait) -> pd.DataFrame:
     """Return the scores of each approach on each kind of source sentence.
 
-    Args:
-        table: the per-source table of a benchmark: approach, pair, source, precision, recall, f1, answered.
-        corpus: the pairs that were scored.
-        trait: trait by which the sources are grouped.
+    ``table``: per source, as a benchmark gives it: approach, pair, source, precision, recall, f1, answered.
 
     Returns:
         One row per (approach, bin), approaches in the order of the table: approach, bin (words), sources,

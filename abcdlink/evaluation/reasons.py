@@ -88,12 +88,8 @@ def said_of_cutoff(
 ) -> list[str]:
     """Explain an approach's cutoff in annotation.
 
-    Args:
-        chosen: the approach with that cutoff.
-        by_recall: the benchmarked cutoff that was chosen for its recall.
-        recall: the retriever's recall at that cutoff.
-        target: the target recall.
-        lengths: mean number of target sentences in the benchmark, and in the documents to annotate.
+    ``by_recall`` is the benchmarked cutoff that was chosen for its recall, where ``target`` was wanted. ``lengths``:
+    mean number of target sentences in the benchmark, and in the documents to annotate.
     """
     found = f"recall of {chosen.retriever} at {by_recall} is {recall:.1%}"
     reached = f"is the smallest benchmarked one that reaches the recall target of {target:.1%}"

@@ -44,12 +44,9 @@ class Calibration(Record):
 def calibration(
     probability: NDArray[np.float64], linked: NDArray[np.bool_], weight: NDArray[np.float64] | None = None
 ) -> Calibration:
-    """Compare probabilities with the truth.
+    """Compare the probabilities of a link, shape (candidates,), with the truth.
 
-    Args:
-        probability: of a link, shape (candidates,).
-        linked: whether it is one, same shape.
-        weight: how many candidates each stands for, as in a sample; one when ``None``.
+    ``weight``: how many candidates each stands for, as in a sample; one when ``None``.
     """
     weight = np.ones(len(probability)) if weight is None else weight
     place = np.clip(np.searchsorted(EDGES, probability, side="right") - 1, 0, len(EDGES) - 2)

@@ -182,14 +182,8 @@ def shortlist(
 ) -> Shortlist:
     """Choose one approach of each kind, see the module's text, and its cutoff, see ``choose_cutoff``.
 
-    Of approaches that cost about the same the one with the higher F1 is taken, then the smaller
-    cutoff, then the name that comes first.
-
-    Args:
-        results: what the benchmark says of each approach.
-        table: the per-source scores of the same benchmark, see ``comparisons``.
-        rule: how to choose.
-        lengths: of the documents.
+    Of approaches that cost about the same the one with the higher F1 is taken, then the smaller cutoff, then the name
+    that comes first. ``table``: the per-source scores of the same benchmark, see ``comparisons``.
 
     Raises:
         InputError: when the benchmark has no approach of a name or kind that may be chosen.

@@ -59,13 +59,8 @@ def export_dataset(
 ) -> Exported:
     """Write the run's data set below ``dataset/``; obsolete files of an earlier export are removed.
 
-    Every file is made before the first is written, and each is written whole or not at all.
-
-    Args:
-        store: the run.
-        layout: which files are written.
-        rule: what makes a judged candidate a link.
-        licence: of the data set, for its data card: an identifier such as ``cc-by-4.0``, or words.
+    Every file is made before the first is written, and each is written whole or not at all. ``licence``: for the data
+    card: an identifier such as ``cc-by-4.0``, or words.
 
     Raises:
         InputError: when the layout or the rule is unknown, a package for it is missing, or the run has no

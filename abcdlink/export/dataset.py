@@ -64,13 +64,8 @@ def labelled_candidates(
 ) -> list[LabelledCandidate]:
     """Put the judgments on each candidate together; ordered by pair, source and target in the corpus.
 
-    Args:
-        judgments: of any batches.
-        corpus: holds the pairs that were judged.
-        rule: what makes a candidate a link.
-        needed: judgments that a candidate needs to be labelled; default ``required_judgments``.
-        simulated: annotators and adjudicators that are programs.
-        adjudications: at most one for each candidate.
+    ``needed``: judgments that a candidate needs to be labelled; default ``required_judgments``. ``simulated``:
+    annotators and adjudicators that are programs. ``adjudications``: at most one for each candidate.
 
     Raises:
         InputError: when a judgment is on a sentence that is not in the corpus.

@@ -77,13 +77,7 @@ class PairText:
 
 
 def lay_out(judged: JudgedPair, corpus: Corpus, clean: Callable[[str], str]) -> PairText:
-    """Put the documents of a pair into one text.
-
-    Args:
-        judged: the pair.
-        corpus: holds its documents.
-        clean: makes a sentence fit the format.
-    """
+    """Put the documents of a pair into one text; ``clean`` makes a sentence fit the format."""
     parts: list[str] = []
     places: dict[tuple[str, str], Place] = {}
     length = 0

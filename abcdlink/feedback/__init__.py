@@ -52,13 +52,6 @@ def choose_cases(
 
     One after the other is taken: of all that are left, one that shows the pattern taken least so far, then one
     of the pair, then of the source sentence taken least so far; chance, by the seed, decides between equals.
-
-    Args:
-        run_key: name of the run.
-        judgments: of one batch.
-        corpus: the documents that were judged.
-        seed: of chance.
-        most: how many cases at most.
     """
     views = views_of(judgments, corpus)
     differing = {
@@ -200,14 +193,7 @@ def outcome_of(
     answers: Sequence[SecondAnswer],
     acknowledgements: Sequence[Acknowledgement],
 ) -> Outcome:
-    """Count the outcome of a round.
-
-    Args:
-        cases: that were shown.
-        judgments: of the batch; the first answers.
-        answers: the second ones.
-        acknowledgements: who read the guidelines.
-    """
+    """Count the outcome of a round: first answers (``judgments``) against second ones (``answers``)."""
     first = by_candidate(judgments)
     second: dict[tuple[str, str, str], dict[str, Label]] = {}
     for answer in answers:

@@ -55,12 +55,8 @@ def version_of(store: Store, batch: int) -> int | None:
 def clarify(store: Store, batch: int, clarifications: str) -> int:
     """Add a section to the guidelines that a batch was annotated under; returns the number of the new version.
 
-    Done again with the same text, it changes nothing. Without clarifications the version stays.
-
-    Args:
-        store: the run.
-        batch: after which this is; it has been begun (``guidelines_for``).
-        clarifications: Markdown, without the notes of a draft.
+    Done again with the same text, it changes nothing. Without clarifications the version stays. ``clarifications``:
+    Markdown, without the notes of a draft.
     """
     before = version_of(store, batch) or newest_version(store)
     if not clarifications:
@@ -106,11 +102,6 @@ def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mappi
     """Return a draft (Markdown) for the coordinator, based on the patterns that stand out.
 
     Lines that begin with ``> DRAFT`` say why; ``finished`` removes them.
-
-    Args:
-        batch: that was judged.
-        judgments: of this batch.
-        views: its candidates as they are seen.
     """
     compared = [one for part in comparisons_of(judgments).values() for one in part]
     clear = standing_out(compared, views)

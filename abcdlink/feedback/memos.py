@@ -56,13 +56,7 @@ WORST = 5
 
 
 def memos(judgments: Sequence[Judgment], corpus: Corpus, pools: Sequence[Pool]) -> dict[str, str]:
-    """Return a Markdown memo for each annotator, by pseudonym.
-
-    Args:
-        judgments: of the batch.
-        corpus: the documents that were judged.
-        pools: the tasks of the batch.
-    """
+    """Return a Markdown memo for each annotator, by pseudonym."""
     environment = markdown_environment("abcdlink.feedback")
     environment.filters |= {"plain": plain, "percent": "{:.0%}".format}
     template = environment.get_template("memo.md.j2")

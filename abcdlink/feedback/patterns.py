@@ -207,14 +207,7 @@ def comparisons_of(judgments: Sequence[Judgment]) -> dict[str, list[Comparison]]
 def figures_of(
     annotator: str, judgments: Sequence[Judgment], compared: Sequence[Comparison], views: Mapping[Place, View]
 ) -> Figures:
-    """Return the numbers of one annotator.
-
-    Args:
-        annotator: pseudonym.
-        judgments: of everybody.
-        compared: the annotator's comparisons.
-        views: all candidates as they are seen.
-    """
+    """Return the numbers of one annotator, from the judgments of everybody and the annotator's own comparisons."""
     others = sorted({comparison.other.annotator for comparison in compared})
     by_other = {name: [c for c in compared if c.other.annotator == name] for name in others}
     return Figures(

@@ -51,15 +51,8 @@ def generate_pair(
 ) -> GeneratedPair:
     """Write a source document with known links to a target document.
 
-    Args:
-        target: a natural document.
-        domain: what a link means, and how the prompts are worded.
-        llm: who writes it.
-        strategy: whole document in one answer, or sentence by sentence.
-        size: how long the source document is, and how densely it is linked; see ``sizes_of``. Without
-            one the target has no sentence to link to.
-        seed: another seed gives another pair; the same one asks the same questions.
-        language: of the target document, which the model is told to write in.
+    ``size``: how long the source document is, and how densely it is linked; see ``sizes_of``. Without one the target
+    has no sentence to link to. Another seed gives another pair; the same one asks the same questions.
 
     Returns:
         The pair ``<target id>__synthetic`` with links, and its source document; or the refusal with

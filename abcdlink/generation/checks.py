@@ -52,12 +52,9 @@ def same(text: str) -> str:
 
 
 class Checks:
-    """Says what is wrong with what was written for one target document.
+    """Says what is wrong with what was written for one target document, which must not be copied.
 
-    Args:
-        target: the target document, which must not be copied.
-        domain: gives the shortest and longest allowed sentence, and the examples of the prompts.
-        language: that the sentences must be in.
+    The domain gives the shortest and longest allowed sentence, and the examples of the prompts.
     """
 
     def __init__(self, target: Document, domain: Domain, language: str = ENGLISH) -> None:
@@ -71,11 +68,9 @@ class Checks:
         self._quotable = self._runs(in_a_row)
 
     def sentence(self, text: str, taken: Collection[str]) -> str:
-        """Say what is wrong with a sentence; empty when nothing is.
+        """Say what is wrong with a tidy sentence; empty when nothing is.
 
-        Args:
-            text: the sentence, tidy.
-            taken: the sentences of the source document so far, as ``same`` gives them.
+        ``taken``: the sentences of the source document so far, as ``same`` gives them.
         """
         said, own, length = words(text), same(text), word_count(text)
         if not said:

@@ -117,10 +117,8 @@ def usable(target: Document, domain: Domain) -> list[int]:
 def sizes_of(shape: Shape, targets: Mapping[str, int], seed: int) -> dict[str, Size]:
     """Return the size of the source document of each target document.
 
-    Args:
-        shape: what the means over all documents are to be.
-        targets: target document -> how many of its sentences can be linked to; those with none are left out.
-        seed: decides which document gets which size.
+    ``targets``: how many sentences of each can be linked to; those with none are left out. The seed decides which
+    document gets which size.
     """
     names = [name for name, number in targets.items() if number]
     low, high = shape.sentences

@@ -71,13 +71,9 @@ def pairs_needed(
     measure: str = KAPPA,
     overlap: int | None = None,
 ) -> PairsNeeded:
-    """Estimate how many more pairs a 95 % interval of kappa, or of a method's acceptance rate, needs.
+    """Estimate how many more pairs a 95 % interval of kappa, or of the acceptance rate of a method, needs.
 
-    Args:
-        judgments: so far.
-        width: wanted width of the interval, in fractions of 1: 0.1 is 0.05 to both sides.
-        measure: ``kappa``, or the name of a method.
-        overlap: judgments that a candidate needs, as for ``agreement``.
+    ``width``: of the wanted interval, in fractions of 1: 0.1 is 0.05 to both sides.
 
     Raises:
         InputError: when the width is not between 0 and 2.
@@ -161,10 +157,7 @@ class Details(Record):
 def details(judgments: Sequence[Judgment], overlap: int | None = None, width: float = WIDTH) -> Details:
     """Measure what ``agreement`` leaves out; a second for a thousand candidates, twenty for 28,000.
 
-    Args:
-        judgments: of any batches.
-        overlap: judgments that a candidate needs, as for ``agreement``.
-        width: of the intervals for which more pairs are estimated.
+    ``width``: of the intervals for which more pairs are estimated.
 
     Raises:
         InputError: when the width is not between 0 and 2.

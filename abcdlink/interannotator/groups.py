@@ -31,11 +31,9 @@ def required_judgments(judgments: Sequence[Judgment]) -> int:
 
 
 def grouped(judgments: Sequence[Judgment], overlap: int | None = None) -> Grouped:
-    """Group judgments by candidate.
+    """Group judgments by candidate; of several by one annotator on one candidate the last stands.
 
-    Args:
-        judgments: of any batches; of several by one annotator on one candidate the last stands.
-        overlap: judgments that a candidate needs; default ``required_judgments``.
+    ``overlap``: judgments that a candidate needs; default ``required_judgments``.
     """
     needed = required_judgments(judgments) if overlap is None else overlap
     groups = list(by_candidate(judgments).values())
@@ -79,11 +77,8 @@ def by_annotator_pair(groups: Sequence[Group]) -> dict[tuple[str, str], list[Gro
 def tables_of(groups: Sequence[Group], unit: str = "source") -> Counts:
     """Count two-by-two tables, shape (units, pairs of annotators, 4); see ``measures.py``.
 
-    Only pairs of annotators that share a candidate have tables.
-
-    Args:
-        groups: the candidates.
-        unit: what is resampled: ``source`` sentence or ``pair`` of documents.
+    Only pairs of annotators that share a candidate have tables. ``unit``: what is resampled: ``source`` sentence or
+    ``pair`` of documents.
     """
     import numpy as np
 

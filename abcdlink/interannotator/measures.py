@@ -70,9 +70,7 @@ def cohen_kappa(table: Counts) -> float:
 def mean_kappa(answers: Iterable[Sequence[tuple[T, T]]], **how: Any) -> float | None:  # noqa: ANN401 - as scikit-learn takes it
     """Return the mean of Cohen's kappa over pairs of people; ``None``: no two of them used two labels.
 
-    Args:
-        answers: for each pair of people, what both said of one thing after the other.
-        how: ``labels`` and ``weights`` of ``cohen_kappa_score``.
+    ``answers``: for each pair of people, what both said of one thing after the other; ``how``: more for scikit-learn.
     """
     from sklearn.metrics import cohen_kappa_score
 
@@ -129,14 +127,9 @@ def mean_values(tables: Floats | Counts) -> Values:
 
 
 def resampled_values(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES) -> Values:
-    """Return the measures of each resample of source sentences.
+    """Return the measures of each resample of source sentences, from tables (sources, pairs of annotators, 4).
 
     Candidates of one source are judged together and are not independent, so whole sources are drawn.
-
-    Args:
-        by_source: tables of shape (sources, pairs of annotators, 4).
-        seed: of the resampling.
-        resamples: how often to resample.
     """
     import numpy as np
 
@@ -224,11 +217,9 @@ def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:
 
 
 def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agreement:
-    """Summarise judgments. Candidates with fewer than ``overlap`` judgments are counted and left out.
+    """Summarise judgments; of several by one annotator on one candidate the last stands.
 
-    Args:
-        judgments: of any batches; of several by one annotator on one candidate the last stands.
-        overlap: judgments that a candidate needs; default ``required_judgments``.
+    Candidates with fewer than ``overlap`` judgments (default ``required_judgments``) are counted and left out.
     """
     complete, incomplete = grouped(judgments, overlap)
     methods = by_key(complete, [first(group).method for group in complete])

@@ -131,11 +131,6 @@ def learning_curve(judgments: Sequence[Judgment], unit: Unit = Unit.PAIR, overla
     """Return the agreement on all candidates judged so far, step by step.
 
     A task is done when its last annotator submitted it, a pair when its last task is done.
-
-    Args:
-        judgments: of any batches.
-        unit: what a step is.
-        overlap: judgments that a candidate needs, as for ``agreement``.
     """
     ordered = by_completion(tasks_of(grouped(judgments, overlap).complete))
     steps = [[task] for task in ordered.tasks] if unit is Unit.TASK else _pairs(ordered.tasks)
@@ -186,10 +181,6 @@ def by_position(judgments: Sequence[Judgment], overlap: int | None = None) -> tu
     """Return agreement and time by quarter of each batch; fewer parts when a batch has fewer tasks.
 
     A task's place is its mean place in the orders in which its annotators submitted their tasks.
-
-    Args:
-        judgments: of any batches.
-        overlap: judgments that a candidate needs, as for ``agreement``.
     """
     tasks = tasks_of(grouped(judgments, overlap).complete)
     seconds = {annotator: cleaned.seconds for annotator, cleaned in cleaned_times(judgments).items()}

@@ -103,9 +103,8 @@ class Cleaned(NamedTuple):
 def times_of(judgments: Sequence[Judgment], overlap: int | None = None) -> Times:
     """Say how long annotators need, and how many accepted links an hour of their work gives.
 
-    Args:
-        judgments: of any batches; tasks with candidates that lack a judgment count for the times of who did them.
-        overlap: judgments that a candidate needs to be an accepted link, as for ``agreement``.
+    Tasks with candidates that lack a judgment count for the times of who did them. ``overlap``: judgments that a
+    candidate needs to be an accepted link.
     """
     done: dict[str, set[Place]] = {}
     for judgment in judgments:

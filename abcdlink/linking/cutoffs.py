@@ -68,16 +68,11 @@ def fit_cutoff(
     aim: Aim = Aim.PAPER,
     probabilities: bool = False,
 ) -> FittedCutoff:
-    """Fit a rule's parameters for the highest F1.
+    """Fit a rule's parameters for the highest F1 by the aim; pairs without annotation are left out.
 
-    Args:
-        rule: the rule to fit.
-        rankings: rankings of all or some pairs of the corpus; pairs without annotation are left out.
-        corpus: provides the gold links.
-        aim: the F1 to maximise: the paper's, over sources with links, or over the links of all sources.
-        probabilities: whether the scores are probabilities of a link, as a learned linker gives them.
-            For all sources, ``expected-f1`` then has nothing to fit; for the paper's score, it fits the
-            probabilities of sources that have links.
+    ``probabilities``: whether the scores are probabilities of a link, as a learned linker gives them. For all sources,
+    ``expected-f1`` then has nothing to fit; for the paper's score, it fits the probabilities of sources that have
+    links.
 
     Raises:
         InputError: when the rankings contain no source with links, or no gold link.

@@ -143,13 +143,7 @@ def chosen_targets(rankings: pd.DataFrame, chosen: NDArray[np.bool_]) -> dict[st
 
 
 def over_kept_targets(rankings: pd.DataFrame, corpus: Corpus, rules: SentenceFilter) -> pd.DataFrame:
-    """Return rankings without the target sentences that a filter leaves out; lower ones move up.
-
-    Args:
-        rankings: as returned by ``rank_corpus``.
-        corpus: the corpus that was ranked.
-        rules: the filter for target sentences.
-    """
+    """Return rankings without the target sentences that a filter leaves out; lower ones move up."""
     if rules.keeps_all:
         return rankings
     pairs, targets = rankings["pair"].cat, rankings["target"].cat

@@ -50,15 +50,10 @@ FOLDS = 5
 def make_folds(corpus: Corpus, count: int = FOLDS, group: Callable[[Pair], str] | None = None) -> dict[str, int]:
     """Divide the pairs of a corpus, so that each fold has about as many sources with links.
 
-    Pairs that share a document stay together, directly or through other pairs; two documents with the
-    same sentences are one, whatever their ids. So nothing fitted on the other folds has seen a
-    document of this one. The largest group goes first, each into the fold with the fewest sources; ties
-    are in corpus order.
-
-    Args:
-        corpus: the corpus whose pairs are divided, including pairs without gold links.
-        count: number of folds, at least 2.
-        group: gives a further group of pairs that stay together, such as their topic.
+    Pairs that share a document stay together, directly or through other pairs; two documents with the same sentences
+    are one, whatever their ids. So nothing fitted on the other folds has seen a document of this one. The largest group
+    goes first, each into the fold with the fewest sources; ties are in corpus order. ``group`` gives a further group of
+    pairs that stay together, such as their topic.
 
     Returns:
         Pair id -> fold, in the order of the corpus.

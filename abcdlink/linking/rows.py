@@ -123,11 +123,8 @@ class Truth:
     def best_threshold(self, values: Values, *, at_least_one: bool) -> tuple[float, float]:
         """Return the threshold t for which choosing all rows with value >= t gives the highest F1, and this F1.
 
-        It tries quantiles of the gold links' values and takes the highest on a tie.
-
-        Args:
-            values: one per row; minus infinity if the row is never chosen.
-            at_least_one: whether the top-ranked target of each source is always chosen.
+        It tries quantiles of the gold links' values and takes the highest on a tie. ``values``: one per row, minus
+        infinity if it is never chosen; ``at_least_one``: whether the top target of each source always is.
         """
         mine = values[self.counted]
         hits = mine[self._hit & np.isfinite(mine)]

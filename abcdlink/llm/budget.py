@@ -29,14 +29,9 @@ MOST_TOKENS = 100 * MILLION
 def usage_of(reported: Any, seconds: float, settings: Settings, discount: float = 1.0) -> Usage:  # noqa: ANN401
     """Return the usage of one call: tokens as the server reports them, cost by the price settings.
 
-    ``prompt_tokens`` includes the cached ones, as servers count them; a server that reports no
-    cached tokens had none. A server that reports nothing, or no valid count, leaves the tokens at 0.
-
-    Args:
-        reported: the server's count, ``usage`` of the reply; any JSON value.
-        seconds: duration of the call.
-        settings: the prices.
-        discount: share of the price that is paid, as in a batch.
+    ``prompt_tokens`` includes the cached ones, as servers count them; a server that reports no cached tokens had none.
+    A server that reports nothing, or no valid count, leaves the tokens at 0. ``reported``: ``usage`` of the reply, any
+    JSON value. ``discount``: share of the price that is paid, as in a batch.
     """
     counts = reported if isinstance(reported, dict) else {}
     details = counts.get("prompt_tokens_details")

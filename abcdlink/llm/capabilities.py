@@ -122,10 +122,7 @@ def _keeps_to_schema(reply: Reply) -> bool:
 class Discovery:
     """What is known about an endpoint's server; all clients of the server in this process share it.
 
-    Args:
-        endpoint: of the server.
-        folder: where the results are stored for other processes.
-        spent: the cost of the small question is added to this.
+    Results are stored in ``folder`` for other processes; the cost of the small question is added to ``spent``.
     """
 
     def __init__(self, endpoint: Endpoint, folder: Path, spent: Ledger) -> None:

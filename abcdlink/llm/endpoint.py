@@ -52,10 +52,7 @@ _backoff = wait_exponential_jitter(initial=1, max=30, jitter=1)
 class Endpoint:
     """A server with the OpenAI API at ``settings.llm_base_url``, or the embedded one if that is empty.
 
-    Args:
-        settings: address, key, model, time limit, prices and budget.
-        budget: what may be spent.
-        sleep: waits some seconds; tests replace it to be fast.
+    ``sleep`` waits some seconds; tests replace it to be fast.
 
     Raises:
         InputError: the address is invalid.

@@ -56,14 +56,9 @@ class ProfileError(InputError):
 
 
 class NoReplyError(Exception):
-    """A request without a completion.
+    """A request without a completion, its outcome, what happened and what the server said.
 
-    Args:
-        outcome: ``too_long``, ``refused``, ``invalid`` or ``failed``.
-        detail: what happened, for people.
-        status: the HTTP status; 0 if there was none.
-        said: what the server said.
-        server_fault: whether other questions would fail the same way.
+    ``status``: of HTTP, 0 if there was none. ``server_fault``: whether other questions would fail the same way.
     """
 
     def __init__(

@@ -86,10 +86,8 @@ def profiles() -> Profiles:
 def profile(name: str = DEFAULT) -> Settings:
     """Return this process's settings with the LLM of one profile.
 
-    A missing key is not an error yet: see ``Settings.llm_keyless``.
-
-    Args:
-        name: name of a profile, or ``generator`` or ``cleaner`` for the one with this role.
+    A missing key is not an error yet: see ``Settings.llm_keyless``. ``name``: of a profile, or ``generator`` or
+    ``cleaner`` for the one with this role.
 
     Raises:
         InputError: there is no such profile, or the settings file cannot be used.

@@ -64,10 +64,6 @@ class RateLimiter:
 
     If a refusal says how long to wait, no request starts until then. One limiter serves all threads
     of the process that use one server.
-
-    Args:
-        most: the most parallel requests.
-        now: a clock in seconds that never goes back.
     """
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -80,11 +76,7 @@ class RateLimiter:
         self._shut_until, self._times_shut = 0.0, 0
 
     def enter(self, sleep: Callable[[float], None]) -> int:
-        """Wait for a slot; returns the number that ``refused`` needs.
-
-        Args:
-            sleep: waits some seconds while no request may start.
-        """
+        """Wait for a slot, and as long as no request may start; returns the number that ``refused`` needs."""
         slept = 0
         while True:
             with self._changed:
@@ -111,11 +103,9 @@ class RateLimiter:
             self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
 
     def refused(self, entered: int, wait: float) -> None:
-        """Note that the server is overloaded.
+        """Note that the server is overloaded and asks to wait some seconds (0: it does not say).
 
-        Args:
-            entered: what ``enter`` returned for the request.
-            wait: seconds that the server asks to wait; 0 if it does not say.
+        ``entered``: what ``enter`` returned for the request.
         """
         with self._changed:
             if entered == self._refusals:  # it was not sent before an earlier refusal

@@ -132,14 +132,7 @@ class Preview:
 
 
 def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) -> Preview:
-    """Look through a corpus with the filters of a domain.
-
-    Args:
-        corpus: the corpus as imported.
-        domain: says which source sentences annotators are not asked about.
-        language: ISO code of the texts.
-        segmentation: name of the segmenter that cut plain text.
-    """
+    """Look through a corpus with the filters of a domain; ``segmentation``: what cut its plain text."""
     documents = corpus.documents
     sentences = (
         documents.sentences if isinstance(documents, Shelf) else sum(len(d.sentences) for d in documents.values())
@@ -220,12 +213,9 @@ def _template() -> Template:
 
 
 def doubt_about(text: str, following: str = "", before: str = "") -> str:
-    """Return why the boundaries of a sentence look wrong; empty when they look right.
+    """Return why the boundaries of a sentence look wrong, seen beside its neighbours; empty when they look right.
 
-    Args:
-        text: the sentence.
-        following: the sentence after it; empty when there is none.
-        before: the one before it, which may be a greeting that ends with a comma.
+    The sentence before may be a greeting that ends with a comma.
     """
     bare = text.strip()
     item = ITEM.sub("", bare)

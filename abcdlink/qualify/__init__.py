@@ -60,10 +60,7 @@ def score_applicants(
 ) -> list[Applicant]:
     """Score every applicant, in the given order; one who judged nothing has done no task.
 
-    Args:
-        pools: the tasks that applicants could do; method ``gold`` marks the gold links.
-        judgments: of the applicants on these pools.
-        applicants: who applied.
+    The method ``gold`` marks the gold links of the pools.
     """
     own: defaultdict[str, list[Judgment]] = defaultdict(list)
     for judgment in judgments:
@@ -195,10 +192,6 @@ class Qualified(Record):
 
 def confirm(store: Store, names: Iterable[str]) -> Qualified:
     """Keep the coordinator's decision; one made before is replaced.
-
-    Args:
-        store: the run.
-        names: accounts or pseudonyms of applicants.
 
     Raises:
         InputError: when no one is named, or someone who has not applied.

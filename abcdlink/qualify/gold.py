@@ -61,14 +61,9 @@ def prepare(
 ) -> GoldSet:
     """Take gold pairs into the run, or return those that are there. No other stage has to come first.
 
-    Args:
-        store: the run.
-        domain: what a link means.
-        corpus_folder: a folder as ``abcdlink import`` writes it; ``sample``: the domain's sample.
-        pairs: ids of the gold pairs; none: the one pair whose number of links is nearest to ``links``.
-        links: how many links that pair should have.
-        seed: of the distractors and of the sources without links.
-        expert: whether an expert has linked the named pairs; links that the corpus has do not count then.
+    Without ``pairs``, it takes the pair whose number of links is nearest to ``links``. ``seed``: of the distractors and
+    of the sources without links. ``expert``: whether an expert has linked the named pairs; links that the corpus has do
+    not count then.
 
     Raises:
         InputError: when a pair has no gold links, or the qualification was begun with other settings.
@@ -220,18 +215,10 @@ def gold_set(
 ) -> GoldSet:
     """Make the tasks of gold pairs, pair by pair.
 
-    Every task of a pair shows the same number of candidates, as far as the target document goes, so that this
-    number does not tell how many are links. A distractor never repeats the words of a gold target. The same
-    arguments give the same tasks.
-
-    Args:
-        corpus: holds the documents of the pairs.
-        pairs: with gold links.
-        domain: its filters leave out source sentences, as they do in batches; its pool sizes say how many
-            candidates a task shows at least.
-        run_key: makes the opaque task keys differ between runs.
-        seed: of the distractors and of the sources without links.
-        unknown: sources whose links nobody knows; they are not shown.
+    Every task of a pair shows the same number of candidates, as far as the target document goes, so that this number
+    does not tell how many are links. A distractor never repeats the words of a gold target. The same arguments give the
+    same tasks. The domain's filters leave out source sentences, as they do in batches; its pool sizes say how many
+    candidates a task shows at least. ``unknown``: sources whose links nobody knows; they are not shown.
 
     Raises:
         InputError: when the filters leave a pair no source with links.

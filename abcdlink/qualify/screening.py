@@ -131,11 +131,7 @@ class ScreeningFile(NamedTuple):
 def read_screening(path: Path, known: Mapping[str, str] | None = None) -> ScreeningFile:
     """Read a CSV file, one row per applicant, with a column ``account`` or ``participant_id``; others may follow.
 
-    Prolific's demographic export can be read as it is.
-
-    Args:
-        path: the file.
-        known: participant id -> account.
+    Prolific's demographic export can be read as it is. ``known``: participant id -> account.
 
     Raises:
         InputError: when the file or lines of it do not fit; names the lines.
@@ -238,10 +234,7 @@ IDS = ("participant_id", "study_id", "session_id")
 def note_participants(store: Store, came: Iterable[Mapping[str, object]], accounts: Collection[str]) -> None:
     """Keep the platform's ids of those of some accounts that came from one; of several times the last.
 
-    Args:
-        store: the run.
-        came: account and ids of everyone who came, oldest first.
-        accounts: those who work for this run.
+    ``came``: account and ids of everyone who came, oldest first.
     """
     ours = {account.lower() for account in accounts}
     newest = {account: one for one in came if (account := str(one["account"]).lower()) in ours}

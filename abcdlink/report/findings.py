@@ -76,10 +76,7 @@ class Findings:
 def find(store: Store, names: Sequence[str], shortlisted: Sequence[str]) -> Findings:
     """Return the findings on approaches of the run's benchmark; the run must have one.
 
-    Args:
-        store: the run.
-        names: the approaches that are broken down by kind of source sentence.
-        shortlisted: the approaches whose errors are analysed.
+    ``names`` are broken down by kind of source sentence; the errors of those ``shortlisted`` are analysed.
     """
     return Findings(
         breakdowns=_or_reason(lambda: _breakdowns(store, names)),
@@ -90,9 +87,7 @@ def find(store: Store, names: Sequence[str], shortlisted: Sequence[str]) -> Find
 def notable(results: Iterable[ApproachResult], shortlisted: Sequence[str]) -> list[str]:
     """Return the names of the shortlisted approaches that were scored, and of the best of each kind.
 
-    Args:
-        results: what was scored, best first.
-        shortlisted: names of approaches.
+    ``results``: best first.
     """
     scored = list(results)
     names = [result.approach.name for result in scored]

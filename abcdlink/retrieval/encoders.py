@@ -253,11 +253,8 @@ def token_weights(folder: Path, tokenizer: Any) -> Any:  # noqa: ANN401 - a torc
     """Return the sparse head of BGE-M3: w(t) = max over t's places of max(0, linear(token vector)).
 
     Special tokens weigh nothing (Chen et al., "BGE M3-Embedding", 2024, section 3.2, and FlagEmbedding's code). It adds
-    ``sentence_embedding`` of shape (texts, vocabulary) to the features.
-
-    Args:
-        folder: of the model; holds the linear layer as ``sparse_linear.pt``.
-        tokenizer: of the model.
+    ``sentence_embedding`` of shape (texts, vocabulary) to the features. The model's folder holds the linear layer as
+    ``sparse_linear.pt``.
     """
     import torch
 

@@ -81,10 +81,7 @@ def changed_of(store: Store, batch: int) -> Changed | None:
 def details_so_far(store: Store, batch: int, *, partial: bool = False) -> Details:
     """Measure a batch together with the earlier ones: differences, times, how many more pairs are needed.
 
-    Args:
-        store: of the run.
-        batch: the last of them.
-        partial: use its answers as of the last partial pull.
+    ``partial``: use the batch's answers as of the last partial pull.
     """
     names = [batch_file(number, JUDGMENTS) for number in range(1, batch)]
     names.append(batch_file(batch, PARTIAL_JUDGMENTS if partial else JUDGMENTS))
@@ -162,12 +159,9 @@ def settled_in_feedback(store: Store) -> list[Adjudication]:
 
 
 def prepare_adjudication(store: Store, batches: Collection[int] = (), *, settled_too: bool = False) -> list[Pool]:
-    """Return the disputes to decide; new ones are added to those stored before.
+    """Return the disputes to decide, of all pulled batches by default; new ones are added to those stored before.
 
-    Args:
-        store: the run.
-        batches: batches whose disputes are decided; by default, all pulled ones.
-        settled_too: whether to ask about disputes that a feedback round settled.
+    ``settled_too``: whether to ask about disputes that a feedback round settled.
 
     Raises:
         InputError: as ``judged_so_far``, and when the corpus lacks something that was judged.

@@ -50,13 +50,8 @@ def make_audit(
 ) -> AuditPlan:
     """Sample candidates for an audit and create a run of one batch in which people judge them.
 
-    Args:
-        store: the run that holds the labels.
-        name: of the labels; all of their parts must be finished.
-        precision: target precision of the links; sets the threshold.
-        wanted: approximate number of candidates to judge, half of them links by the threshold.
-        key: key of the new run; empty: derived from the run's and the labels' names.
-        seed: random seed of the sample.
+    About ``wanted`` candidates are sampled, half of them links by the threshold that the target precision sets. An
+    empty ``key`` is derived from the run's and the labels' names. All parts of the labels must be finished.
 
     Raises:
         InputError: when parts are unfinished, no threshold reaches the precision, the labels have another audit, or

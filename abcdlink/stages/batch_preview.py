@@ -126,14 +126,7 @@ def filtered(domain: Domain, filters: SourceFilter) -> Domain:
 
 
 def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> BatchPreview:
-    """Count the contents of a batch and estimate how long it will take.
-
-    Args:
-        store: the run, with the pools of the batch.
-        domain: of the run.
-        batch: number of the batch.
-        overlap: annotators per task.
-    """
+    """Count the contents of a batch and estimate how long it will take."""
     pools, filters = pools_of(store, batch), filters_of(store, domain, batch)
     corpus = read_corpus_from(store, NATURAL)
     asked = {(pool.pair, pool.source) for pool in pools}
@@ -181,15 +174,9 @@ def _pairs_of(store: Store, plan: PoolPlan | None, batch: int) -> set[str]:
 def take_review(store: Store, domain: Domain, batch: int, said: Mapping[str, Any], go: bool) -> Review:
     """Apply the coordinator's decision on a batch: filters, and whether annotators may see it now.
 
-    Invalid filters, or ones that would leave a batch empty, are rejected; the review says why, and the batch
-    keeps waiting. If this is killed at any moment, the same call does the rest.
-
-    Args:
-        store: the run.
-        domain: of the run.
-        batch: number of the batch.
-        said: the filters, as fields of ``SourceFilter``; missing ones stay as they are.
-        go: whether annotators may see the batch once the filters are applied.
+    Invalid filters, or ones that would leave a batch empty, are rejected; the review says why, and the batch keeps
+    waiting. If this is killed at any moment, the same call does the rest. ``said``: the filters, as fields of
+    ``SourceFilter``; missing ones stay as they are.
     """
     before, problem = review_of(store, batch), ""
     try:

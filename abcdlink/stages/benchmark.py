@@ -201,11 +201,7 @@ def _on_own_pairs(store: Store, models: Mapping[str, str]) -> Iterator[str]:
 class _Scoring:
     """Scores rankings and LLM decisions on one corpus of a run.
 
-    Args:
-        store: the run.
-        corpus_name: which corpus of it.
-        plan: what is compared.
-        fits: whether the pairs can be divided into folds, so that something can be fitted.
+    ``fits``: whether the pairs can be divided into folds, so that something can be fitted.
     """
 
     def __init__(self, store: Store, corpus_name: str, plan: BenchmarkPlan, *, fits: bool) -> None:

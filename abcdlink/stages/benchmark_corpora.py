@@ -102,12 +102,8 @@ def keep_corpus(
 ) -> str:
     """Copy a corpus with gold links into the run and return its name there.
 
-    Args:
-        store: the run.
-        corpus: with gold links.
-        plan: says into how many folds the pairs are divided, if something is fitted.
-        group: gives the group of a pair; all pairs of a group are in one fold. ``None``: pairs that share a document.
-        language: language of the texts; empty: guessed.
+    ``group``: gives the group of a pair; all pairs of a group are in one fold. ``None``: pairs that share a document.
+    An empty language is guessed.
 
     Raises:
         InputError: when there are no gold links, or the pairs are too few for the folds.
@@ -139,13 +135,8 @@ def take_corpora(
 ) -> dict[str, Domain]:
     """Copy corpus folders into the run, once; return the domain of each by the corpus's name there.
 
-    Args:
-        store: the run.
-        folders: of corpora with gold links, as ``abcdlink import`` writes them.
-        domains: one for all corpora, or one for each of them; see ``find_domain``.
-        plan: what is compared.
-        first_pairs: take only this many pairs of each, in file order; ``None``: all.
-        group: regular expression, see ``group_by``.
+    ``domains``: one for all corpora, or one for each. ``first_pairs``: only this many of each, in file order.
+    ``group``: see ``group_by``.
 
     Raises:
         InputError: when a corpus is missing or has no gold links, two have the same name, or the run has others.
@@ -189,11 +180,7 @@ def run_benchmarks(
 ) -> Overview:
     """Benchmark every corpus and put the results side by side; what is already done is not repeated.
 
-    Args:
-        store: the run.
-        domains: corpus -> its domain, as ``take_corpora`` returns them.
-        plan: what is compared.
-        execution: how the work is done.
+    ``domains``: as ``take_corpora`` returns them.
 
     Raises:
         AnswersPendingError: the LLM was asked by batch, about all corpora; call this again when the batches are over.

@@ -117,15 +117,7 @@ def choose_batch(
     """Choose the candidates of a batch after a linker has learned from earlier ones; ``None`` if the budget is used up.
 
     The rankings of the linker's retrievers on the natural pairs, and the judgments of earlier batches, must exist.
-
-    Args:
-        store: the run.
-        domain: which source sentences may be shown.
-        linker: name of the learned linker.
-        rules: the budget of all batches.
-        batch: from 1.
-        batches: total number of batches.
-        progress: told of pairs.
+    Batches count from 1.
 
     Raises:
         InputError: when something is missing.

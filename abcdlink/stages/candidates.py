@@ -173,11 +173,7 @@ def _claim(store: Store, plan: PoolPlan) -> bool:
 def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> PoolCounts:
     """Build the pools from what the shortlisted approaches decided on the natural pairs.
 
-    Args:
-        store: the run.
-        domain: how many candidates there are of each kind, and which source sentences are left out.
-        plan: which pools are built.
-        first: first batch to build; earlier ones keep their pools.
+    Batches before ``first`` keep their pools.
 
     Raises:
         InputError: when the mode needs more approaches than there are.

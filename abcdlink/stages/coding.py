@@ -28,14 +28,9 @@ STAGE = "coding"
 
 
 def prepare_coding(store: Store, most: int, overlap: int, seed: int, patterns: Sequence[str]) -> Coding:
-    """Sample the wrong predictions to code, or return the sampled ones.
+    """Sample at most ``most`` wrong predictions to code, or return the sampled ones.
 
-    Args:
-        store: the run.
-        most: at most this many are sampled.
-        overlap: coders per prediction.
-        seed: random seed of the sample.
-        patterns: each as ``name: meaning``; by default, the usual ones.
+    ``overlap``: coders per prediction. ``patterns``: each as ``name: meaning``; by default, the usual ones.
 
     Raises:
         InputError: when nothing has been judged yet, a pattern is invalid, or the run was started with other settings.

@@ -37,13 +37,8 @@ def run_cleaning(
 ) -> CleaningCounts:
     """Write a cleaned copy of a corpus; if killed and run again, it asks the LLM nothing twice.
 
-    Args:
-        corpus_folder: a corpus as ``abcdlink import`` writes it, local or on S3, or a local folder of text files,
-            which are cleaned line by line; it stays as it is.
-        out: folder of the copy. Beside the corpus: ``removed.jsonl``, ``removed.html`` and the counts.
-        domain: its rules, and how much may be removed.
-        plan: whether and how an LLM is asked.
-        progress: told of the questions.
+    The corpus, local or on S3, stays as it is; a local folder of text files is cleaned line by line. ``out`` also gets
+    ``removed.jsonl``, ``removed.html`` and the counts.
 
     Raises:
         InputError: when there is no such corpus, or ``out`` is the corpus itself or contains another one.
@@ -150,11 +145,8 @@ def _template() -> Template:
 def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tuple[Corpus, Pairing]:
     """Pair the documents of a corpus; returns the original corpus, and the result of every comparison.
 
-    Args:
-        folder: a corpus as ``abcdlink import`` writes it; it stays as it is.
-        out: folder of the paired copy; empty: nothing is written.
-        rule: which documents form a pair.
-        domain: its language applies if the corpus does not state its own.
+    ``out``: folder of the paired copy; empty: nothing is written. The domain's language applies if the corpus does not
+    state its own.
 
     Raises:
         InputError: when there is no such corpus, the rule does not fit its documents, or ``out`` has another corpus.

@@ -87,11 +87,7 @@ def estimate_corpora(
 ) -> CostEstimate:
     """Estimate the LLM approaches of a benchmark of several corpora of the run; the rankings must exist.
 
-    Args:
-        store: the run.
-        domains: corpus -> its domain.
-        plan: what is compared.
-        timed: whether to ask each model its first question, to measure how long it takes; the answer is kept.
+    ``timed``: whether to ask each model its first question, to measure how long it takes; the answer is kept.
     """
     found: dict[str, CostEstimate] = {}
     asked: set[str] = set()

@@ -122,10 +122,6 @@ def each_model(
 
     Cascades follow when all other approaches are done. Offline engines take turns, since only one fits in memory.
 
-    Args:
-        approaches: approaches that ask an LLM.
-        decide: lets the approaches of one model decide.
-
     Returns:
         Name of each approach that failed -> the error.
 
@@ -187,12 +183,7 @@ class Execution(Protocol):
 
 
 class Here:
-    """Everything in this process, one part after another.
-
-    Args:
-        progress: shows the progress.
-        own: retrievers that are not in the registry, by name.
-    """
+    """Everything in this process, one part after another; ``own``: retrievers that are not in the registry, by name."""
 
     def __init__(self, progress: Progress = silent, own: Mapping[str, Retriever] = MappingProxyType({})) -> None:
         self.progress, self._own = progress, own

@@ -42,16 +42,9 @@ def make_sample(
 ) -> Sample:
     """Sample source sentences of the natural pairs, or return the stored sample.
 
-    It only reads the corpus: the run need not have rankings, decisions or pools.
-
-    Args:
-        store: the run.
-        domain: its filters, unless changed for a batch, say which sources annotators are not shown.
-        overlap: annotators per source.
-        seed: random seed of the sample.
-        share: share of the source sentences; give this or a number.
-        number: number of source sentences.
-        links: people stop once they have found this many.
+    It only reads the corpus: the run need not have rankings, decisions or pools. ``overlap``: annotators per source;
+    ``share``, ``number`` and ``links``: as for ``sample_sources``. The domain's filters, unless changed for a batch,
+    say which sources annotators are not shown.
 
     Raises:
         InputError: when the run was sampled with other settings, or as ``sample_sources``.
@@ -86,12 +79,8 @@ def links_found(store: Store, judgments: Sequence[Judgment]) -> int:
 def measure_recall(store: Store, domain: Domain, rule: LabelRule = LabelRule.BOTH, also: Sequence[str] = ()) -> Recall:
     """Measure the shortlisted approaches on the exhaustively judged sources, and store the result.
 
-    Args:
-        store: the run.
-        domain: its pool sizes are the pool limits.
-        rule: what makes a judged target a gold link.
-        also: further approaches of the benchmark, by name, whose rankings or decisions on the natural
-            pairs the run has: their full lists are measured too.
+    ``also``: further approaches of the benchmark, by name, whose rankings or decisions on the natural pairs the run
+    has: their full lists are measured too.
 
     Raises:
         InputError: when there are no judgments yet, or the run does not know what one of ``also``

@@ -72,13 +72,9 @@ def accept_feedback(
 ) -> Accepted:
     """Store what the coordinator accepts and give the guidelines a new version; earlier acceptance stays.
 
-    Args:
-        store: the run.
-        batch: the batch before the round.
-        domain_text: the domain's guidelines, for a batch that was pushed without storing its version.
-        clarifications: Markdown; the draft's notes are removed.
-        label_studio_round: whether annotators answer again in Label Studio.
-        by: who accepted.
+    ``domain_text``: the domain's guidelines, for a batch that was pushed without storing its version.
+    ``clarifications``: Markdown; the draft's notes are removed. ``label_studio_round``: whether annotators answer again
+    in Label Studio.
     """
     accepted = accepted_in(store, batch)
     if accepted is None:

@@ -107,16 +107,10 @@ def plan_generation(
 ) -> GenerationPlan:
     """Choose the target documents, in file order: those taken separately, else those of the natural corpus.
 
-    A document that is only ever a source is of the other kind (a review, say) and is left out.
-
-    Args:
-        store: the run.
-        strategy: how source documents are written.
-        seed: random seed of all choices.
-        first_documents: only this many target documents; ``None``: all.
-        like: folder of a corpus with links whose structure is imitated; empty: as the domain says.
-        second_look: profile whose model judges every link and every unlinked sentence; empty: none.
-        drop: whether to drop what it disagrees with; it is reported in any case.
+    A document that is only ever a source is of the other kind (a review, say) and is left out. ``like``: folder of a
+    corpus with links whose structure is imitated; empty: as the domain says. ``second_look``: profile whose model
+    judges every link and every unlinked sentence; empty: none. ``drop``: whether to drop what it disagrees with; it is
+    reported in any case.
 
     Raises:
         InputError: when the corpus ``like`` is missing or has no links, or the second look would use the model
@@ -243,13 +237,8 @@ def run_generation(store: Store, domain: Domain, plan: GenerationPlan, execution
 def run_validation(store: Store, domain: Domain, beside: Sequence[str] = ()) -> Validation:
     """Compare the run's synthetic corpus with its natural one, or return the stored result.
 
-    A run that generated for documents alone, without natural pairs, is compared with these documents.
-
-    Args:
-        store: the run.
-        domain: gives the bounds and the classifier.
-        beside: folders of further corpora to compare, named by their last part. The comparison is repeated
-            if it lacks one of them.
+    A run that generated for documents alone, without natural pairs, is compared with these documents. ``beside``:
+    folders of further corpora to compare, named by their last part; the comparison is repeated if it lacks one of them.
 
     Raises:
         InputError: when the run has no synthetic corpus, or a folder contains no corpus.

@@ -33,12 +33,8 @@ VERSIONS = (
 def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: int | None = None) -> Corpus:
     """Copy a corpus folder into the run and record the run's ingredients.
 
-    Args:
-        store: the run.
-        corpus_folder: a folder in our own layout, as ``abcdlink import`` writes it;
-            ``sample`` stands for the domain's shipped sample.
-        domain: what a link means.
-        first_pairs: take only this many pairs, in file order; ``None``: all. All documents are taken.
+    ``sample`` stands for the domain's shipped sample. Of the pairs only the first ones are taken, in file order; all
+    documents are.
 
     Raises:
         InputError: when the folder is missing or broken, or contains no pair.
@@ -62,11 +58,7 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
 def take_targets(store: Store, folder: str, domain: Domain, sampling: Sampling) -> Corpus:
     """Sample the documents for which source documents are generated, and copy them into the run.
 
-    Args:
-        store: the run.
-        folder: a corpus folder, whose pairs are not used; ``sample`` stands for the domain's shipped sample.
-        domain: what a link means.
-        sampling: which of the possible target documents are taken.
+    The pairs of the corpus are not used; ``sample`` stands for the domain's shipped sample.
 
     Raises:
         InputError: when the folder is missing or broken, has fewer documents than asked for, or the run has already
@@ -122,10 +114,7 @@ def run_key_of_drop(base: str, result: DropResult) -> str:
 def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:
     """Start a run with the imported pairs and the shortlist of ``base``; repeating it changes nothing.
 
-    Args:
-        base: the run whose benchmark chose the approaches.
-        result: what ``take`` returned, with at least one pair.
-        domain: what a link means.
+    ``result``: what ``take`` returned, with at least one pair.
 
     Raises:
         InputError: when the base run has no shortlist yet.

@@ -44,10 +44,6 @@ def drift_of(store: Store, linker: str, here: Histogram) -> Drift | None:
 class LabelRun:
     """The labelling of one corpus by a linker of the run.
 
-    Args:
-        store: the run.
-        name: name of these labels.
-
     Raises:
         InputError: when the run has no such labels, or its linker or the corpus has changed since.
     """
@@ -99,11 +95,7 @@ class LabelRun:
         return index
 
     def summary(self, precision: float) -> Labels:
-        """Join the finished parts and store the result.
-
-        Args:
-            precision: target precision of the links, from 0 to 1.
-        """
+        """Join the finished parts and store the result; ``precision``: target of the links, from 0 to 1."""
         refused: list[Refusal] = []
         left_out = 0
         histogram, pairs, sources, rows, size, seconds = Histogram(), 0, 0, 0, 0, 0.0
@@ -174,14 +166,8 @@ def plan_labels(
 ) -> LabelRun:
     """Plan the labelling of a corpus, or return the stored plan.
 
-    Args:
-        store: a run with a learned linker.
-        corpus: folder of the corpus.
-        name: of these labels in the run.
-        linker: name of the linker; may be empty if there is only one.
-        sampling: which rows are kept.
-        progress: shows progress over the corpus's lines.
-        cells: pairs of sentences in one part.
+    The name of the linker may be empty if there is only one. ``sampling``: which rows are kept; ``cells``: pairs of
+    sentences in one part.
 
     Raises:
         InputError: when there is no such linker or corpus, the linker gives no probabilities, or labels of this
@@ -232,14 +218,7 @@ def _base_name(name: str) -> str:
 def run_labels(
     labels: LabelRun, precision: float, most_parts: int | None = None, progress: Progress = silent
 ) -> Labels:
-    """Label the unfinished parts in this process.
-
-    Args:
-        labels: what to label.
-        precision: target precision of the links.
-        most_parts: stop after this many parts; ``None``: do all.
-        progress: shows progress over the parts.
-    """
+    """Label the unfinished parts in this process, or ``most_parts`` of them; ``precision``: target of the links."""
     with alone(labels.store, f"label {labels.name}", progress):
         for part in progress(labels.open_parts[:most_parts], f"label {labels.name}"):
             labels.label(part)

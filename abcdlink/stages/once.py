@@ -65,10 +65,8 @@ def _reads_as(asked: Record, claimed: dict[str, Any]) -> bool:
 def note_llm(store: Store, asked_for: str, llm: LLM) -> None:
     """Record in the manifest's section ``llm`` which model, server and parameters answered the questions.
 
-    Args:
-        store: the run.
-        asked_for: purpose of the questions; each has its own entry, since models may differ.
-        llm: the LLM that was asked; its key is not recorded.
+    ``asked_for``: purpose of the questions; each has its own entry, since models may differ. The LLM's key is not
+    recorded.
     """
     # The client remembers what it found out about the server for only a day.
     store.note_in("llm", asked_for, {**store.manifest.get("llm", {}).get(asked_for, {}), **llm.describe()})

@@ -116,14 +116,8 @@ class Rankings(NamedTuple):
 class Ranker:
     """Does one retriever's work on one corpus of a run, part by part.
 
-    What is loaded and prepared for one part serves later ones, so a process keeps one of these.
-    It is not thread-safe.
-
-    Args:
-        store: the run.
-        corpus_name: ``natural`` or ``synthetic``.
-        retriever: a name for ``get_retriever``.
-        given: the retriever itself, if it has no name there.
+    What is loaded and prepared for one part serves later ones, so a process keeps one of these. It is not thread-safe.
+    ``given``: the retriever itself, if ``get_retriever`` knows it by no name.
 
     Raises:
         InputError: from every method, when the corpus or the retriever is missing.
@@ -240,12 +234,8 @@ def read_rankings(
 ) -> Rankings:
     """Return a retriever's rankings as one table, and the effort of the parts that were read.
 
-    Args:
-        store: the run.
-        corpus_name: ``natural`` or ``synthetic``.
-        retriever: its name.
-        pairs: only these pair ids; parts without any of them are not read.
-        whole: include the target sentences that the run leaves out, for callers that read a pair as a matrix.
+    ``pairs``: only these pair ids; parts without any of them are not read. ``whole``: include the target sentences that
+    the run leaves out, for callers that read a pair as a matrix.
 
     Raises:
         InputError: when a part is missing.

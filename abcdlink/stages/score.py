@@ -122,16 +122,10 @@ def score_llm(
     aim: Aim = Aim.PAPER,
     sample: SourceSample | None = None,
 ) -> Scored:
-    """Score an approach with an LLM.
+    """Score all decisions of an approach with an LLM.
 
-    Args:
-        corpus: pairs with gold links.
-        approach: whose decisions are scored.
-        part: all of its decisions.
-        offered_cost: seconds that its retriever took for the whole corpus.
-        folds: folds of the pairs, if a rule is fitted.
-        aim: objective of the rule.
-        sample: the source sentences that it was asked about; ``None`` for all.
+    ``offered_cost``: seconds that its retriever took for the whole corpus. ``folds``: of the pairs, if a rule is
+    fitted; ``aim``: of the rule. ``sample``: the source sentences that it was asked about; ``None`` for all.
     """
     decisions, fitted = list(part.decisions), None
     scores = scored_rankings(decisions) if approach.scoring is not Scoring.ANSWER else None

@@ -89,13 +89,8 @@ def look_at_part(
 ) -> None:
     """Let another model judge the generated pairs of one part, unless that is already done.
 
-    Args:
-        store: the run.
-        domain: of the run.
-        name: an LLM profile, or ``run:KEY`` for the learned linker of another run.
-        part: number of the part.
-        drafts: its pairs, as they were generated.
-        progress: shows progress over the pairs.
+    ``name``: an LLM profile, or ``run:KEY`` for the learned linker of another run. ``drafts``: the pairs of the part,
+    as they were generated.
 
     Raises:
         BudgetError: when the questions could cost more than the budget leaves.

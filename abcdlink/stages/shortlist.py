@@ -103,11 +103,7 @@ def links_of(
 ) -> Sequence[Decision]:
     """Return the decisions of an approach; rankings and answers must exist.
 
-    Args:
-        store: the run.
-        corpus_name: ``natural`` or ``synthetic``.
-        approach: the approach whose decisions are returned.
-        mask: tells which rows of its rankings, or of an LLM's scores that a rule cuts, are links.
+    ``mask`` tells which rows of its rankings, or of an LLM's scores that a rule cuts, are links.
     """
     if approach.kind is not ApproachKind.LLM:
         rankings = read_rankings(store, corpus_name, approach.retriever).table

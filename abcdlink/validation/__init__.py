@@ -89,13 +89,8 @@ def validate(
 ) -> Validation:
     """Measure a synthetic corpus and compare its source documents with those of other corpora.
 
-    Args:
-        synthetic: pairs with generated source documents.
-        natural: its source documents are compared with; all its documents when it has no pairs.
-        domain: gives the bounds (``[validation]`` in ``domain.toml``).
-        beside: more corpora by name to compare with.
-        language: of the documents.
-        classifier: see ``style_of``.
+    These are the natural one (all its documents when it has no pairs) and those ``beside``, by name. The domain gives
+    the bounds (``[validation]`` in ``domain.toml``); ``classifier``: see ``style_of``.
     """
     corpora = {SYNTHETIC: synthetic, NATURAL: natural, **(beside or {})}
     styles = {name: style_of(_sources(corpus), language, classifier) for name, corpus in corpora.items()}

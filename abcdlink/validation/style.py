@@ -61,12 +61,9 @@ class Style(Record):
 
 
 def style_of(documents: Sequence[Document], language: str = ENGLISH, classifier: Classifier | None = None) -> Style:
-    """Measure some documents.
+    """Measure some documents, whose order the values keep; formulas for other languages are left out.
 
-    Args:
-        documents: in any order, which the values keep.
-        language: what they are written in; formulas for other languages are left out.
-        classifier: gives the probability that a text is subjective; ``None``: that measure is left out.
+    ``classifier``: gives the probability that a text is subjective; ``None``: that measure is left out.
     """
     measures: dict[str, Callable[[Document], float | None]] = {
         "sentences": lambda one: float(len(one.sentences)),
@@ -132,11 +129,9 @@ def lexicon_subjectivity(document: Document) -> float:
 
 
 def load_classifier(model: str, label: str = "") -> Classifier:
-    """Return a text classifier as a measure of subjectivity.
+    """Return a text classifier, a folder or a name on the Hugging Face hub, as a measure of subjectivity.
 
-    Args:
-        model: a folder, or a name on the Hugging Face hub.
-        label: its label for subjective texts; empty: the one label that begins with "subj".
+    ``label``: its label for subjective texts; empty: the one label that begins with "subj".
 
     Raises:
         InputError: when the model is not on this machine, or it is not clear which label means subjective.

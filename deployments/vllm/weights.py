@@ -10,12 +10,7 @@ from pathlib import Path
 
 
 def dequantise(weights: Path, folder: Path) -> None:
-    """Write configuration, tokenizer, chat template and bfloat16 weights of a GGUF file.
-
-    Args:
-        weights: the GGUF file, which contains all of these.
-        folder: where they are written; created if it does not exist.
-    """
+    """Write configuration, tokenizer, chat template and bfloat16 weights of a GGUF file, which contains them all."""
     import torch
     import transformers
 

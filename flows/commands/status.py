@@ -140,14 +140,8 @@ def group(
 ) -> typer.Typer:
     """Add the commands of one kind of work and return their group.
 
-    Args:
-        app: the command line.
-        name: name of the kind.
-        what: description for the help.
-        start: the command that starts it.
-        show: the command that shows its results.
-        status: the command that shows people's progress; default: the one of every kind.
-        flow: the flow that waits for these people; default: the one with this name.
+    ``what``: description for the help. ``status``: the command that shows people's progress; default: the one of every
+    kind. ``flow``: the flow that waits for these people; default: the one with this name.
     """
     kind = typer.Typer(help=what, no_args_is_help=True)
     kind.command("start")(start)

@@ -184,10 +184,8 @@ def text_html(text: str) -> str:
 def document_html(document: Document, marks: dict[str, str]) -> str:
     """Return a document as HTML, one paragraph per sentence, every text escaped.
 
-    Args:
-        document: the document to show.
-        marks: sentence id -> what precedes the highlighted sentence (a number, or nothing). The
-            browser opens the document at the first mark.
+    ``marks``: sentence id -> what precedes the highlighted sentence (a number, or nothing). The browser opens the
+    document at the first mark.
     """
     scroll = ' style="scroll-initial-target: nearest"'
     paragraphs = []

@@ -37,13 +37,7 @@ class ImportChoices(Record):
 
 
 class ImportSource:
-    """What is imported: where it is, how its plain text is read, what of it is wanted, and which files were read.
-
-    Args:
-        path: a folder or file.
-        texts: turns plain text into documents.
-        choices: what of it is wanted.
-    """
+    """What is imported: a folder or file, how its plain text is read, what is wanted, and which files were read."""
 
     def __init__(self, path: Path, texts: PlainText, choices: ImportChoices) -> None:
         self.path, self.texts, self.choices = path, texts, choices

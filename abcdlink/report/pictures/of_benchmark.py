@@ -96,10 +96,6 @@ def cutoff_series(results: Sequence[ApproachResult], measure: Literal["f1_of_all
 
     Of the approaches with an LLM that decide on the same candidates only the one with the best F1 is
     shown. Approaches cut by a rule, and LLM-only, have no place on this axis; the table has them.
-
-    Args:
-        results: the approaches, best first.
-        measure: what the picture shows.
     """
     lines: dict[str, dict[int, float]] = {}
     points: dict[tuple[str, int], Series] = {}

@@ -46,12 +46,7 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
 
 
 def quality_against_cost(points: Sequence[Point], unit: str) -> Markup:
-    """Draw F1 against cost, with the front of those that nothing beats in both.
-
-    Args:
-        points: at least one; all costs are above 0.
-        unit: of the cost, e.g. ``seconds``.
-    """
+    """Draw F1 against cost in some unit, above 0, with the front of those that nothing beats in both."""
     front = pareto_front(points)
     told = "; ".join(f"{one.name}: F1 {one.f1:.2f} for {one.cost:.3g}" for one in front)
     alt = f"F1 against {unit} per 1,000 pairs. Not beaten in both: {told}. {len(points) - len(front)} others."
