@@ -45,9 +45,7 @@ class Case(Record):
     opinions: tuple[Opinion, ...]
 
 
-def choose_cases(
-    run_key: str, judgments: Sequence[Judgment], corpus: Corpus, seed: int = 13, most: int = MOST_CASES
-) -> list[Case]:
+def choose_cases(run_key: str, judgments: Sequence[Judgment], corpus: Corpus, seed: int = 13) -> list[Case]:
     """Return the cases of a feedback round, in the order of the documents.
 
     One after the other is taken: of all that are left, one that shows the pattern taken least so far, then one
@@ -59,16 +57,16 @@ def choose_cases(
         for key, group in by_candidate(judgments).items()
         if len({judgment.label for judgment in group.values()}) > 1
     }
-    chosen = _in_order(_varied(sorted(differing), views, seed, most), corpus)
+    chosen = _in_order(_varied(sorted(differing), views, seed), corpus)
     return [_case(run_key, key, differing[key], views[key]) for key in chosen]
 
 
-def _varied(keys: Sequence[Place], views: Mapping[Place, View], seed: int, most: int) -> list[Place]:
+def _varied(keys: Sequence[Place], views: Mapping[Place, View], seed: int) -> list[Place]:
     left = list(keys)
     random.Random(seed).shuffle(left)  # noqa: S311 - a choice that can be repeated, no secret
     patterns, pairs, sources = Counter[Pattern | None](), Counter[str](), Counter[tuple[str, str]]()
     chosen: list[Place] = []
-    while left and len(chosen) < most:
+    while left and len(chosen) < MOST_CASES:
 
         def taken(key: Place) -> tuple[int, int, int]:
             shown = views[key].patterns or (None,)

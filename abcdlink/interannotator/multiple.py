@@ -66,10 +66,10 @@ def multiple(groups: Sequence[Group]) -> MultipleMeasures:
 def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
     """Return Fleiss' kappa with its 95 % bootstrap interval over sources.
 
-    Source: Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76. kappa = (P -
-    P_e) / (1 - P_e); P is the mean over units of the share of pairs of judgments that agree, P_e the sum of squares of
-    the labels' shares. ``counts``: how often each label was given to each unit, the same number (two or more) in all;
-    ``sources``: pair and source sentence of each.
+    Source: Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
+    kappa = (P - P_e) / (1 - P_e); P is the mean over units of the share of pairs of judgments that agree, P_e the sum
+    of squares of the labels' shares. ``counts``: how often each label was given to each unit, the same number (two or
+    more) in all; ``sources``: pair and source sentence of each.
     """
     import numpy as np
 
@@ -79,10 +79,10 @@ def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str
 def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
     """Return Krippendorff's alpha for nominal labels of any number, with its 95 % bootstrap interval over sources.
 
-    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability. alpha = 1 - D_o / D_e over units with two
-    or more judgments; a unit with m judgments adds its pairs of unlike labels, weighted by 1 / (m - 1), to the observed
-    disagreement. ``counts``: how often each label was given to each unit; those with fewer than two are left out.
-    ``sources``: pair and source sentence of each.
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
+    alpha = 1 - D_o / D_e over units with two or more judgments; a unit with m judgments adds its pairs of unlike
+    labels, weighted by 1 / (m - 1), to the observed disagreement. ``counts``: how often each label was given to each
+    unit; those with fewer than two are left out. ``sources``: pair and source sentence of each.
     """
     import numpy as np
 

@@ -177,7 +177,7 @@ class Known(NamedTuple):
     rankings: Mapping[str, pd.DataFrame]
 
 
-def refit(name: str, before: Known, judged: Known, said: Sequence[Said], progress: Progress = silent) -> LearnedLinker:
+def refit(name: str, before: Known, judged: Known, said: Sequence[Said]) -> LearnedLinker:
     """Fit a linker on judged candidates and, with decreasing weight, on the gold links it was first fitted on.
 
     Its probabilities are calibrated only on the judged candidates, weighted by 1 / chance, with models
@@ -196,11 +196,11 @@ def refit(name: str, before: Known, judged: Known, said: Sequence[Said], progres
         raise InputError(msg, f"have at least {FEWEST} of each judged")
     corpus = _judged_only(judged.corpus, said)
     # Word statistics are those of the whole corpus, as in ranking.
-    features = Features(name, judged.rankings, judged.corpus, progress)
+    features = Features(name, judged.rankings, judged.corpus)
     rows, chance = _rows(features, corpus, said)
     fold_of = fold_numbers(make_folds(corpus, CALIBRATION_FOLDS), [pair.id for pair in corpus.pairs])[rows.pair]
-    old = Features(name, before.rankings, before.corpus, progress)
-    base = balanced(gather(old, before.corpus, progress))
+    old = Features(name, before.rankings, before.corpus)
+    base = balanced(gather(old, before.corpus, silent))
     old_weight, weight = np.full(len(base.linked), 1 / (1 + links / HALF)), np.minimum(1 / chance, HEAVIEST)
 
     def fitted(kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401 - sklearn has no types

@@ -201,12 +201,6 @@ def run_benchmarks(
         return overview
 
 
-def read_overview(store: Store) -> Overview:
-    """Return the stored overview; raises ``InputError`` if there is none yet."""
-    store.require(OVERVIEW, STAGE)
-    return store.read_record(OVERVIEW, Overview)
-
-
 def overview_of(results: Mapping[str, Benchmark], domains: Mapping[str, Domain]) -> Overview:
     """Put benchmarks side by side, by the shown name of the corpus."""
     groups: dict[str, dict[str, ApproachResult]] = {}

@@ -28,7 +28,6 @@ from abcdlink.linking.decisions import over_kept_targets
 from abcdlink.linking.learned import Known, LearnedLinker, Said, refit
 from abcdlink.linking.learners import FittedLinker, base_retrievers
 from abcdlink.linking.saving import to_bytes
-from abcdlink.progress import Progress, silent
 from abcdlink.stages.label import AFTER, drift_of
 from abcdlink.stages.learn import read_linker
 from abcdlink.stages.rank import read_rankings
@@ -112,7 +111,7 @@ class _Run(NamedTuple):
 
 
 def choose_batch(
-    store: Store, domain: Domain, linker: str, rules: BudgetPlan, batch: int, batches: int, progress: Progress = silent
+    store: Store, domain: Domain, linker: str, rules: BudgetPlan, batch: int, batches: int
 ) -> Choice | None:
     """Choose the candidates of a batch after a linker has learned from earlier ones; ``None`` if the budget is used up.
 
@@ -134,8 +133,8 @@ def choose_batch(
     rest = rules.after(sum(choice.judgments for choice in earlier), sum(one.link for one in said))
     if rest is None or not left:
         return None
-    now, unchanged = _learn(run, said, batch, progress)
-    table = over_kept_targets(now.rank(run.rankings, run.corpus, left, progress), run.corpus, targets_of(store))
+    now, unchanged = _learn(run, said, batch)
+    table = over_kept_targets(now.rank(run.rankings, run.corpus, left), run.corpus, targets_of(store))
     order = Order(table, _may_be_shown(table, run.corpus, left, domain), rest)
     selection = order.select(rules.seed + batch)
     wanted = -(-len(left) // (batches - batch + 1))
@@ -220,14 +219,14 @@ def _file_name(linker: str, batch: int) -> str:
     return f"{linker}{AFTER}{batch - 1}"
 
 
-def _learn(run: _Run, said: Sequence[Said], batch: int, progress: Progress) -> tuple[Linker, str]:
+def _learn(run: _Run, said: Sequence[Said], batch: int) -> tuple[Linker, str]:
     """Return the linker that chooses a batch and, if it is unchanged, why."""
     store, name = run.store, _file_name(run.linker, batch)
     reason = ""
     if batch > 1 and not store.exists(model_file(name)):
         before = Known(read_corpus_from(store, SYNTHETIC), _tables(store, SYNTHETIC, run.linker))
         try:
-            learned = refit(run.linker, before, Known(run.corpus, run.rankings), said, progress=progress)
+            learned = refit(run.linker, before, Known(run.corpus, run.rankings), said)
         except InputError as error:
             reason = error.problem
         else:

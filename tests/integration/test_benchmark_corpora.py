@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from abcdlink.stages.benchmark_corpora import read_overview
+from abcdlink.layout import OVERVIEW
+from abcdlink.stages.benchmark_corpora import Overview
 from tests import ROOT
 from tests.helpers.stack import Stack
 
@@ -25,7 +26,7 @@ def test_corpora_are_benchmarked_and_the_page_shows_them_side_by_side(stack: Sta
     questions = Counter(json.dumps(request.body, sort_keys=True) for request in stack.llm.questions[before:])
     assert len(questions) == 12
     assert max(questions.values()) == 1
-    overview = read_overview(stack.run("two-corpora"))
+    overview = stack.run("two-corpora").read_record(OVERVIEW, Overview)
     assert overview.domains == {"news": "news@paper", "reviews": "reviews@paper"}
     data = stack.prefect.call("GET", "/artifacts/two-corpora-overview/latest").json()["data"]
     rows = {row["approach"]: row for row in (json.loads(data) if isinstance(data, str) else data)}

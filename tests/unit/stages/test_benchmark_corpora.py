@@ -20,10 +20,10 @@ from abcdlink.corpus.io import write_corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import compare_with_best
-from abcdlink.layout import BENCHMARK, benchmark_file
+from abcdlink.layout import BENCHMARK, OVERVIEW, benchmark_file
 from abcdlink.linking.records import Setup
 from abcdlink.stages.benchmark import read_benchmark, read_scores
-from abcdlink.stages.benchmark_corpora import prepare, read_overview, run_benchmarks, take_corpora
+from abcdlink.stages.benchmark_corpora import Overview, prepare, run_benchmarks, take_corpora
 from abcdlink.stages.estimate import estimate_corpora
 from abcdlink.stages.execution import HERE
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, draw_sources, read_sample
@@ -109,7 +109,7 @@ def test_three_models_on_two_corpora_have_the_scores_of_plain_sets(servers, fold
     each = [row for row in overview.retrievers if row.corpus]
     assert overall.average_f1 == pytest.approx(np.mean([row.average_f1 for row in each]))
     assert overall.recall[3] == pytest.approx(np.mean([row.recall[3] for row in each]))
-    assert read_overview(store) == overview
+    assert store.read_record(OVERVIEW, Overview) == overview
     assert read_benchmark(store, "corpora/north") == overview.corpora["north"]
 
 
