@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from abcdlink.errors import BudgetError, InputError, ServiceError
+from abcdlink.llm import batch
 from abcdlink.llm.batch import BatchTicket, collect, pending, submit
 from abcdlink.llm.budget import Sum
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome
-from tests import ROOT
 from tests.helpers.fake_batch import FakeBatch
-from tests.helpers.fake_llm import MODEL, FakeLLM, Response, error, hangs_up, says
+from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
+from tests.helpers.forked import forked
 from tests.helpers.llm_batch import YES_NO, question
 
 PRICES = {"llm_price_prompt": 10.0, "llm_price_completion": 100.0}
@@ -168,30 +167,18 @@ def test_lines_that_cannot_be_read_leave_their_questions_open(isolated_home):
     assert (state.answered, state.open) == (1, 2)
 
 
-SUBMIT = """
-import os, signal, sys
-from pathlib import Path
-from abcdlink.llm import batch
-from abcdlink.llm.client import LLM
-from abcdlink.llm.records import Message, Question
-from abcdlink.settings import Settings
-url, model, home, when = sys.argv[1:]
-from tests.helpers.llm_batch import question
-if when == "before":
-    batch._send = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-if when == "after":
-    batch._sent = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-llm = LLM(Settings(_env_file=None, llm_base_url=url, llm_model=model, home=Path(home)))
-batch.submit(llm, [question(text) for text in "abc"])
-"""
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_process_killed_while_it_submits_sends_nothing_twice(isolated_home, when):
     with FakeBatch(says(YES_NO)) as server:
-        command = [sys.executable, "-c", SUBMIT, server.base_url, MODEL, str(isolated_home), when]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
+
+        def submit_and_die() -> None:
+            name = "_send" if when == "before" else "_sent"
+            setattr(batch, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            submit(LLM(server.settings(isolated_home)), asked())
+
+        process = forked(submit_and_die)
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
         assert len(server.jobs) == (when == "after")
         llm = LLM(server.settings(isolated_home))
         ticket = submit(llm, asked())

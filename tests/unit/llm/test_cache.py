@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -15,35 +15,10 @@ import pytest
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Answer, Message, Outcome, Question
 from abcdlink.llm.request import AnswerCache, content_key
-from tests.helpers.fake_llm import MODEL, FakeLLM, error, says
+from tests.helpers.fake_llm import FakeLLM, error, says
+from tests.helpers.forked import FORK, forked
 
 SCHEMA = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
-
-ASK_MANY = """
-import sys
-from pathlib import Path
-from abcdlink.llm.client import LLM
-from abcdlink.llm.records import Message, Question
-from abcdlink.settings import Settings
-url, model, home, count = sys.argv[1:]
-schema = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
-llm = LLM(Settings(_env_file=None, llm_base_url=url, llm_model=model, home=Path(home), llm_concurrency=2))
-questions = [
-    Question(messages=(Message(role="user", content=str(n)),), json_schema=schema, stage="s") for n in range(int(count))
-]
-answers = llm.ask_many(questions)
-sys.stdout.write(f"{sum(a.from_cache for a in answers)} {sum(a.value is not None for a in answers)}")
-"""
-
-WRITE_FOR_EVER = """
-import sys
-from pathlib import Path
-from abcdlink.llm.request import AnswerCache, content_key
-from abcdlink.llm.records import Answer, Outcome
-cache = AnswerCache(Path(sys.argv[1]))
-for number in range(10**9):
-    cache.put(content_key({"n": number % 5}), Answer(outcome=Outcome.OK, raw="x" * 3_000_000))
-"""
 
 
 def question(text="Are they?", **changed) -> Question:
@@ -55,32 +30,26 @@ def cached_files(home: Path) -> list[Path]:
     return sorted((home / "cache" / "llm").glob("??/*.json"))
 
 
-def run(server: FakeLLM, home: Path, count: int) -> subprocess.Popen:
-    command = [sys.executable, "-c", ASK_MANY, server.base_url, MODEL, str(home), str(count)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def ask_many(server: FakeLLM, home: Path, count: int, told: Connection | None = None) -> None:
+    llm = LLM(server.settings(home, llm_concurrency=2))
+    answers = llm.ask_many([question(str(n)) for n in range(count)])
+    if told is not None:
+        told.send((sum(one.from_cache for one in answers), sum(one.value is not None for one in answers)))
 
 
-ASK_IN_PAIRS = """
-import sys
-from pathlib import Path
-from abcdlink.llm.client import LLM
-from abcdlink.llm.records import Message, Question
-from abcdlink.settings import Settings
-url, model, home, stop = sys.argv[1:]
-schema = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
-llm = LLM(Settings(_env_file=None, llm_base_url=url, llm_model=model, home=Path(home), llm_concurrency=2))
-for pair in range(5):
-    texts = [f"{pair}-{n}" for n in range(4)]
-    questions = [Question(messages=(Message(role="user", content=t),), json_schema=schema, stage="s") for t in texts]
-    print([(answer.outcome.value, answer.value) for answer in llm.ask_many(questions)], flush=True)
-    if pair == int(stop):
-        sys.stdin.readline()
-"""
+def write_for_ever(folder: Path) -> None:
+    cache = AnswerCache(folder)
+    for number in itertools.count():
+        cache.put(content_key({"n": number % 5}), Answer(outcome=Outcome.OK, raw="x" * 3_000_000))
 
 
-def ask_in_pairs(server: FakeLLM, home: Path, stop: int = -1) -> subprocess.Popen:
-    command = [sys.executable, "-c", ASK_IN_PAIRS, server.base_url, MODEL, str(home), str(stop)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def ask_in_pairs(server: FakeLLM, home: Path, told: Connection, stop: int = -1) -> None:
+    llm = LLM(server.settings(home, llm_concurrency=2))
+    for pair in range(5):
+        answers = llm.ask_many([question(f"{pair}-{n}") for n in range(4)])
+        told.send([(answer.outcome.value, answer.value) for answer in answers])
+        if pair == stop:
+            signal.pause()
 
 
 def test_a_stage_killed_in_its_middle_asks_nothing_twice_and_ends_as_an_undisturbed_one(tmp_path):
@@ -88,18 +57,21 @@ def test_a_stage_killed_in_its_middle_asks_nothing_twice_and_ends_as_an_undistur
         return says('{"related": true}' if request.prompt.endswith(("1", "2")) else '{"related": false,}')
 
     with FakeLLM(respond) as server:
-        process = ask_in_pairs(server, tmp_path / "killed", stop=2)
-        before = [process.stdout.readline() for _ in range(3)]
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        here, there = FORK.Pipe()
+        process = forked(ask_in_pairs, server, tmp_path / "killed", there, 2)
+        before = [here.recv() for _ in range(3)]
+        process.kill()
+        process.join()
         assert len(server.questions) == 12
-        resumed = ask_in_pairs(server, tmp_path / "killed").communicate()[0]
+        forked(ask_in_pairs, server, tmp_path / "killed", there).join()
+        resumed = [here.recv() for _ in range(5)]
         log = Counter(request.prompt for request in server.requests if request.method == "POST")
-        undisturbed = ask_in_pairs(server, tmp_path / "other").communicate()[0]
+        forked(ask_in_pairs, server, tmp_path / "other", there).join()
+        undisturbed = [here.recv() for _ in range(5)]
     assert set(log.values()) == {1}, "some question was asked twice"
     assert len(log) == 20 + 1, "the questions, and the small one about the server's capabilities"
     assert resumed == undisturbed
-    assert resumed.startswith("".join(before))
+    assert resumed[:3] == before
 
 
 def wait_until(condition, seconds=30.0):
@@ -112,7 +84,9 @@ def wait_until(condition, seconds=30.0):
 def test_a_second_process_asks_nothing(isolated_home):
     with FakeLLM() as server:
         first = LLM(server.settings(isolated_home)).ask_many([question(str(n)) for n in range(4)])
-        assert run(server, isolated_home, 4).communicate()[0] == "4 4"
+        here, there = FORK.Pipe()
+        forked(ask_many, server, isolated_home, 4, there).join()
+        assert here.recv() == (4, 4)
         assert len(server.questions) == 4
     assert len(cached_files(isolated_home)) == 4
     assert not any(answer.from_cache for answer in first)
@@ -120,10 +94,10 @@ def test_a_second_process_asks_nothing(isolated_home):
 
 def test_a_killed_process_pays_again_only_for_what_was_under_way(isolated_home):
     with FakeLLM(says('{"related": true}', delay=0.03)) as server:
-        process = run(server, isolated_home, 50)
+        process = forked(ask_many, server, isolated_home, 50)
         wait_until(lambda: len(server.questions) > 6)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         assert 4 <= len(cached_files(isolated_home)) < 50
         answers = LLM(server.settings(isolated_home)).ask_many([question(str(n)) for n in range(50)])
     assert all(answer.value for answer in answers)
@@ -134,11 +108,11 @@ def test_a_killed_process_pays_again_only_for_what_was_under_way(isolated_home):
 
 def test_a_process_killed_while_it_writes_leaves_only_whole_files(tmp_path):
     for seconds in (0.01, 0.08):
-        process = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path)])
+        process = forked(write_for_ever, tmp_path)
         wait_until(lambda: list(tmp_path.glob("??/*.json")))
         time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         files = list(tmp_path.glob("??/*.json"))
         assert files
         assert all(len(AnswerCache(tmp_path).get(path.stem).raw) == 3_000_000 for path in files)

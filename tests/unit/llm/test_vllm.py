@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 import time
 from itertools import pairwise
@@ -27,6 +25,7 @@ from abcdlink.stages.decide import read_decisions
 from abcdlink.stages.execution import HERE
 from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
+from tests.helpers.forked import forked
 from tests.helpers.llm_batch import question
 
 # It answers by the schema, all False; a prompt may ask for something else by a word.
@@ -183,23 +182,18 @@ def test_another_model_takes_the_place_of_the_first(engine, isolated_home):
 
 
 def test_the_engine_ends_with_a_process_that_is_killed(engine, isolated_home):
-    code = (
-        "from abcdlink.llm.client import LLM\n"
-        "from tests.helpers.llm_batch import question\n"
-        "import sys; llm = LLM(); llm.ask(question('first')); llm.ask(question('last')); sys.stdin.readline()\n"
-    )
-    environment = {
-        **os.environ,
-        "ABCDLINK_LLM_ENGINE": "vllm",
-        "ABCDLINK_LLM_PYTHON": str(engine.python),
-        "ABCDLINK_LLM_MODEL": "m",
-    }
-    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE)
+    def ask_twice_and_wait() -> None:
+        llm = LLM(engine.settings(isolated_home))
+        llm.ask(question("first"))
+        llm.ask(question("last"))
+        signal.pause()
+
+    process = forked(ask_twice_and_wait)
     wait(lambda: len(engine.batches) == 2)
     pid = engine.notes[0]["pid"]
     assert psutil.pid_exists(pid)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     wait(lambda: not psutil.pid_exists(pid))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from abcdlink.cli.app import main
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.io import write_corpus
 from abcdlink.domain import find_domain
@@ -29,6 +29,7 @@ from abcdlink.stages.execution import HERE
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, draw_sources, read_sample
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import hangs_up
+from tests.helpers.forked import forked
 from tests.helpers.scripted import scripted_corpora
 from tests.unit.stages.test_several_models import (
     MODELS,
@@ -229,7 +230,7 @@ def test_the_command_says_the_cost_first_and_then_one_table_for_all(servers, fol
 
 
 def test_killed_in_the_second_corpus_the_command_goes_on_and_no_answer_is_paid_twice(
-    servers, folders, command, isolated_home
+    servers, folders, command, isolated_home, monkeypatch
 ):
     """The servers stop answering after so many questions; then comes SIGKILL."""
     answered = PAIRS["north"] * SOURCES + 5
@@ -255,11 +256,11 @@ def test_killed_in_the_second_corpus_the_command_goes_on_and_no_answer_is_paid_t
 
     for model, script in {"exact": exact, "chance": chance, "shy": shy}.items():
         servers[model].answer_by(answers_some(script))
-    code = "import sys; from abcdlink.cli.app import main; sys.argv[0] = 'abcdlink'; main()"
-    process = subprocess.Popen([sys.executable, "-c", code, "benchmark", *folders, *OPTIONS])
+    monkeypatch.setattr(sys, "argv", ["abcdlink", "benchmark", *folders, *OPTIONS])
+    process = forked(main)
     until(lambda: sum(paid.values()) == 3 * answered == len(list(kept.glob("??/*.json"))), process)
     process.kill()
-    process.wait()
+    process.join()
     killed.set()
     found = json.loads(command(*folders, *OPTIONS, "--json").out)
     assert set(paid.values()) == {1}, "an answer was paid for twice"
@@ -274,7 +275,7 @@ def test_killed_in_the_second_corpus_the_command_goes_on_and_no_answer_is_paid_t
 def until(condition, process):
     deadline = time.monotonic() + 300
     while not condition():
-        assert process.poll() is None
+        assert process.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.1)
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 import zlib
@@ -17,6 +14,7 @@ import pytest
 
 from abcdlink.corpus import Corpus, Document, Pair, Sentence
 from abcdlink.corpus.io import write_corpus_to
+from abcdlink.domain import find_domain
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.layout import GENERATION, NATURAL, SHORTLIST, SYNTHETIC
 from abcdlink.linking.records import Setup
@@ -29,6 +27,7 @@ from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import FakeLLM, error, says
+from tests.helpers.forked import forked
 from tests.helpers.linking import DOMAIN
 
 PAIRS, SOURCES, TARGETS = 5, 4, 6
@@ -37,16 +36,10 @@ PLAN = BenchmarkPlan(
     retrievers=("bm25",), learned=(), rules=(), cutoffs=(1,), llm=LLMPlan(setups=(Setup.LLM_ONLY,), models=MODELS)
 )
 
-BENCHMARK = """
-import sys
-from abcdlink.domain import find_domain
-from abcdlink.stages.benchmark import run_benchmark
-from abcdlink.stages.execution import HERE
-from abcdlink.store import open_run
-from tests.unit.stages.test_several_models import PLAN, decide_natural
-run_benchmark(open_run("r"), find_domain("news"), PLAN)
-decide_natural(open_run("r"))
-"""
+
+def benchmark_and_decide():
+    run_benchmark(open_run("r"), find_domain("news"), PLAN)
+    decide_natural(open_run("r"))
 
 
 def gold(source: str) -> set[str]:
@@ -213,14 +206,14 @@ def test_models_are_asked_side_by_side(store, servers):
 
 
 def test_killed_in_the_middle_nothing_is_asked_twice_and_the_result_is_the_same(store, servers, tmp_path, monkeypatch):
-    process = subprocess.Popen([sys.executable, "-c", BENCHMARK])
+    process = forked(benchmark_and_decide)
     deadline = time.monotonic() + 300
     while sum(questions(servers).values()) < 2.2 * PAIRS * SOURCES:  # in the middle of the last model's questions
         assert time.monotonic() < deadline
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     before = questions(servers)
     assert sum(before.values()) < 6 * PAIRS * SOURCES, "killed too late"
     result = run_benchmark(store, DOMAIN, PLAN)

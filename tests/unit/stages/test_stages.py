@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import subprocess
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -37,6 +35,7 @@ from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
 from abcdlink.store import Store, open_run
 from tests.helpers.fake_llm import FakeLLM, Request, Response, error, says
+from tests.helpers.forked import forked
 
 KEY = "sk-very-secret-0123456789"
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=())
@@ -261,21 +260,17 @@ def test_an_llm_that_gives_out_in_the_middle_leaves_no_part_behind_and_is_paid_o
     assert max(Counter(answered).values()) == 1
 
 
-GENERATE = """
-from abcdlink.domain import find_domain
-from abcdlink.generation import Strategy
-from abcdlink.stages.generate import plan_generation, run_generation
-from abcdlink.store import open_run
+def test_two_processes_of_one_run_ask_each_question_once(
+    store: Store, domain: Domain, llm: FakeLLM, tmp_path: Path
+) -> None:
+    def generate(done: Path) -> None:
+        result = run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 4))
+        done.write_text(str(result.pairs), encoding="utf-8")
 
-store = open_run("r")
-print(run_generation(store, find_domain("news"), plan_generation(store, Strategy.SENTENCE, 13, 4)).pairs)
-"""
-
-
-def test_two_processes_of_one_run_ask_each_question_once(store: Store, llm: FakeLLM) -> None:
-    command = [sys.executable, "-c", GENERATE]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate()[0] for process in both]
+    places = [tmp_path / name for name in "ab"]
+    for process in [forked(generate, place) for place in places]:
+        process.join()
+    said = [place.read_text(encoding="utf-8") for place in places]
     assert said[0] == said[1] != ""
     assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
 
