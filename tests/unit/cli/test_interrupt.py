@@ -18,11 +18,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from abcdlink.cli.app import main, make_app
+from abcdlink.cli.app import make_app
 from abcdlink.layout import GENERATION
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
-from tests.helpers.forked import forked
 from tests.helpers.llm_process import answer
 
 QUESTIONS = 3
@@ -76,20 +75,10 @@ def test_a_disk_that_is_full_is_one_error_and_no_answer_is_paid_twice(
     with FakeLLM(asked) as server:
         server.use(monkeypatch)
         arguments = ["generate", "spring", "--documents", "3"]
-        monkeypatch.setattr(sys, "argv", ["abcdlink", *arguments])
-        end, its_end = os.pipe()  # a file could not grow either
-
-        def command() -> None:
-            os.dup2(its_end, 2)
-            sys.stderr = os.fdopen(2, "w")
-            main()
-
-        process = forked(command)
-        os.close(its_end)
-        with os.fdopen(end) as errors:
-            said = errors.read()
-        process.join()
-        assert process.exitcode in {1, 2}, said
+        command = [str(Path(sys.executable).with_name("abcdlink")), *arguments]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            said = process.communicate()[1]
+        assert process.returncode in {1, 2}, said
         assert "Traceback" not in said
         assert re.search(r"cannot (write|be recorded)|full|too large", said), said
         before = len(server.questions)

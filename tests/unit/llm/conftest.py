@@ -1,0 +1,19 @@
+"""The client is tested over the network, as it is used."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers import fake_llm
+
+
+class Nowhere(dict):
+    """Knows no server, whoever tells it."""
+
+    def get(self, *_):
+        return None
+
+
+@pytest.fixture(autouse=True)
+def over_the_network(monkeypatch):
+    monkeypatch.setattr(fake_llm, "HERE", Nowhere())
