@@ -49,12 +49,8 @@ TINY = 1e-9
 class AuditResult(Record):
     """What the judgments so far say.
 
-    Attributes:
-        links: estimated links of all pairs of sentences that could have been shown.
-        found: links that people found.
-        recall: share of the links that they found.
-        judged: candidates with a label: taken by probability, and at random.
-        found_at_random: of the found links, those of the random candidates.
+    ``links``: an estimate for all pairs of sentences that could have been shown; ``recall``: share of these that people
+    found. ``found_at_random``: of the found links, those of the random candidates.
     """
 
     links: Estimate
@@ -158,14 +154,9 @@ class AuditedCandidate(Record):
 class Audit(Record):
     """What people's judgments say about labels, at one threshold.
 
-    Attributes:
-        threshold: candidates from this probability up are links.
-        links: how many these are.
-        precision: share of these that people call links.
-        recall: share of all links of the corpus that these are.
-        all_links: estimated number of links in the corpus.
-        judged: judged candidates, from the threshold up and below.
-        missing: drawn candidates without a label; the others stand for them.
+    ``precision``: share of the ``links`` from the threshold up that people call links; ``recall``: share of
+    ``all_links`` of the corpus (an estimate) that these are. ``judged``: candidates from the threshold up and below;
+    ``missing``: drawn candidates without a label; the others stand for them.
     """
 
     threshold: float

@@ -143,11 +143,7 @@ def is_known(language: str) -> bool:
 
 
 def language_name(language: str) -> str:
-    """Return the English name of a language.
-
-    Raises:
-        InputError: when spaCy does not know the language.
-    """
+    """Return the English name of a language; raises ``InputError`` when spaCy does not know the language."""
     require(language)
     named = regex.search(r"class (\w+)\(Language\)", _language_file(language).read_text(encoding="utf-8"))
     return regex.sub(r"(?<=[a-z])(?=[A-Z])", " ", named[1]) if named else language

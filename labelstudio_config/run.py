@@ -177,11 +177,7 @@ def find_project(client: Client, title: str, known: int | None = None, made: str
 
 
 def require_project(client: Client, title: str) -> int:
-    """Return the id of a project.
-
-    Raises:
-        ServiceError: when there is none.
-    """
+    """Return the id of a project; raises ``ServiceError`` when there is none."""
     project = find_project(client, title)
     if project is None:
         msg = f"Label Studio at {client.url} has no project {title!r}"

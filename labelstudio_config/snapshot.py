@@ -50,11 +50,7 @@ _PARTS = TypeAdapter(list[_Part])
 
 
 def read_given(annotation: Mapping[str, Any]) -> Given:
-    """Read what an annotation says.
-
-    Raises:
-        MalformedError: when the page cannot have submitted it.
-    """
+    """Read what an annotation says; raises ``MalformedError`` when the page cannot have submitted it."""
     if UNREADABLE in annotation:
         raise MalformedError(annotation[UNREADABLE])
     result = annotation.get("result")

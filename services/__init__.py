@@ -43,10 +43,8 @@ class Service(BaseModel):
 class Stack(BaseModel):
     """All services of one home.
 
-    Attributes:
-        started: names of the services that this call of ``up`` started.
-        login: how to log in to the local servers; contains no password and no token.
-        notes: what else the reader should know, one sentence each.
+    ``started``: those that this call of ``up`` started. ``login``: how to log in to the local servers, without a
+    password or token. ``notes``: what else the reader should know, one sentence each.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -87,14 +85,10 @@ SILENT_SECONDS = 120.0
 
 
 class Heartbeat(BaseModel):
-    """What the watcher did last.
+    """What the watcher did last: when it ``looked``, and how many suspended runs were ``waiting``.
 
-    Attributes:
-        looked: when it last finished a look.
-        awake: since when the machine has been awake, if it slept while the watcher ran.
-        waiting: how many suspended runs it found.
-        error: why the newest look failed, empty when it did not.
-        faults: run name -> what went wrong with this run alone.
+    ``awake``: since when the machine has been awake, if it slept while the watcher ran. ``error``: why the newest look
+    failed; ``faults``: run name -> what went wrong with this run alone.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -125,11 +125,7 @@ class Deployment:
         return True
 
     def wait(self) -> None:
-        """Wait until everything is deployed.
-
-        Raises:
-            ServiceError: when Prefect refuses it or takes too long.
-        """
+        """Wait until everything is deployed; raises ``ServiceError`` when Prefect refuses it or takes too long."""
         try:
             self._process.wait(DEPLOY_SECONDS)
         except subprocess.TimeoutExpired:

@@ -197,11 +197,9 @@ class Order:
 class Selection:
     """What people judge of a rankings table: arrays of shape (rows,).
 
-    Attributes:
-        chosen: taken by probability.
-        audited: drawn at random among the others.
-        chance: of a row to be judged: 1 for what was chosen, 0 where its source sentence is never shown.
-        dispersion: variance of the estimated links that were not chosen, for each of them, by the probabilities.
+    They are ``chosen`` by probability or ``audited``: drawn at random among the others. ``chance``: of a row to be
+    judged: 1 for what was chosen, 0 where its source sentence is never shown. ``dispersion``: variance of the estimated
+    links that were not chosen, for each of them, by the probabilities.
     """
 
     def __init__(self, chosen: Mask, audited: Mask, chance: Values, dispersion: float) -> None:

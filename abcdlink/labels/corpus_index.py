@@ -48,15 +48,7 @@ class PairSize(NamedTuple):
 
 
 class CorpusIndex:
-    """Pairs of a corpus folder by number.
-
-    Args:
-        folder: a local folder or an ``s3://`` prefix, as ``abcdlink import`` writes it.
-        progress: told of lines while the index is made.
-
-    Attributes:
-        folder: where the corpus is.
-        digest: SHA-256 of the corpus's two files.
+    """Pairs of a corpus folder, local or ``s3://``, by number; ``digest``: SHA-256 of the corpus's two files.
 
     Raises:
         InputError: when a file is missing, or a line is not a record; the line is named.

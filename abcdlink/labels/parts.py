@@ -110,12 +110,10 @@ class PartCounts(Record):
 
 
 class LabelledPart(NamedTuple):
-    """The rows that are kept of a part, and its counts.
+    """The rows that are kept of a part, and the counts of the whole part.
 
-    Attributes:
-        rows: ``pair``, ``source``, ``target`` (ids), ``probability`` of a link, and ``chance``: the probability with
-            which such a row is kept, 1 from the floor up.
-        counts: of the whole part.
+    Columns: ``pair``, ``source``, ``target`` (ids), ``probability`` of a link, and ``chance``: the probability with
+    which such a row is kept, 1 from the floor up.
     """
 
     rows: pd.DataFrame

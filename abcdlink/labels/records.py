@@ -75,23 +75,13 @@ class Drift(Record):
 class Labels(Record):
     """The results so far of labelling a corpus.
 
-    All expectations come from the linker's own probabilities, which an audit by people checks.
-
-    Attributes:
-        name: of these labels in the run.
-        fitted_on: what it was fitted on, in words.
-        parts: finished parts, and all.
-        rows: kept in the tables.
-        expected_links: sum of the probabilities.
-        expected_below_floor: of these, below the floor.
-        threshold: the lowest probability above which the mean probability is the wanted precision; ``None``: no
-            threshold reaches it.
-        links: pairs of sentences from the threshold up.
-        refused: pairs and documents that were left out; the files of the parts name all of them, with the reasons.
-        seconds: what the finished parts took.
-        size: bytes of their tables.
-        pairs_to_go: pairs in unfinished parts.
-        drift: against the pairs that the linker was fitted on; ``None`` when the run has no rankings of these.
+    All expectations come from the linker's own probabilities, which an audit by people checks. ``parts``: finished
+    parts, and all. ``rows``: kept in the tables, whose ``size`` is in bytes. ``expected_links``: sum of the
+    probabilities. ``threshold``: the lowest probability above which the mean probability is the wanted precision;
+    ``None``: no threshold reaches it. ``links``: pairs of sentences from the threshold up. ``refused``: pairs and
+    documents that were left out; the files of the parts name all of them, with the reasons. ``seconds``: what the
+    finished parts took. ``drift``: against the pairs that the linker was fitted on; ``None`` when the run has no
+    rankings of these.
     """
 
     name: str

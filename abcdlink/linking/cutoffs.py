@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 class CrossFitted(NamedTuple):
     """Links decided by cross-validation.
 
-    Attributes:
-        chosen: whether a row of the rankings is a decided link.
-        fits: the fit that decided each fold, in the order of the folds.
-        probability: probability of a link for each row, if the rule gives one for all sources; else ``None``.
+    ``chosen``: whether a row of the rankings is one. ``fits``: by fold. ``probability``: of a link for each row, if the
+    rule gives one for all sources; else ``None``.
     """
 
     chosen: Mask

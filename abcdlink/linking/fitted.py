@@ -116,10 +116,8 @@ def _groups(corpus: Corpus, group: Callable[[Pair], str] | None) -> NDArray[np.i
 class FittedOn(Record):
     """The pairs that something was fitted on.
 
-    Attributes:
-        corpus: name of their corpus.
-        sources: number of source sentences with links.
-        pairs: fingerprints of their texts, sorted, by which the pairs are recognised under any id.
+    ``sources``: number of source sentences with links. ``pairs``: fingerprints of their texts, sorted, by which the
+    pairs are recognised under any id.
     """
 
     corpus: str

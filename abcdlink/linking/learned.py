@@ -34,13 +34,8 @@ Rankings = Mapping[str, "pd.DataFrame"]
 class LearnedLinker:
     """A model learned from the gold links of all source sentences, including those without links.
 
-    Its score is the probability that a target is linked. For most sentences of real documents, no target has
-    a high one.
-
-    Attributes:
-        name: e.g. ``learned-logistic``.
-        fitted_on: the pairs that it learned from; it refuses to rank these.
-        model: the fitted model.
+    Its score is the probability that a target is linked. For most sentences of real documents, no target has a high
+    one. It refuses to rank the pairs in ``fitted_on``, that it learned from.
     """
 
     def __init__(self, name: str, fitted_on: FittedOn, model: Model) -> None:
@@ -159,10 +154,7 @@ HEAVIEST = 10.0
 class Said(NamedTuple):
     """People's judgment of a candidate.
 
-    Attributes:
-        place: the candidate.
-        link: whether it is a link.
-        chance: probability of having been judged: 1 if chosen by probability, less in the audit.
+    ``chance``: probability of having been judged: 1 if chosen by probability, less in the audit.
     """
 
     place: Place

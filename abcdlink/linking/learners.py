@@ -173,14 +173,7 @@ class Linker(ABC):
 
 
 class FittedLinker:
-    """A third-party linker with what it has learned.
-
-    Attributes:
-        name: an entry point, or ``module:Class``.
-        linker: the linker.
-        fitted_on: the pairs that it learned from; it refuses to rank these.
-        fitted: what it learned.
-    """
+    """A third-party linker with what it learned from the pairs in ``fitted_on``, which it refuses to rank."""
 
     def __init__(self, name: str, linker: Linker, fitted_on: FittedOn, fitted: JsonValue) -> None:
         self.name = name

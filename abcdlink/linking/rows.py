@@ -26,20 +26,10 @@ GRID = 100
 class Rows:
     """The rows of a rankings table, grouped by source, best first.
 
-    All arrays have shape (rows,).
-
-    Args:
-        rankings: the table.
-        log_odds: whether its scores are probabilities, to be turned into log-odds.
-
-    Attributes:
-        order: position of each row in the table.
-        score: as in the table, or its log-odds.
-        rank: rank among the targets of the source, from 1.
-        source: number of the (pair, source sentence).
-        target: number of the (pair, target sentence).
-        pair: number of the pair.
-        size: number of targets of the source.
+    All arrays have shape (rows,). ``log_odds``: whether the scores are probabilities, to be turned into log-odds.
+    ``order``: position of each row in the table; ``score``: as there, or its log-odds; ``rank``: among the targets of
+    the source, from 1; ``source`` and ``target``: number of the (pair, sentence); ``size``: number of targets of the
+    source.
     """
 
     def __init__(self, rankings: pd.DataFrame, *, log_odds: bool = False) -> None:

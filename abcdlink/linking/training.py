@@ -23,11 +23,8 @@ MOST_ROWS = 300_000
 class Training(NamedTuple):
     """Two sentences per row: all targets of some source sentences.
 
-    Attributes:
-        features: shape (rows, features).
-        linked: whether the row is a gold link, shape (rows,).
-        source: number of the row's source sentence, shape (rows,).
-        pair: index of the pair in the corpus, shape (rows,).
+    ``features`` has shape (rows, features), the others (rows,). ``linked``: whether the row is a gold link; ``source``:
+    number of its source sentence; ``pair``: index of the pair in the corpus.
     """
 
     features: NDArray[np.float32]

@@ -159,11 +159,7 @@ def keep_gold_set(store: Store, gold: GoldSet) -> None:
 
 
 def gold_set_of(store: Store) -> GoldSet:
-    """Return the gold pairs of a run.
-
-    Raises:
-        InputError: when the run has none yet.
-    """
+    """Return the gold pairs of a run; raises ``InputError`` when the run has none yet."""
     store.require(POOLS, "qualify")
     return _gold_set(read_corpus_from(store, QUALIFY_SLUG), store.read_records(POOLS, Pool))
 

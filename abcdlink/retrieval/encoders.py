@@ -57,15 +57,7 @@ class Encoded(NamedTuple):
 
 
 class Encoder(ABC):
-    """Gives one vector for each text.
-
-    Args:
-        use: which model, and how it is used.
-
-    Attributes:
-        dtype: data type of a vector's components.
-        identity: differs if the vectors of a text may differ.
-    """
+    """Gives one vector for each text; ``dtype``: of its components; ``identity``: differs if the vectors may differ."""
 
     dtype: np.dtype[Any]
 

@@ -76,18 +76,9 @@ Matrix = Any
 class TermCounts:
     """How often each term occurs in each sentence of a set of documents.
 
-    Args:
-        documents: the documents.
-        tokens: gives the tokens of sentences.
-        progress: shows progress over the sentences to tokenise.
-
-    Attributes:
-        counts: CSR matrix (sentences of all documents one below the other, terms).
-        rows: document id -> its rows.
-        document_of: row -> index of its document.
-        lengths: row -> number of tokens.
-        first: row numbers of the first occurrence of each distinct sentence.
-        kept_seconds: original cost of the tokens found on disk.
+    ``counts``: CSR matrix (sentences of all documents one below the other, terms). ``rows``: document id -> its rows;
+    ``document_of``: row -> index of its document; ``lengths``: row -> number of tokens; ``first``: row numbers of the
+    first occurrence of each distinct sentence. ``kept_seconds``: original cost of the tokens found on disk.
     """
 
     def __init__(self, documents: Sequence[Document], tokens: KeptTokens, progress: Progress) -> None:

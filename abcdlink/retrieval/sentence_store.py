@@ -26,11 +26,8 @@ LAYOUT = 2
 class Kept(NamedTuple):
     """What is stored about one sentence.
 
-    Attributes:
-        blob: the stored data.
-        seconds: its share of the time taken.
-        cut: whether it was longer than the maximum length, so that its end was left out.
-        max_length: the maximum length in tokens, ``None`` when there is none.
+    ``seconds``: its share of the time taken. ``cut``: whether it was longer than ``max_length`` (tokens; ``None``: no
+    limit), so that its end was left out.
     """
 
     blob: bytes

@@ -207,11 +207,7 @@ def keep_adjudications(
 
 
 def summary_of(store: Store) -> AdjudicationSummary:
-    """Count the decisions so far.
-
-    Raises:
-        InputError: when nothing has been decided yet.
-    """
+    """Count the decisions so far; raises ``InputError`` when nothing has been decided yet."""
     store.require(ADJUDICATIONS, STAGE)
     judgments = judged_so_far(store)
     return summarise(judgments, store.read_records(ADJUDICATIONS, Adjudication), judgments_needed(store, judgments))

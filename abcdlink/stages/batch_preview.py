@@ -42,18 +42,9 @@ REVIEW = "review.json"
 class BatchPreview(Record):
     """What a batch would ask of annotators.
 
-    Attributes:
-        batch: number of the batch.
-        tasks: source sentences.
-        pairs: pairs that they belong to.
-        candidates: candidates in all tasks.
-        methods: method -> candidates; only for the coordinator.
-        left_out: reason -> source sentences of the batch's pairs that are not shown.
-        targets_left_out: reason -> target sentences of these pairs that cannot be candidates.
-        overlap: annotators per task.
-        seconds: time that one annotator takes for one candidate.
-        timed: judged candidates in earlier batches that this was measured on; 0: it is assumed.
-        filters: filters that decided which source sentences are shown.
+    ``methods``: method -> candidates, only for the coordinator. ``left_out`` and ``targets_left_out``: reason ->
+    sentences of the batch's pairs that are not shown. ``seconds``: that one annotator takes for one candidate, measured
+    on the ``timed`` judged candidates in earlier batches; 0: it is assumed.
     """
 
     batch: int

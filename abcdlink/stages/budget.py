@@ -67,19 +67,12 @@ class BudgetPlan(BudgetRules):
 class Choice(Record):
     """How the candidates of a batch were chosen.
 
-    Attributes:
-        batch: its number.
-        linker: name of the linker, whose file is in ``models/``.
-        learned_from: judged candidates that it has learned from, in addition to the synthetic pairs.
-        unchanged: why it has not learned from the previous batch; empty if it has.
-        pairs: of the batch.
-        judgments: candidates of the batch, including the audit's.
-        audited: candidates of the audit.
-        expected: links expected among them, by the probabilities.
-        dispersion: dispersion of the audit, see ``Selection``.
-        drift: how its probabilities differ from those on the synthetic pairs, before anyone judged.
-        seconds: time per candidate and annotator in earlier batches; ``None`` if no times are known.
-        forecast: expected yield of the rest of the budget over all remaining pairs, with a curve.
+    ``learned_from``: judged candidates that the linker has learned from, in addition to the synthetic pairs.
+    ``unchanged``: why it has not learned from the previous batch; empty if it has. ``judgments``: candidates of the
+    batch, including the ``audited``. ``expected``: links among them, by the probabilities. ``dispersion``: of the
+    audit, see ``Selection``. ``drift``: how the probabilities differ from those on the synthetic pairs, before anyone
+    judged. ``seconds``: per candidate and annotator in earlier batches, where known. ``forecast``: of the rest of the
+    budget over all remaining pairs.
     """
 
     batch: int

@@ -31,15 +31,9 @@ FIRST = (1, 3)
 class Gain(Record):
     """What a batch yielded.
 
-    Attributes:
-        batch: its number.
-        judged: labelled candidates.
-        links: candidates that everyone who judged them calls links.
-        acceptance: share of links.
-        hours: total of all annotators; ``None`` if times are unknown.
-        calibration: calibration of the linker that chose the batch, on its candidates.
-        without_learning: calibration of the linker before anyone judged, on the same candidates.
-        audit: estimates over the pairs of this batch; ``None`` without an audit.
+    ``links``: candidates that everyone who judged them calls links; ``acceptance``: their share. ``hours``: total of
+    all annotators, where known. ``calibration``: of the linker that chose the batch, on its candidates;
+    ``without_learning``: of the linker before anyone judged. ``audit``: estimates over the pairs of this batch.
     """
 
     batch: int

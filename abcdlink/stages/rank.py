@@ -61,16 +61,10 @@ class PartEffort(Record):
 class RankingEffort(Record):
     """The effort of a whole ranking.
 
-    Preparation is counted once, as the fastest part's, since every part prepares all
-    documents (or reuses what its process prepared); the time for ranking pairs is added up. What warm parts,
-    other parts and earlier runs computed is in ``kept_seconds``: the store knows what each
-    vector cost, so the time of warm parts is already included.
-
-    Attributes:
-        seconds: measured seconds for preparing and ranking.
-        kept_seconds: original cost of what was found on disk.
-        cut: as ``Effort.cut``.
-        max_length: as ``Effort.max_length``.
+    Preparation is counted once, as the fastest part's, since every part prepares all documents (or reuses what its
+    process prepared); the time for ranking pairs is added up. What warm parts, other parts and earlier runs computed is
+    in ``kept_seconds``: the store knows what each vector cost, so the time of warm parts is already included. ``cut``
+    and ``max_length``: as in ``Effort``.
     """
 
     seconds: float

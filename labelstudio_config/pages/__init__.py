@@ -94,11 +94,7 @@ class Page(Record, ABC):
         """Read the answers that count in Label Studio and store them; the file that marks them as pulled comes last."""
 
     def keep_unasked(self, store: Store) -> None:
-        """Record that nobody was asked.
-
-        Raises:
-            InputError: when this kind of work always asks somebody.
-        """
+        """Record that nobody was asked; raises ``InputError`` when this kind of work always asks somebody."""
         msg = f"{self.slug} of run {store.key!r} is not in Label Studio"
         raise InputError(msg, "start the flow again; it pushes the tasks first")
 
