@@ -40,8 +40,6 @@ CRITERIA = f"{FOLDER}/criteria.jsonl"
 """The criteria on the page: those of the domain may be edited while people rate."""
 RATERS = f"{FOLDER}/raters.jsonl"
 """Who is behind each pseudonym; batches have other pseudonyms."""
-ANNOTATIONS = f"{FOLDER}/annotations.json"
-ANOMALIES = f"{FOLDER}/anomalies.json"
 RATINGS = f"{FOLDER}/ratings.jsonl"
 
 
@@ -218,13 +216,9 @@ def has_ratings(store: Store) -> bool:
     return store.exists(RATINGS)
 
 
-def keep_ratings(
-    store: Store, raters: Sequence[Annotator], ratings: Sequence[Rating], anomalies: Sequence[str], raw: object
-) -> None:
+def keep_ratings(store: Store, raters: Sequence[Annotator], ratings: Sequence[Rating]) -> None:
     """Store what raters said; the ratings are written last."""
-    store.write_json(ANNOTATIONS, raw)
     store.write_records(RATERS, raters)
-    store.write_json(ANOMALIES, list(anomalies))
     store.write_records(RATINGS, ratings)
 
 

@@ -8,7 +8,6 @@ from prefect.artifacts import create_link_artifact
 
 from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.domain.settings import name_of_pattern
 from abcdlink.evaluation.comparisons import Comparison
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
@@ -188,23 +187,9 @@ def show_candidates(run: str, counts: PoolCounts) -> None:
 
 def show_preview(store: Store, preview: BatchPreview) -> None:
     """Show what a batch contains, to the coordinator only: candidates by method, hours, filters, what is left out."""
-    batch, filters = preview.batch, preview.filters
-    rows: list[dict[str, Any]] = [
-        {"what": "tasks", "value": preview.tasks},
-        {"what": "pairs", "value": preview.pairs},
-        {"what": "candidates", "value": preview.candidates},
-        {"what": "share by method", "value": preview.shares},
-        {"what": "time", "value": preview.time},
-        *({"what": f"left out: {reason}", "value": count} for reason, count in preview.left_out.items()),
-        *(
-            {"what": f"target sentences left out: {reason}", "value": count}
-            for reason, count in preview.targets_left_out.items()
-        ),
-        {"what": "filter: minimum words", "value": filters.min_words},
-        {"what": "filter: excluded", "value": ", ".join(map(name_of_pattern, filters.exclude))},
-        {"what": "filter: also show sources without proposals", "value": filters.unproposed},
-        {"what": "tasks as annotators will see them", "value": store.where(batch_file(batch, PREVIEW_PAGE))},
-    ]
+    batch, page = preview.batch, store.where(batch_file(preview.batch, PREVIEW_PAGE))
+    told = [*preview.rows, ("tasks as annotators will see them", page)]
+    rows = [{"what": what, "value": value} for what, value in told]
     table(key(store.key, "preview", batch), rows, f"Preview of batch {batch}: {preview.size}; {preview.time}")
 
 

@@ -18,6 +18,7 @@ from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.linking.records import ApproachKind
 from abcdlink.llm.profiles import linkers, profile
 from abcdlink.settings import get_settings
+from abcdlink.stages.generate import Generating
 from abcdlink.stages.whole import WholeJob, up_to_candidates
 from abcdlink.store import open_run
 from flows import artifacts
@@ -26,7 +27,6 @@ from flows.parameters import (
     AnnotationParameters,
     BenchmarkParameters,
     FirstPairs,
-    GenerationParameters,
     LLMParameters,
     RunKey,
     TargetParameters,
@@ -98,7 +98,7 @@ def bootstrap(
     corpus: str = "sample",
     pairs: FirstPairs = None,
     targets: TargetParameters = TargetParameters(),
-    generation: GenerationParameters = GenerationParameters(),
+    generation: Generating = Generating(),
     benchmark: BenchmarkParameters = BenchmarkParameters(),
     shortlist: ShortlistRule = ShortlistRule(),
     annotation: AnnotationParameters = AnnotationParameters(),

@@ -33,6 +33,7 @@ from flows.commands.status import show_now
 from labelstudio_config.run import PUSHED, label_studio
 from labelstudio_config.simulate import MARK, simulate_adjudicator, simulate_batch, simulate_feedback
 from services import Stack
+from services.commands import show
 from tasks.runs import ended_badly, newest_run, page_of, reach_server, resume, start_once
 
 ANNOTATE, ADJUDICATE = "annotate", "adjudicate"
@@ -185,10 +186,5 @@ def show_outcome(store: Store) -> None:
 
 def show_servers(stack: Stack) -> None:
     """Print which servers are still running, and how the coordinator logs in."""
-    for service in stack.services:
-        if service.url:
-            out.print(f"{service.name}: {service.url}", soft_wrap=True)
-    for line in (stack.login, *stack.notes):
-        if line:
-            out.print(line, soft_wrap=True)
+    show(stack, json=False)
     out.print("The servers are still running; stop them with `make down`.")

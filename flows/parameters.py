@@ -15,7 +15,6 @@ from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.generation import Strategy
 from abcdlink.judgments import LabelRule
 from abcdlink.llm.profiles import names
 from abcdlink.plugins import installed
@@ -24,8 +23,9 @@ from abcdlink.qualify.screening import Eligibility
 from abcdlink.retrieval.registry import GROUP, RETRIEVERS
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import PoolPlan
+from abcdlink.stages.generate import Generating
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
-from abcdlink.stages.whole import Generating, WholeJob
+from abcdlink.stages.whole import WholeJob
 from abcdlink.store import RUN_KEY, Store
 from labelstudio_config.pages.qualify import MOST_APPLICANTS
 
@@ -52,31 +52,6 @@ class Parameters(BaseModel):
     """A group of fields in the form; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class GenerationParameters(Parameters):
-    """How the synthetic corpus is written."""
-
-    strategy: Strategy = Field(
-        Strategy.SENTENCE,
-        description="sentence: one linked sentence at a time (works with small models); "
-        "document: the whole source document at once (as in the paper).",
-    )
-    documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
-    seed: int = Field(13, ge=0, description="Random seed for choosing target sentences.")
-    like: str = Field(
-        "", description="Folder of a corpus with links whose structure is imitated; empty: as the domain says."
-    )
-    second_look: str = Field(
-        "",
-        description="LLM profile whose model judges all links and all sentences without links, or run:KEY for the "
-        "learned linker of another run; empty: none.",
-    )
-    drop: bool = Field(True, description="Drop what the second look disagrees with; otherwise it is only reported.")
-
-    def generating(self) -> Generating:
-        """Return the library's record."""
-        return Generating(self.strategy, self.seed, self.documents, self.like, self.second_look, self.drop)
 
 
 class TargetParameters(Sampling):
@@ -187,7 +162,7 @@ def whole_job(
     corpus: str,
     pairs: int | None,
     targets: TargetParameters | None = None,
-    generation: GenerationParameters | None = None,
+    generation: Generating | None = None,
     benchmark: BenchmarkParameters | None = None,
     shortlist: ShortlistRule | None = None,
     annotation: AnnotationParameters | None = None,
@@ -198,7 +173,7 @@ def whole_job(
     Raises:
         InputError: when a quick try, which has one approach, should take candidates from two.
     """
-    writing, annotation = generation or GenerationParameters(), annotation or AnnotationParameters()
+    annotation = annotation or AnnotationParameters()
     if quick:
         annotation = annotation_of_one(annotation)
     return WholeJob(
@@ -206,7 +181,7 @@ def whole_job(
         pairs=pairs,
         targets=targets.folder if targets else "",
         sampling=targets or TargetParameters(),
-        generating=writing.generating(),
+        generating=generation or Generating(),
         benchmark=(benchmark or BenchmarkParameters()).plan(),
         shortlist=shortlist or ShortlistRule(),
         pools=annotation.pools(),

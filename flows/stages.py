@@ -15,7 +15,14 @@ from abcdlink.layout import safe
 from abcdlink.stages.benchmark import Benchmark, run_benchmark
 from abcdlink.stages.benchmark_corpora import Overview, run_benchmarks, take_corpora
 from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
-from abcdlink.stages.generate import Generation, plan_generation, refuse_to_generate, run_generation, run_validation
+from abcdlink.stages.generate import (
+    Generating,
+    Generation,
+    plan_generation,
+    refuse_to_generate,
+    run_generation,
+    run_validation,
+)
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.label import plan_labels
 from abcdlink.stages.shortlist import run_shortlist
@@ -32,7 +39,6 @@ from flows.artifacts import (
 from flows.parameters import (
     BenchmarkParameters,
     FirstPairs,
-    GenerationParameters,
     LabelParameters,
     RunKey,
     TargetParameters,
@@ -49,7 +55,7 @@ def generate(
     corpus: str = "sample",
     pairs: FirstPairs = None,
     targets: TargetParameters = TargetParameters(),
-    generation: GenerationParameters = GenerationParameters(),
+    generation: Generating = Generating(),
 ) -> Generation:
     """Copy natural pairs, or documents alone, into the run and write a synthetic source document for each target.
 
@@ -63,12 +69,12 @@ def generate(
         generation: how the synthetic corpus is written.
     """
     store, chosen = open_run(run), find_domain(domain)
-    refuse_to_generate(generation.like, generation.second_look)
+    refuse_to_generate(generation)
     if corpus or not targets.folder:
         AS_TASKS.step(f"take corpus {corpus}", take_corpus, store, corpus or "sample", chosen, pairs)
     if targets.folder:
         AS_TASKS.step(f"take targets {targets.folder}", take_targets, store, targets.folder, chosen, targets)
-    plan = plan_generation(store, *generation.generating())
+    plan = plan_generation(store, generation)
     result = run_generation(store, chosen, plan, AS_TASKS)
     show_generation(run, result)
     return result

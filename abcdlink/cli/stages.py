@@ -82,7 +82,7 @@ def generate(
     from abcdlink.domain import find_domain, in_setting
     from abcdlink.llm.profiles import require_known
     from abcdlink.stages.execution import Here
-    from abcdlink.stages.generate import plan_generation, refuse_to_generate, run_generation
+    from abcdlink.stages.generate import Generating, plan_generation, refuse_to_generate, run_generation
     from abcdlink.stages.intake import take_corpus, take_targets
     from abcdlink.stages.second_look import OF_RUN
     from abcdlink.store import open_run
@@ -93,13 +93,14 @@ def generate(
     if second_look and not second_look.startswith(OF_RUN):
         require_known([second_look])
     chosen, store = find_domain(in_setting(domain, setting)), open_run(run)
-    refuse_to_generate(like, second_look)
+    how = Generating(strategy=strategy, documents=documents, seed=seed, like=like, second_look=second_look, drop=drop)
+    refuse_to_generate(how)
     if corpus or not targets:
         take_corpus(store, corpus or "sample", chosen, pairs)
     if targets:
-        how = Sampling(only=conditions(only), shortest=shortest, size=sample, by=by, seed=seed)
-        take_targets(store, targets, chosen, how)
-    plan = plan_generation(store, strategy, seed, documents, like, second_look, drop)
+        drawn = Sampling(only=conditions(only), shortest=shortest, size=sample, by=by, seed=seed)
+        take_targets(store, targets, chosen, drawn)
+    plan = plan_generation(store, how)
     with terminal() as progress:
         result = run_generation(store, chosen, plan, Here(progress))
     if json:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from abcdlink.corpus.gold import linked_cells
 from abcdlink.corpus.records import Corpus, Document, Note, Record
 
 
@@ -128,7 +129,7 @@ def key_of(text: str) -> int:
 
 def link_clusters(corpus: Corpus) -> Clusters:
     """Find the clusters of all pairs."""
-    sizes = [_cluster_sizes(_matrix(corpus, index)) for index in range(len(corpus.pairs))]
+    sizes = [_cluster_sizes(linked_cells(corpus, pair)) for pair in corpus.pairs]
     per_link = np.concatenate([np.empty(0, np.intp), *sizes])
     clusters = per_link[per_link > 1]
     links = int(per_link.sum())
@@ -139,16 +140,6 @@ def link_clusters(corpus: Corpus) -> Clusters:
         mean=float(clusters.mean()) if len(clusters) else 0.0,
         largest=int(clusters.max(initial=0)),
     )
-
-
-def _matrix(corpus: Corpus, index: int) -> NDArray[np.bool_]:
-    """Return which sentences of a pair are linked, shape (source sentences, target sentences)."""
-    pair = corpus.pairs[index]
-    source, target = corpus.source_of(pair), corpus.target_of(pair)
-    linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
-    for sentence, targets in pair.sources_with_links.items():
-        linked[source.position[sentence], [target.position[other] for other in targets]] = True
-    return linked
 
 
 def _cluster_sizes(linked: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdlink.corpus.records import Corpus
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ABSENT = -1
+
+
+def linked_cells(corpus: Corpus, pair: Pair) -> NDArray[np.bool_]:
+    """Return which sentences of a pair are linked, shape (source sentences, target sentences)."""
+    source, target = corpus.source_of(pair), corpus.target_of(pair)
+    linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
+    for sentence, targets in pair.sources_with_links.items():
+        linked[source.position[sentence], [target.position[one] for one in targets]] = True
+    return linked
 
 
 class Gold:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from abcdlink.corpus.gold import linked_cells
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
@@ -236,16 +237,7 @@ def _examples(
     base = BaseScores(linker.retrievers, rankings, corpus)
     for pair in pairs:
         scores = dict(zip(linker.retrievers, base.of(pair), strict=True))
-        yield Example(corpus.source_of(pair), corpus.target_of(pair), scores, gold_of(corpus, pair) & gold)
-
-
-def gold_of(corpus: Corpus, pair: Pair) -> NDArray[np.bool_]:
-    """Return whether two sentences are a gold link, shape (source sentences, target sentences)."""
-    source, target = corpus.source_of(pair), corpus.target_of(pair)
-    linked = np.zeros((len(source.sentences), len(target.sentences)), bool)
-    for sentence, targets in pair.sources_with_links.items():
-        linked[source.position[sentence], [target.position[one] for one in targets]] = True
-    return linked
+        yield Example(corpus.source_of(pair), corpus.target_of(pair), scores, linked_cells(corpus, pair) & gold)
 
 
 def is_learned(name: str) -> bool:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdlink.corpus.gold import linked_cells
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.features import Features
-from abcdlink.linking.learners import gold_of, read_name
+from abcdlink.linking.learners import read_name
 from abcdlink.progress import Progress
 from abcdlink.settings import get_settings
 
@@ -69,7 +70,7 @@ def _cells(corpus: Corpus, pair: Pair) -> int:
 def _of_pair(
     features: Features, corpus: Corpus, pair: Pair, index: int, drawn: NDArray[np.bool_], start: int
 ) -> Training:
-    linked = gold_of(corpus, pair)
+    linked = linked_cells(corpus, pair)
     keep = np.repeat(drawn, linked.shape[1])
     numbers = np.repeat(np.arange(len(drawn)) + start, linked.shape[1])[keep]
     return Training(features.of(pair)[keep], linked.ravel()[keep], numbers, np.full(len(numbers), index))

@@ -14,7 +14,7 @@ from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import cohen_kappa, kappa_interval, observed_agreement
 from abcdlink.interannotator.multiple import ONE_LABEL
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
-from abcdlink.layout import QUALIFY_SLUG
+from abcdlink.layout import ANNOTATIONS, QUALIFY_SLUG
 from abcdlink.qualify.gold import GOLD, POOLS
 from abcdlink.qualify.screening import Screening
 from abcdlink.store import Store
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 APPLICANTS = f"{QUALIFY_SLUG}/applicants.jsonl"
 """Who is behind each pseudonym; batches have other pseudonyms."""
 JUDGMENTS = f"{QUALIFY_SLUG}/judgments.jsonl"
-ANOMALIES = f"{QUALIFY_SLUG}/anomalies.json"
-ANNOTATIONS = f"{QUALIFY_SLUG}/annotations.json"
 QUALIFIED = f"{QUALIFY_SLUG}/qualified.json"
 DECIMALS = 12
 
@@ -155,13 +153,9 @@ def has_judgments(store: Store) -> bool:
     return store.exists(JUDGMENTS)
 
 
-def keep_judgments(
-    store: Store, people: Sequence[Annotator], judgments: Sequence[Judgment], anomalies: Sequence[str], raw: object
-) -> None:
+def keep_judgments(store: Store, people: Sequence[Annotator], judgments: Sequence[Judgment]) -> None:
     """Keep what applicants said; the judgments are written last."""
-    store.write_json(ANNOTATIONS, raw)
     keep_people(store, people)
-    store.write_json(ANOMALIES, list(anomalies))
     store.write_records(JUDGMENTS, judgments)
 
 
@@ -179,7 +173,7 @@ class _There(BaseModel):
 
 def _pools_there(store: Store) -> list[Pool]:
     """Return the tasks that were in Label Studio when it was last read: nobody can finish those that are gone."""
-    there = {task.data.get("task_key") for task in store.read_json(ANNOTATIONS, list[_There])}
+    there = {task.data.get("task_key") for task in store.read_json(f"{QUALIFY_SLUG}/{ANNOTATIONS}", list[_There])}
     return [pool for pool in store.read_records(POOLS, Pool) if pool.key in there]
 
 

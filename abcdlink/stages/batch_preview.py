@@ -16,6 +16,7 @@ from abcdlink.candidates.pools import PoolMode, count_left_out, split_batches
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain, SourceFilter, targets_of
+from abcdlink.domain.settings import name_of_pattern
 from abcdlink.errors import AbcdlinkError, InputError, fault_in
 from abcdlink.interannotator.times import seconds_a_candidate
 from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment
@@ -83,6 +84,20 @@ class BatchPreview(Record):
         """Share of the candidates by method, in words; only for the coordinator."""
         counts = sorted(self.methods.items(), key=lambda one: -one[1])
         return ", ".join(f"{method} {count} ({count / self.candidates:.0%})" for method, count in counts)
+
+    @property
+    def rows(self) -> list[tuple[str, object]]:
+        """The preview as a table: what, and how much."""
+        return [
+            ("tasks", self.size),
+            ("time", self.time),
+            ("candidates by method", self.shares),
+            *((f"left out: {reason}", count) for reason, count in self.left_out.items()),
+            *((f"target sentences left out: {reason}", count) for reason, count in self.targets_left_out.items()),
+            ("filter: minimum words", self.filters.min_words),
+            ("filter: excluded", ", ".join(map(name_of_pattern, self.filters.exclude)) or "nothing"),
+            ("filter: without proposals too", "yes" if self.filters.unproposed else "no"),
+        ]
 
 
 class Review(Record):

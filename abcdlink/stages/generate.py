@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from pydantic import Field
+
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import Domain, Shape, domain_of, targets_of
@@ -39,22 +41,38 @@ PART_SIZE = 4
 """Target documents per part: about a minute with the embedded model."""
 
 
-class GenerationPlan(Record):
+class Generating(Record):
+    """How the synthetic corpus is written."""
+
+    strategy: Strategy = Field(
+        Strategy.SENTENCE,
+        description="sentence: one linked sentence at a time (works with small models); "
+        "document: the whole source document at once (as in the paper).",
+    )
+    documents: int | None = Field(None, ge=1, description="Use only the first N target documents; empty: all.")
+    seed: int = Field(13, ge=0, description="Random seed for choosing target sentences.")
+    like: str = Field(
+        "", description="Folder of a corpus with links whose structure is imitated; empty: as the domain says."
+    )
+    second_look: str = Field(
+        "",
+        description="LLM profile whose model judges all links and all sentences without links, or run:KEY for the "
+        "learned linker of another run; empty: none.",
+    )
+    drop: bool = Field(
+        default=True, description="Drop what the second look disagrees with; otherwise it is only reported."
+    )
+
+
+class GenerationPlan(Generating):
     """What to generate in a run.
 
-    ``like``: folder of the corpus that ``shape`` was measured on; empty: the domain's. ``sizes``: length of the
-    source document of each target; a target without one has no sentence to link to. ``second_look``: the profile
-    whose model judges what was written, empty: none; ``drop``: whether what it disagrees with is dropped.
+    ``sizes``: length of the source document of each target; a target without one has no sentence to link to.
     """
 
-    strategy: Strategy
-    seed: int
     targets: tuple[str, ...]
     shape: Shape
     sizes: dict[str, Size]
-    like: str = ""
-    second_look: str = ""
-    drop: bool = True
 
     @property
     def parts(self) -> list[Sequence[str]]:
@@ -88,51 +106,30 @@ class Generation(Record):
     second_look: SecondLook | None = None
 
 
-def refuse_to_generate(like: str, second_look: str) -> None:
+def refuse_to_generate(how: Generating) -> None:
     """Raise ``InputError`` if ``plan_generation`` would; call this before the run takes any documents."""
-    if second_look:
-        require_other_model(second_look)
-    if like:
-        learn_shape(read_corpus(like))
+    if how.second_look:
+        require_other_model(how.second_look)
+    if how.like:
+        learn_shape(read_corpus(how.like))
 
 
-def plan_generation(
-    store: Store,
-    strategy: Strategy,
-    seed: int,
-    first_documents: int | None,
-    like: str = "",
-    second_look: str = "",
-    drop: bool = True,
-) -> GenerationPlan:
+def plan_generation(store: Store, how: Generating) -> GenerationPlan:
     """Choose the target documents, in file order: those taken separately, else those of the natural corpus.
 
-    A document that is only ever a source is of the other kind (a review, say) and is left out. ``like``: folder of a
-    corpus with links whose structure is imitated; empty: as the domain says. ``second_look``: profile whose model
-    judges every link and every unlinked sentence; empty: none. ``drop``: whether to drop what it disagrees with; it is
-    reported in any case.
+    A document that is only ever a source is of the other kind (a review, say) and is left out.
 
     Raises:
         InputError: when the corpus ``like`` is missing or has no links, or the second look would use the model
             that writes.
     """
-    if second_look:
-        require_other_model(second_look)
-    domain = domain_of(store)
-    corpus = read_targets(store)
-    targets = tuple(corpus.target_documents)[:first_documents]
-    shape = learn_shape(read_corpus(like)) if like else domain.settings.generation.shape
-    sizes = sizes_of(shape, {name: len(usable(corpus.documents[name], domain)) for name in targets}, seed)
-    return GenerationPlan(
-        strategy=strategy,
-        seed=seed,
-        targets=targets,
-        shape=shape,
-        sizes=sizes,
-        like=like,
-        second_look=second_look,
-        drop=drop,
-    )
+    if how.second_look:
+        require_other_model(how.second_look)
+    domain, corpus = domain_of(store), read_targets(store)
+    targets = tuple(corpus.target_documents)[: how.documents]
+    shape = learn_shape(read_corpus(how.like)) if how.like else domain.settings.generation.shape
+    sizes = sizes_of(shape, {name: len(usable(corpus.documents[name], domain)) for name in targets}, how.seed)
+    return GenerationPlan(**how.model_dump(), targets=targets, shape=shape, sizes=sizes)
 
 
 def generation_done(store: Store, plan: GenerationPlan) -> bool:

@@ -9,12 +9,11 @@ from abcdlink.corpus.records import Record
 from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import Domain
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.generation import Strategy
 from abcdlink.retrieval.registry import get_retriever
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import PoolCounts, PoolPlan, run_candidates
 from abcdlink.stages.execution import Execution
-from abcdlink.stages.generate import plan_generation, refuse_to_generate, run_generation, run_validation
+from abcdlink.stages.generate import Generating, plan_generation, refuse_to_generate, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
@@ -22,17 +21,6 @@ from abcdlink.store import Store
 
 Show = Callable[[str, Record], None]
 """Shows the result of a stage, by the stage's name."""
-
-
-class Generating(NamedTuple):
-    """How the synthetic corpus is written; see ``plan_generation``."""
-
-    strategy: Strategy
-    seed: int
-    documents: int | None
-    like: str
-    second_look: str
-    drop: bool
 
 
 class WholeJob(NamedTuple):
@@ -64,7 +52,7 @@ def begin(store: Store, domain: Domain, job: WholeJob, execution: Execution) -> 
         refuse_quick(store)
         for name in job.benchmark.retrievers:
             get_retriever(name)
-        refuse_to_generate(job.generating.like, job.generating.second_look)
+        refuse_to_generate(job.generating)
     execution.step(f"take corpus {job.corpus}", take_corpus, store, job.corpus, domain, job.pairs)
     if job.targets:
         execution.step(f"take targets {job.targets}", take_targets, store, job.targets, domain, job.sampling)
@@ -81,7 +69,7 @@ def up_to_candidates(store: Store, domain: Domain, job: WholeJob, execution: Exe
     if job.quick:
         show("shortlist", execution.step("shortlist", quick_shortlist, store, domain))
     else:
-        plan = plan_generation(store, *job.generating)
+        plan = plan_generation(store, job.generating)
         show("generate", run_generation(store, domain, plan, execution))
         show("validate", execution.step("validate", run_validation, store, domain))
         show("benchmark", run_benchmark(store, domain, job.benchmark, execution))

@@ -11,7 +11,6 @@ import typer
 from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
 from abcdlink.cli.results import OpenOption, print_agreement
-from abcdlink.domain.settings import name_of_pattern
 from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import AGREEMENT, POOLS, batch_file, batch_of, is_feedback
@@ -137,19 +136,7 @@ def preview(
     if json:
         print_json({**found.model_dump(mode="json"), "hours": found.hours, "page": page})
     else:
-        shown = found.filters
-        excluded = ", ".join(map(name_of_pattern, shown.exclude)) or "nothing"
-        rows = [
-            ("tasks", found.size),
-            ("time", found.time),
-            ("candidates by method", found.shares),
-            *((f"left out: {reason}", count) for reason, count in found.left_out.items()),
-            *((f"target sentences left out: {reason}", count) for reason, count in found.targets_left_out.items()),
-            ("filter: minimum words", shown.min_words),
-            ("filter: excluded", excluded),
-            ("filter: without proposals too", "yes" if shown.unproposed else "no"),
-        ]
-        print_table(f"Batch {batch} of run {run}", ("what", "how much"), rows, texts=2)
+        print_table(f"Batch {batch} of run {run}", ("what", "how much"), found.rows, texts=2)
         say(f"Preview: {page}")
         say(f"Release it to annotators with `abcdlink annotate go {run}`.")
     if show and not page.startswith("s3://"):

@@ -209,10 +209,10 @@ def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
     """Do what the flow ``bootstrap`` does up to the candidates, with the same parameters, and print the result."""
     from abcdlink.evaluation.shortlist import ShortlistRule
     from abcdlink.stages.execution import Here
+    from abcdlink.stages.generate import Generating
     from abcdlink.stages.whole import up_to_candidates
     from flows.parameters import (
         AnnotationParameters,
-        GenerationParameters,
         TargetParameters,
         whole_job,
     )
@@ -221,7 +221,7 @@ def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
         parameters["corpus"],
         parameters["pairs"],
         TargetParameters.model_validate(parameters["targets"]),
-        GenerationParameters.model_validate(parameters["generation"]),
+        Generating.model_validate(parameters["generation"]),
         None,
         ShortlistRule.model_validate(parameters["shortlist"]),
         AnnotationParameters.model_validate(parameters["annotation"]),

@@ -130,6 +130,11 @@ def keep_pull(store: Store, folder: str, pull: Pull) -> None:
     store.write_json(f"{folder}/{ANOMALIES}", pull.anomalies)
 
 
+def anomalies_in(store: Store, folder: str) -> int:
+    """Return how many anomalies a pull had."""
+    return len(store.read_json(f"{folder}/{ANOMALIES}", list[str]))
+
+
 @cache
 def label_config(kind: str) -> str:
     """Return the label config (XML) of a kind of work: what people see and decide."""

@@ -21,7 +21,6 @@ from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque
 from abcdlink.layout import (
     AGREEMENT,
     ANNOTATORS,
-    ANOMALIES,
     JUDGMENTS,
     NATURAL,
     SKIPS,
@@ -39,6 +38,7 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
+    anomalies_in,
     document_html,
     guidelines_html,
     jumps_html,
@@ -329,7 +329,5 @@ class LinkingPage(Page):
         keep_result(store, self.batch, snapshot)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {
-            "judgments": len(store.read_records(batch_file(self.batch, JUDGMENTS), Judgment)),
-            "anomalies": len(store.read_json(batch_file(self.batch, ANOMALIES), list[str])),
-        }
+        judgments = store.read_records(batch_file(self.batch, JUDGMENTS), Judgment)
+        return {"judgments": len(judgments), "anomalies": anomalies_in(store, batch_folder(self.batch))}

@@ -21,7 +21,7 @@ from abcdlink.boundaries import (
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
-from abcdlink.layout import ANOMALIES, BOUNDARIES_SLUG, NATURAL
+from abcdlink.layout import BOUNDARIES_SLUG, NATURAL
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.pages import (
@@ -29,6 +29,7 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
+    anomalies_in,
     guidelines_html,
     keep_pull,
     label_config,
@@ -169,7 +170,4 @@ class BoundaryPage(Page):
         finish(store, result.segmentations)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {
-            "documents": len(read_segmentations(store)),
-            "anomalies": len(store.read_json(f"{FOLDER}/{ANOMALIES}", list[str])),
-        }
+        return {"documents": len(read_segmentations(store)), "anomalies": anomalies_in(store, FOLDER)}

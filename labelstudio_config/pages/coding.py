@@ -25,6 +25,7 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
+    anomalies_in,
     document_html,
     guidelines_html,
     keep_pull,
@@ -177,7 +178,4 @@ class CodingPage(Page):
         keep_codes(store, [], [])
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {
-            "codes": len(store.read_records(CODES, Code)),
-            "anomalies": len(store.read_json(f"{CODING_SLUG}/{ANOMALIES}", list[str])),
-        }
+        return {"codes": len(store.read_records(CODES, Code)), "anomalies": anomalies_in(store, CODING_SLUG)}

@@ -15,7 +15,7 @@ from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, SampledSource
 from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
-from abcdlink.layout import ANNOTATORS, ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
+from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.exhaustive import links_found, overlap_of, read_sample
 from abcdlink.store import Store
@@ -26,6 +26,7 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
+    anomalies_in,
     document_html,
     guidelines_html,
     keep_pull,
@@ -223,7 +224,5 @@ class ExhaustivePage(Page):
         store.write_records(EXHAUSTIVE_JUDGMENTS, result.judgments)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {
-            "judgments": len(store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)),
-            "anomalies": len(store.read_json(f"{EXHAUSTIVE_SLUG}/{ANOMALIES}", list[str])),
-        }
+        judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
+        return {"judgments": len(judgments), "anomalies": anomalies_in(store, EXHAUSTIVE_SLUG)}

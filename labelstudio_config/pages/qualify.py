@@ -12,7 +12,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
-from abcdlink.qualify import ANOMALIES, has_judgments, keep_judgments, people_of
+from abcdlink.qualify import has_judgments, keep_judgments, people_of
 from abcdlink.qualify.gold import (
     EXPERT_ANOMALIES,
     EXPERT_JUDGMENTS,
@@ -24,7 +24,17 @@ from abcdlink.qualify.gold import (
 )
 from abcdlink.store import Store
 from labelstudio_config.answers import with_pseudonyms
-from labelstudio_config.pages import Asked, JudgmentsPull, Page, Project, exhaustive, own_title, title_of
+from labelstudio_config.pages import (
+    Asked,
+    JudgmentsPull,
+    Page,
+    Project,
+    anomalies_in,
+    exhaustive,
+    keep_pull,
+    own_title,
+    title_of,
+)
 from labelstudio_config.pages.annotate import batch_project, batch_tasks, judgments_in
 from labelstudio_config.snapshot import Snapshot
 
@@ -71,10 +81,14 @@ class QualificationPage(Page):
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         result = applications_in(snapshot, gold_set_of(store).pools, people_of(store))
-        keep_judgments(store, result.annotators, result.judgments, result.anomalies, result.raw)
+        keep_pull(store, QUALIFY_SLUG, result)
+        keep_judgments(store, result.annotators, result.judgments)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {"applicants": len(people_of(store)), "anomalies": len(store.read_json(ANOMALIES, list[str]))}
+        return {
+            "applicants": len(people_of(store)),
+            "anomalies": anomalies_in(store, QUALIFY_SLUG),
+        }
 
 
 EXPERT = "expert"

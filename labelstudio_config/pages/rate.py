@@ -14,7 +14,6 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.layout import RATE_SLUG
 from abcdlink.rate import (
-    ANOMALIES,
     HIGHEST,
     LOWEST,
     Criterion,
@@ -29,7 +28,18 @@ from abcdlink.rate import (
 )
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
-from labelstudio_config.pages import Asked, Page, Project, Pull, document_html, guidelines_html, label_config, title_of
+from labelstudio_config.pages import (
+    Asked,
+    Page,
+    Project,
+    Pull,
+    anomalies_in,
+    document_html,
+    guidelines_html,
+    keep_pull,
+    label_config,
+    title_of,
+)
 from labelstudio_config.snapshot import Answer, Snapshot
 
 HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")
@@ -171,7 +181,11 @@ class RatingPage(Page):
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         result = ratings_in(snapshot, sample_of(store), kept_criteria(store), raters_of(store))
-        keep_ratings(store, result.annotators, result.ratings, result.anomalies, result.raw)
+        keep_pull(store, RATE_SLUG, result)
+        keep_ratings(store, result.annotators, result.ratings)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {"raters": len(raters_of(store)), "anomalies": len(store.read_json(ANOMALIES, list[str]))}
+        return {
+            "raters": len(raters_of(store)),
+            "anomalies": anomalies_in(store, RATE_SLUG),
+        }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain
 from abcdlink.judgments import Annotator, Judgment, Pool
+from abcdlink.layout import ANNOTATIONS, QUALIFY_SLUG
 from abcdlink.qualify import keep_judgments
 from abcdlink.qualify.gold import GOLD, GoldSet, gold_set, prepare
 from abcdlink.store import Store
@@ -49,5 +50,6 @@ def applied(store: Store, news: Domain) -> None:
     first = [j for pool in gold.pools for j in said(pool, "applicant-1", links[pool.key])]
     second = [j for pool in gold.pools for j in said(pool, "applicant-2", [])]
     raw = [{"data": {"task_key": pool.key}} for pool in gold.pools]
+    store.write_json(f"{QUALIFY_SLUG}/{ANNOTATIONS}", raw)
     begun = [*first, *second, *said(gold.pools[0], "applicant-3", [])]
-    keep_judgments(store, [person(n) for n in (1, 2, 3)], begun, [], raw)
+    keep_judgments(store, [person(n) for n in (1, 2, 3)], begun)

@@ -12,7 +12,17 @@ from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Recall, View, gold_of, measure, sample_sources
 from abcdlink.feedback import Acknowledgement, SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, by_candidate
-from abcdlink.layout import ADJUDICATIONS, EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
+from abcdlink.layout import (
+    ADJUDICATIONS,
+    ANNOTATIONS,
+    EXHAUSTIVE_JUDGMENTS,
+    JUDGMENTS,
+    NATURAL,
+    QUALIFY_SLUG,
+    RECALL,
+    SAMPLE,
+    SHORTLIST,
+)
 from abcdlink.qualify import confirm, keep_judgments
 from abcdlink.qualify.gold import GOLD, gold_set, keep_gold_set
 from abcdlink.rate import Rating, keep_ratings
@@ -46,9 +56,9 @@ def qualify(store: Store, domain: Domain) -> None:
         for pool in gold.pools[: int(share * len(gold.pools))]
         for candidate in pool.candidates
     ]
-    keep_judgments(
-        store, people("applicant", 1, 2, 3), judgments, [], [{"data": {"task_key": pool.key}} for pool in gold.pools]
-    )
+    there = [{"data": {"task_key": pool.key}} for pool in gold.pools]
+    store.write_json(f"{QUALIFY_SLUG}/{ANNOTATIONS}", there)
+    keep_judgments(store, people("applicant", 1, 2, 3), judgments)
     confirm(store, ["applicant-1", "applicant-2"])
 
 
@@ -69,7 +79,7 @@ def rate(store: Store) -> None:
         for level in (chooser.choice((2, 3, 4)),)
         for rater in (1, 2)
     ]
-    keep_ratings(store, people("rater", 1, 2), ratings, [], [])
+    keep_ratings(store, people("rater", 1, 2), ratings)
 
 
 def answer_again(store: Store) -> None:

@@ -15,10 +15,11 @@ import sklearn.metrics
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from abcdlink.settings import get_settings
+from abcdlink.stages.generate import Generating
 from flows.annotate import annotate
 from flows.bootstrap import bootstrap
 from flows.commands.starting import run_bootstrap
-from flows.parameters import BenchmarkParameters, GenerationParameters, PeopleParameters
+from flows.parameters import BenchmarkParameters, PeopleParameters
 from labelstudio_config.pages import annotate as page
 from tests import ROOT
 from tests.helpers.fake_llm import Request, Response
@@ -110,7 +111,7 @@ def test_the_files_on_the_way_from_the_command_are_few_and_as_the_guide_lists_th
 ) -> None:
     with pytest.raises(StopHereError):
         run_bootstrap(KEY)
-    generation = GenerationParameters.model_validate(SMALL["generation"])
+    generation = Generating.model_validate(SMALL["generation"])
     benchmark = BenchmarkParameters.model_validate({**SMALL["benchmark"], "learned": [], "rules": []})
     with pytest.raises(StopHereError):
         bootstrap(run=KEY, generation=generation, benchmark=benchmark)

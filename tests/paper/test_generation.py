@@ -16,7 +16,7 @@ from abcdlink.generation import Strategy
 from abcdlink.judgments import read_judgment_file
 from abcdlink.reproduction.human import with_accepted
 from abcdlink.settings import get_settings
-from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.generate import Generating, plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.store import open_run
 from abcdlink.validation import validate
@@ -41,7 +41,7 @@ def test_a_shape_learnt_from_the_reviews_is_met_within_15_percent(
         server.use(monkeypatch)
         store = open_run("shape")
         take_corpus(store, str(folder), domain)
-        plan = plan_generation(store, Strategy.DOCUMENT, 1, None, like=str(folder))
+        plan = plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, like=str(folder)))
         result = run_generation(store, domain, plan)
     get_settings.cache_clear()
     assert plan.shape.sentences == (11, 25)

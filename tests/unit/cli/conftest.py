@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from abcdlink.domain import find_domain
-from abcdlink.generation import Strategy
 from abcdlink.linking.records import CutoffRule, Setup
 from abcdlink.settings import get_settings
 from abcdlink.stages.benchmark import run_benchmark
-from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.generate import Generating, plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import Store, open_run
@@ -55,7 +54,7 @@ def benchmarked(tmp_path_factory: pytest.TempPathFactory, llm: FakeLLM) -> Path:
         point_to(folder, llm, patch)
         domain, store = find_domain("news"), open_run("r")
         take_corpus(store, "sample", domain, first_pairs=4)
-        run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
+        run_generation(store, domain, plan_generation(store, Generating(documents=5)))
         run_benchmark(store, domain, PLAN)
     get_settings.cache_clear()
     return folder

@@ -294,7 +294,7 @@ def test_what_is_undefined_is_never_a_number() -> None:
 
 def test_report_and_command_show_the_ratings(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = ratings(SYNTHETIC, {"rater-1": [1, 2, 4], "rater-2": [2, 2, 5]})
-    keep_ratings(store, [], [*made, *ratings(NATURAL, {"rater-1": [5]})], [], [])
+    keep_ratings(store, [], [*made, *ratings(NATURAL, {"rater-1": [5]})])
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
     get_settings.cache_clear()
     shown = CliRunner().invoke(make_app(), ["rate", "show", "harbour", "--json"], catch_exceptions=False)

@@ -16,7 +16,7 @@ from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
-from abcdlink.stages.generate import plan_generation, run_generation
+from abcdlink.stages.generate import Generating, plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.store import Store, open_run
 from tests.helpers.fake_llm import FakeLLM, Request, Response, error, says
@@ -54,7 +54,7 @@ def store(domain: Domain, llm: FakeLLM, tmp_path: Path) -> Store:
 def test_twenty_documents_by_a_reasoning_model_have_the_wanted_shape(
     store: Store, domain: Domain, llm: FakeLLM
 ) -> None:
-    result = run_generation(store, domain, plan_generation(store, Strategy.DOCUMENT, 1, None))
+    result = run_generation(store, domain, plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1)))
     synthetic = read_corpus_from(store, "synthetic")
     assert (result.pairs, result.refused, len(synthetic.pairs)) == (20, 0, 20)
     lengths = [len(synthetic.source_of(pair).sentences) for pair in synthetic.pairs]
@@ -102,7 +102,9 @@ def test_every_fault_is_asked_again_and_refused_by_its_reason(
         return think(request, (lambda _, given: fault(given)) if bad else (lambda _, given: given))
 
     llm.answer_by(answer)
-    result = run_generation(store, domain, plan_generation(store, Strategy.DOCUMENT, 1, 3))
+    result = run_generation(
+        store, domain, plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3))
+    )
     assert (result.pairs, result.refused) == (2, 1)
     (told,) = result.reasons
     assert reason in told
@@ -136,7 +138,9 @@ def test_a_second_look_by_another_model_drops_or_shows_what_it_disagrees_with(
         links.update({pair.id: pair.sources_with_links for pair in before.pairs})
         lengths = {pair.id: len(before.source_of(pair).sentences) for pair in before.pairs}
         places = {s.text: (pair.id, s.id) for pair in before.pairs for s in before.source_of(pair).sentences}
-        plan = plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look="judge", drop=drop)
+        plan = plan_generation(
+            store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="judge", drop=drop)
+        )
         result = run_generation(store, domain, plan)
         asked = len(server.questions)
         assert run_generation(store, domain, plan) == result
@@ -164,17 +168,19 @@ def test_a_second_look_by_another_model_drops_or_shows_what_it_disagrees_with(
 
 def prepared(run: Store, store: Store, domain: Domain):
     take_corpus(run, store.manifest["inputs"]["intake"]["corpus"], domain)
-    return plan_generation(run, Strategy.DOCUMENT, 1, 5)
+    return plan_generation(run, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5))
 
 
 def test_a_second_look_by_the_writer_itself_is_refused(store: Store) -> None:
     with pytest.raises(InputError, match="the model that writes the pairs"):
-        plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look="default")
+        plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="default"))
 
 
 def test_the_learned_linker_of_another_run_takes_a_second_look(store: Store, domain: Domain) -> None:
     run_with_linker("fitted")
-    plan = plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look="run:fitted", drop=False)
+    plan = plan_generation(
+        store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="run:fitted", drop=False)
+    )
     result = run_generation(store, domain, plan)
     look = result.second_look
     assert look is not None
@@ -194,4 +200,4 @@ def test_the_learned_linker_of_another_run_takes_a_second_look(store: Store, dom
 @pytest.mark.parametrize(("name", "problem"), [("run:none", "there is no run 'none'"), ("nobody", "nobody")])
 def test_a_second_look_by_nobody_is_refused(name: str, problem: str, store: Store) -> None:
     with pytest.raises(InputError, match=problem):
-        plan_generation(store, Strategy.DOCUMENT, 1, 5, second_look=name)
+        plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look=name))

@@ -15,11 +15,10 @@ import pytest
 from abcdlink.corpus.io import read_corpus, read_corpus_from
 from abcdlink.domain import SHIPPED, Domain, find_domain
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import PoolPlan, run_candidates
-from abcdlink.stages.generate import plan_generation, run_generation, run_validation
+from abcdlink.stages.generate import Generating, plan_generation, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import run_shortlist
@@ -136,7 +135,7 @@ def test_a_run_goes_from_plain_text_to_candidates(
     take_corpus(store, str(folder), domain)
     assert store.language == language
 
-    generation = run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, None))
+    generation = run_generation(store, domain, plan_generation(store, Generating()))
     assert (generation.documents, generation.pairs, generation.refused) == (3, 3, 0)
     systems = {request.body["messages"][0]["content"] for request in server.questions}
     assert all(f"Write in {NAMES[language]}." in system for system in systems)

@@ -29,7 +29,7 @@ from abcdlink.report import render
 from abcdlink.report.content import gather
 from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
-from abcdlink.stages.generate import generate_part, plan_generation, run_generation, run_validation
+from abcdlink.stages.generate import Generating, generate_part, plan_generation, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
@@ -69,7 +69,7 @@ def store(domain: Domain, llm: FakeLLM) -> Store:
 
 
 def run_all(store: Store, domain: Domain) -> None:
-    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 5))
+    run_generation(store, domain, plan_generation(store, Generating(documents=5)))
     run_validation(store, domain)
     run_benchmark(store, domain, PLAN)
     run_shortlist(store, ShortlistRule())
@@ -109,7 +109,7 @@ def test_a_second_time_nothing_is_asked_and_nothing_changes(
 def test_a_stage_that_was_stopped_goes_on_with_the_part_that_is_missing(
     store: Store, domain: Domain, llm: FakeLLM
 ) -> None:
-    plan = plan_generation(store, Strategy.SENTENCE, 13, 5)
+    plan = plan_generation(store, Generating(documents=5))
     assert len(plan.parts) == 2
     generate_part(store, domain, plan, 0)
     asked = len(llm.questions)
@@ -157,7 +157,7 @@ def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_r
     pairs = [Pair(id=f"p{n}", source=f"bridge{n}", target=f"road{n}") for n in range(10)]
     write_corpus(Corpus(name="own", documents=documents, pairs=pairs), tmp_path)
     take_corpus(store, str(tmp_path), domain)
-    plan = plan_generation(store, strategy, 13, None)
+    plan = plan_generation(store, Generating(strategy=strategy, seed=13))
     result = run_generation(store, domain, plan)
     assert result.documents == 10
     assert result.pairs + result.refused == 10
@@ -171,9 +171,9 @@ def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_r
 
 
 def test_other_settings_for_the_same_run_are_refused_by_name(store: Store, domain: Domain) -> None:
-    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 1))
+    run_generation(store, domain, plan_generation(store, Generating(documents=1)))
     with pytest.raises(InputError, match=r"seed=13 \(now 14\)") as refused:
-        run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 14, 1))
+        run_generation(store, domain, plan_generation(store, Generating(seed=14, documents=1)))
     assert "another run key" in refused.value.hint
 
 
@@ -197,7 +197,7 @@ def test_documents_without_pairs_are_generated_for(tmp_path: Path, domain: Domai
     targets, run = documents_alone(tmp_path / "alone", 9), open_run("alone")
     how = Sampling(size=3, seed=1)
     drawn = take_targets(run, str(targets), domain, how)
-    made = run_generation(run, domain, plan_generation(run, Strategy.SENTENCE, 13, None))
+    made = run_generation(run, domain, plan_generation(run, Generating()))
     assert (made.documents, made.pairs) == (3, 3)
     synthetic = read_corpus_from(run, "synthetic")
     assert {pair.target for pair in synthetic.pairs} == set(drawn.documents)
@@ -222,14 +222,14 @@ def test_natural_pairs_come_from_another_corpus(tmp_path: Path, domain: Domain, 
 
 
 def test_a_run_that_has_generated_takes_no_other_targets(tmp_path: Path, store: Store, domain: Domain) -> None:
-    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 2))
+    run_generation(store, domain, plan_generation(store, Generating(documents=2)))
     with pytest.raises(InputError, match="already generated"):
         take_targets(store, str(documents_alone(tmp_path / "alone", 2)), domain, Sampling())
 
 
 def test_documents_that_no_pair_uses_are_generated_for_too(store: Store) -> None:
     natural = read_corpus_from(store, "natural")
-    targets = plan_generation(store, Strategy.SENTENCE, 13, None).targets
+    targets = plan_generation(store, Generating()).targets
     used = {pair.source for pair in natural.pairs} | {pair.target for pair in natural.pairs}
     assert set(targets) > {pair.target for pair in natural.pairs}
     assert any(target not in used for target in targets)
@@ -239,7 +239,7 @@ def test_documents_that_no_pair_uses_are_generated_for_too(store: Store) -> None
 def test_an_llm_that_gives_out_in_the_middle_leaves_no_part_behind_and_is_paid_once(
     store: Store, domain: Domain, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = plan_generation(store, Strategy.SENTENCE, 13, 3)
+    plan = plan_generation(store, Generating(documents=3))
     answered: list[str] = []
     broken = True
 
@@ -264,7 +264,7 @@ def test_two_processes_of_one_run_ask_each_question_once(
     store: Store, domain: Domain, llm: FakeLLM, tmp_path: Path
 ) -> None:
     def generate(done: Path) -> None:
-        result = run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 4))
+        result = run_generation(store, domain, plan_generation(store, Generating(documents=4)))
         done.write_text(str(result.pairs), encoding="utf-8")
 
     places = [tmp_path / name for name in "ab"]
@@ -278,7 +278,7 @@ def test_two_processes_of_one_run_ask_each_question_once(
 def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Domain, llm: FakeLLM) -> None:
     store = open_run("one-pair")
     take_corpus(store, "sample", domain, first_pairs=1)
-    run_generation(store, domain, plan_generation(store, Strategy.SENTENCE, 13, 1))
+    run_generation(store, domain, plan_generation(store, Generating(documents=1)))
     run_benchmark(store, domain, PLAN)
     run_shortlist(store, ShortlistRule())
     with pytest.raises(NothingToAnnotateError, match="1 pairs for 2 batches") as refused:
@@ -335,7 +335,7 @@ def test_the_command_does_every_stage_in_its_own_process(llm: FakeLLM, tmp_path:
     few = ("--retrievers", "bm25", "--cutoffs", "1,3", "--json")
     store = open_run("here")
     take_corpus(store, "sample", find_domain("news"), first_pairs=4)
-    run_generation(store, find_domain("news"), plan_generation(store, Strategy.SENTENCE, 13, 3))
+    run_generation(store, find_domain("news"), plan_generation(store, Generating(documents=3)))
     made = json.loads(command("benchmark", "here", *few))
     approaches = [Approach.model_validate(one["approach"]).name for one in made["approaches"]]
     assert approaches == ["bm25@1", "bm25@3", "bm25@5+llm-listwise-4"]
