@@ -70,17 +70,6 @@ class Choice(Protocol):
         """Note that this was looked at."""
 
 
-class Every:
-    """Chooses every run."""
-
-    def is_due(self, run: str, projects: Sequence[int]) -> bool:  # noqa: ARG002
-        """Return true."""
-        return True
-
-    def looked(self, run: str) -> None:
-        """Note nothing."""
-
-
 @dataclass
 class Round:
     """The result of looking at all runs: what was done, and run name -> what went wrong with this run."""
@@ -135,7 +124,7 @@ def look_at_all(
     ``shown``: faults that are already on the runs' pages, so that each is shown once. ``awake``: since when runs could
     send heartbeats, if the machine slept before.
     """
-    choice, shown = choice or Every(), {} if shown is None else shown
+    shown = {} if shown is None else shown
     found = Round()
     for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed"], LONG_FLOWS, client):
         state = flow_run.state_name or ""
@@ -172,7 +161,7 @@ def restart_if_dead(flow_run: FlowRun, stale: timedelta, awake: datetime | None)
     return f"Run {flow_run.name} was restarted."
 
 
-def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice) -> str:
+def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice | None) -> str:
     """Look at what a suspended run waits for and resume it when that is complete; returns what was done."""
     run = str(flow_run.parameters["run"])
     if corpus := batch_waited_for(flow_run):
@@ -189,12 +178,12 @@ def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice) -> str:
     return f"Run {flow_run.name} was resumed."
 
 
-def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
+def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice | None) -> bool:
     """Look at the project that a run waits for, show its progress on the run's page, and tell whether it is done."""
     run = str(flow_run.parameters["run"])
     store, logger = open_run(run), flow_run_logger(flow_run)
     projects = [one.project_id for one in read_pushed(store, waiting.slug).projects]
-    if not choice.is_due(f"{run} {waiting.slug}", projects):
+    if choice and not choice.is_due(f"{run} {waiting.slug}", projects):
         return False
     progress = look_at_people(store, waiting.slug, logger)
     summary = f"{progress.done} of {progress.tasks} tasks done"
@@ -203,13 +192,14 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice) -> bool:
     look_after(store, waiting, summary, logger)
     show_what_now(store, waiting.flow_run)
     check_earlier(store, logger)
-    choice.looked(f"{run} {waiting.slug}")
+    if choice:
+        choice.looked(f"{run} {waiting.slug}")
     return progress.complete
 
 
-def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> bool:
+def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice | None) -> bool:
     """Look at an LLM batch, and tell whether it is over, whatever its outcome."""
-    if not choice.is_due(f"{run} {corpus}", ()):
+    if choice and not choice.is_due(f"{run} {corpus}", ()):
         return False
     store = open_run(run)
     state = look_at_batch(store, corpus)
@@ -220,7 +210,8 @@ def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice) -> b
         key=key(run, "llm", corpus, "progress"), progress=percent, description=summary, flow_run_id=flow_run.id
     )
     show_live(store, f"llm-{corpus}", bar, summary)
-    choice.looked(f"{run} {corpus}")
+    if choice:
+        choice.looked(f"{run} {corpus}")
     return state.done
 
 

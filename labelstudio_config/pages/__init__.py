@@ -130,7 +130,7 @@ def keep_pull(store: Store, folder: str, pull: Pull) -> None:
     store.write_json(f"{folder}/{ANOMALIES}", pull.anomalies)
 
 
-def anomalies_in(store: Store, folder: str) -> int:
+def anomaly_count(store: Store, folder: str) -> int:
     """Return how many anomalies a pull had."""
     return len(store.read_json(f"{folder}/{ANOMALIES}", list[str]))
 

@@ -38,7 +38,7 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
-    anomalies_in,
+    anomaly_count,
     document_html,
     guidelines_html,
     jumps_html,
@@ -330,4 +330,4 @@ class LinkingPage(Page):
 
     def counts(self, store: Store) -> dict[str, Any]:
         judgments = store.read_records(batch_file(self.batch, JUDGMENTS), Judgment)
-        return {"judgments": len(judgments), "anomalies": anomalies_in(store, batch_folder(self.batch))}
+        return {"judgments": len(judgments), "anomalies": anomaly_count(store, batch_folder(self.batch))}

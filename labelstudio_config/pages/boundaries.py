@@ -29,7 +29,7 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
-    anomalies_in,
+    anomaly_count,
     guidelines_html,
     keep_pull,
     label_config,
@@ -170,4 +170,4 @@ class BoundaryPage(Page):
         finish(store, result.segmentations)
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {"documents": len(read_segmentations(store)), "anomalies": anomalies_in(store, FOLDER)}
+        return {"documents": len(read_segmentations(store)), "anomalies": anomaly_count(store, FOLDER)}

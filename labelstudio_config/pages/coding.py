@@ -25,7 +25,7 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
-    anomalies_in,
+    anomaly_count,
     document_html,
     guidelines_html,
     keep_pull,
@@ -178,4 +178,4 @@ class CodingPage(Page):
         keep_codes(store, [], [])
 
     def counts(self, store: Store) -> dict[str, Any]:
-        return {"codes": len(store.read_records(CODES, Code)), "anomalies": anomalies_in(store, CODING_SLUG)}
+        return {"codes": len(store.read_records(CODES, Code)), "anomalies": anomaly_count(store, CODING_SLUG)}

@@ -26,7 +26,7 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
-    anomalies_in,
+    anomaly_count,
     document_html,
     guidelines_html,
     keep_pull,
@@ -225,4 +225,4 @@ class ExhaustivePage(Page):
 
     def counts(self, store: Store) -> dict[str, Any]:
         judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
-        return {"judgments": len(judgments), "anomalies": anomalies_in(store, EXHAUSTIVE_SLUG)}
+        return {"judgments": len(judgments), "anomalies": anomaly_count(store, EXHAUSTIVE_SLUG)}

@@ -29,7 +29,7 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
-    anomalies_in,
+    anomaly_count,
     exhaustive,
     keep_pull,
     own_title,
@@ -87,7 +87,7 @@ class QualificationPage(Page):
     def counts(self, store: Store) -> dict[str, Any]:
         return {
             "applicants": len(people_of(store)),
-            "anomalies": anomalies_in(store, QUALIFY_SLUG),
+            "anomalies": anomaly_count(store, QUALIFY_SLUG),
         }
 
 

@@ -33,7 +33,7 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
-    anomalies_in,
+    anomaly_count,
     document_html,
     guidelines_html,
     keep_pull,
@@ -187,5 +187,5 @@ class RatingPage(Page):
     def counts(self, store: Store) -> dict[str, Any]:
         return {
             "raters": len(raters_of(store)),
-            "anomalies": anomalies_in(store, RATE_SLUG),
+            "anomalies": anomaly_count(store, RATE_SLUG),
         }

@@ -18,7 +18,7 @@ from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Source
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Candidate, Label
-from abcdlink.layout import GOLD_SLUG
+from abcdlink.layout import ANNOTATIONS, GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.qualify import (
     Applicant,
     applicants_of,
@@ -336,5 +336,6 @@ def test_nobody_can_finish_a_task_that_is_gone(store: Store, news: Domain) -> No
     gold = prepare(store, news, "sample")
     there = gold.pools[1:]
     judgments = [j for pool in there for j in said(pool, "applicant-1", [])]
-    keep_judgments(store, [person(1)], judgments, [], [{"data": {"task_key": pool.key}} for pool in there])
+    store.write_json(f"{QUALIFY_SLUG}/{ANNOTATIONS}", [{"data": {"task_key": pool.key}} for pool in there])
+    keep_judgments(store, [person(1)], judgments)
     assert applicants_of(store)[0].finished
