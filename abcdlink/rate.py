@@ -211,11 +211,6 @@ def raters_of(store: Store) -> list[Annotator]:
     return store.find_records(RATERS, Annotator)
 
 
-def has_ratings(store: Store) -> bool:
-    """Tell whether the ratings were pulled."""
-    return store.exists(RATINGS)
-
-
 def keep_ratings(store: Store, raters: Sequence[Annotator], ratings: Sequence[Rating]) -> None:
     """Store what raters said; the ratings are written last."""
     store.write_records(RATERS, raters)

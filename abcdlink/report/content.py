@@ -52,7 +52,7 @@ from abcdlink.layout import (
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
 from abcdlink.qualify import Applicant, applicants_of, qualified_of, ranked
-from abcdlink.rate import RatingSummary, has_ratings, raters_of, ratings_of
+from abcdlink.rate import RATINGS, RatingSummary, raters_of, ratings_of
 from abcdlink.rate import summarise as summarise_ratings
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, of_batches, seen_pairs
@@ -310,7 +310,7 @@ def gather(store: Store) -> Content:
         changes=[f"Batch {batch}: {line}" for batch, one in changed.items() if one for line in one.changes],
         applicants=ranked(applicants_of(store)),
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
-        ratings=summarise_ratings(ratings_of(store)) if has_ratings(store) else [],
+        ratings=summarise_ratings(ratings_of(store)) if store.exists(RATINGS) else [],
         raters=raters_of(store),
         pairs=_seen(store),
         rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),

@@ -75,6 +75,8 @@ class Page(Record, ABC):
     """One kind of work for people in one run. ``grows``: tasks may be added after the first push."""
 
     grows: ClassVar[bool] = False
+    last: ClassVar[str] = ""
+    """The file that is written last, when the answers have been read and stored."""
 
     @property
     @abstractmethod
@@ -85,9 +87,9 @@ class Page(Record, ABC):
     def ask(self, store: Store, domain: Domain) -> Asked:
         """Return what people are asked; without tasks, they are asked nothing."""
 
-    @abstractmethod
     def is_pulled(self, store: Store) -> bool:
         """Tell whether the answers have been read and stored."""
+        return store.exists(self.last)
 
     @abstractmethod
     def keep(self, store: Store, snapshot: Snapshot) -> None:

@@ -197,10 +197,7 @@ class AdjudicationPage(Page):
     batches: tuple[int, ...] = ()
     settled_too: bool = False
     grows: ClassVar[bool] = True
-
-    @property
-    def slug(self) -> str:
-        return ADJUDICATE_SLUG
+    slug: ClassVar[str] = ADJUDICATE_SLUG
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         pools = prepare_adjudication(store, self.batches, settled_too=self.settled_too)

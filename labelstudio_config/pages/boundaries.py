@@ -6,7 +6,7 @@ Everyone who can log in to Label Studio can read all task data: no name of a doc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from abcdlink.boundaries import (
     FOLDER,
@@ -151,17 +151,12 @@ class BoundaryPage(Page):
     """The documents of a run. ``documents``: how many, from the first; ``None``: all."""
 
     documents: int | None = None
-
-    @property
-    def slug(self) -> str:
-        return BOUNDARIES_SLUG
+    slug: ClassVar[str] = BOUNDARIES_SLUG
+    last: ClassVar[str] = SEGMENTATION
 
     def ask(self, store: Store, domain: Domain) -> Asked:  # noqa: ARG002 - boundaries are the same in every domain
         documents = read_corpus_from(store, NATURAL).documents
         return Asked(boundary_project(store.key), boundary_tasks(prepare(store, self.documents), documents))
-
-    def is_pulled(self, store: Store) -> bool:
-        return store.exists(SEGMENTATION)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         documents = read_corpus_from(store, NATURAL).documents

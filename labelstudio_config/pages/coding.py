@@ -6,7 +6,7 @@ They see what annotators said about the candidate, never which method was wrong:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from abcdlink.coding import Code, Coding, CodingPattern, WrongPrediction
 from abcdlink.corpus.io import read_corpus_from
@@ -152,9 +152,8 @@ def codes_in(
 class CodingPage(Page):
     """The sampled wrong predictions of a run; each coder has their own project."""
 
-    @property
-    def slug(self) -> str:
-        return CODING_SLUG
+    slug: ClassVar[str] = CODING_SLUG
+    last: ClassVar[str] = CODES
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         tasks = coding_tasks(coding_of(store), read_corpus_from(store, NATURAL), domain)
@@ -163,9 +162,6 @@ class CodingPage(Page):
             overlap_of(store),
         )
         return Asked(project, tasks, needed=coders, projects=coders)
-
-    def is_pulled(self, store: Store) -> bool:
-        return store.exists(CODES)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         coding = coding_of(store)

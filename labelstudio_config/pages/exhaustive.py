@@ -6,7 +6,7 @@ Everyone who can log in to Label Studio can read all task data: no name of a doc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document
@@ -203,17 +203,13 @@ def close_if_enough(store: Store, slug: str, snapshot: Snapshot) -> None:
 class ExhaustivePage(Page):
     """The sampled sources of a run. Their judgments are stored apart from those of batches, and written last."""
 
-    @property
-    def slug(self) -> str:
-        return EXHAUSTIVE_SLUG
+    slug: ClassVar[str] = EXHAUSTIVE_SLUG
+    last: ClassVar[str] = EXHAUSTIVE_JUDGMENTS
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         tasks = exhaustive_tasks(read_sample(store).sources, read_corpus_from(store, NATURAL), domain)
         guidelines = newest_guidelines(store, domain.guidelines)
         return Asked(exhaustive_project(store.key, domain, guidelines, overlap_of(store)), tasks)
-
-    def is_pulled(self, store: Store) -> bool:
-        return store.exists(EXHAUSTIVE_JUDGMENTS)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         corpus, sources = read_corpus_from(store, NATURAL), read_sample(store).sources

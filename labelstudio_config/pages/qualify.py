@@ -6,13 +6,13 @@ Beforehand, an expert may link these pairs on the page for exhaustive judging.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
-from abcdlink.qualify import has_judgments, keep_judgments, people_of
+from abcdlink.qualify import JUDGMENTS, keep_judgments, people_of
 from abcdlink.qualify.gold import (
     EXPERT_ANOMALIES,
     EXPERT_JUDGMENTS,
@@ -67,17 +67,12 @@ class QualificationPage(Page):
     """The gold pairs of a run. ``applicants``: how many the run waits for; more may apply."""
 
     applicants: int
-
-    @property
-    def slug(self) -> str:
-        return QUALIFY_SLUG
+    slug: ClassVar[str] = QUALIFY_SLUG
+    last: ClassVar[str] = JUDGMENTS
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         tasks = qualification_tasks(store.key, gold_set_of(store), domain)
         return Asked(qualification_project(store.key, domain), tasks, needed=self.applicants)
-
-    def is_pulled(self, store: Store) -> bool:
-        return has_judgments(store)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         result = applications_in(snapshot, gold_set_of(store).pools, people_of(store))
@@ -104,16 +99,12 @@ def gold_project(run_key: str, domain: Domain) -> Project:
 class GoldPage(Page):
     """The pairs that an expert links: every source sentence against every target sentence."""
 
-    @property
-    def slug(self) -> str:
-        return GOLD_SLUG
+    slug: ClassVar[str] = GOLD_SLUG
+    last: ClassVar[str] = EXPERT_JUDGMENTS
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         tasks = exhaustive.exhaustive_tasks(expert_sample(store).sources, expert_corpus(store), domain)
         return Asked(gold_project(store.key, domain), tasks)
-
-    def is_pulled(self, store: Store) -> bool:
-        return store.exists(EXPERT_JUDGMENTS)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         people = with_pseudonyms(store.find_records(EXPERTS, Annotator), snapshot, EXPERT)

@@ -6,7 +6,7 @@ Nothing in a task reveals whether its document is synthetic.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from abcdlink.corpus.records import Corpus, PairKind
 from abcdlink.domain import Domain
@@ -16,11 +16,11 @@ from abcdlink.layout import RATE_SLUG
 from abcdlink.rate import (
     HIGHEST,
     LOWEST,
+    RATINGS,
     Criterion,
     RatedDocument,
     Rating,
     corpora_of,
-    has_ratings,
     keep_ratings,
     kept_criteria,
     raters_of,
@@ -167,17 +167,12 @@ class RatingPage(Page):
     """The sampled documents of a run. ``overlap``: raters per document."""
 
     overlap: int
-
-    @property
-    def slug(self) -> str:
-        return RATE_SLUG
+    slug: ClassVar[str] = RATE_SLUG
+    last: ClassVar[str] = RATINGS
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         tasks = rating_tasks(sample_of(store), corpora_of(store), domain)
         return Asked(rating_project(store.key, domain, kept_criteria(store), self.overlap), tasks)
-
-    def is_pulled(self, store: Store) -> bool:
-        return has_ratings(store)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         result = ratings_in(snapshot, sample_of(store), kept_criteria(store), raters_of(store))
