@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from dotenv import dotenv_values
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError, InputError, ServiceError, fault_in
@@ -71,6 +71,8 @@ class Profiles(Record):
     file: str = ""
     tables: dict[str, dict[str, Any]] = Field(default_factory=dict)
     roles: Roles = Roles()
+    _made: dict[str, tuple[Settings, Settings]] = PrivateAttr(default_factory=dict)
+    """Profile -> the settings of the process, and with them those of the profile."""
 
 
 def profiles() -> Profiles:
@@ -243,7 +245,17 @@ def _roles(file: Path, table: Any) -> Roles:  # noqa: ANN401 - any TOML value
 
 
 def _settings_of(name: str, found: Profiles) -> Settings:
-    table, base = found.tables[name], get_settings()
+    """Return the settings without the key, checked once for the same file and the same settings of the process."""
+    base = get_settings()
+    made_with, settings = found._made.get(name, (None, base))  # noqa: SLF001 - its cache
+    if made_with is not base:
+        settings = _checked(name, found, base)
+        found._made[name] = base, settings  # noqa: SLF001 - its cache
+    return settings.model_copy()
+
+
+def _checked(name: str, found: Profiles, base: Settings) -> Settings:
+    table = found.tables[name]
     where = _place(name, found)
     given = {key: value for key, value in table.items() if key not in KEY_SOURCES}
     limits = {key: given.pop(key, 0) for key in ("budget_tokens", "budget")}

@@ -12,7 +12,30 @@ import typer.testing
 
 from abcdlink.retrieval import models
 from abcdlink.settings import get_settings
+from tests.helpers.plugin import install_plugin
 from tests.helpers.tiny_models import tiny_bert
+
+TOGETHER = {
+    "tests/unit/report": "report",
+    "tests/unit/cli": "cli",
+    "tests/unit/retrieval": "models",
+    "tests/unit/test_validation.py": "models",
+    "tests/unit/test_api.py": "models",
+}
+"""Tests that share what is made once in a process: models with torch, the benchmarked run, the complete report."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each process whole files, and some folders as one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return next((name for start, name in TOGETHER.items() if file.startswith(start)), file)
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish():
@@ -108,6 +131,12 @@ def complete(finished):
     from abcdlink.report.content import gather
 
     return render(gather(finished))
+
+
+@pytest.fixture(scope="session")
+def plugin(tmp_path_factory):
+    """The folder of an installed package that adds a retriever and a linker."""
+    return install_plugin(tmp_path_factory.mktemp("plugin"))
 
 
 @pytest.fixture(scope="session")

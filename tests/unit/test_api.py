@@ -27,7 +27,6 @@ from abcdlink.retrieval.models import Family
 from abcdlink.retrieval.registry import FUSIONS
 from flows.parameters import BenchmarkParameters
 from tests import ROOT
-from tests.helpers.plugin import install_plugin
 
 NEWS = ROOT / "samples" / "news"
 EXAMPLES = ROOT / "examples"
@@ -61,11 +60,6 @@ class Mean(abcdlink.Linker):
 @pytest.fixture(scope="module")
 def news() -> Corpus:
     return abcdlink.read_corpus(NEWS)
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install_plugin(tmp_path_factory.mktemp("plugin"))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from abcdlink import audits
 from abcdlink.audits import Audited
 from abcdlink.candidates.budget import BudgetRules, Order, chances
 from abcdlink.errors import InputError
@@ -120,8 +121,9 @@ def test_the_same_seed_gives_the_same_audit_and_another_one_another():
 
 @pytest.mark.parametrize("bias", [1.0, 0.4])
 @pytest.mark.parametrize("impossible", [0.0, 0.01, 0.03])
-def test_intervals_of_the_audit_cover_the_truth_also_where_probabilities_are_wrong(bias, impossible):
+def test_intervals_of_the_audit_cover_the_truth_also_where_probabilities_are_wrong(bias, impossible, monkeypatch):
     """``impossible``: share of the candidates that look hopeless to the linker and are links nevertheless."""
+    monkeypatch.setattr(audits, "DRAWS", 2000)  # enough for the ends of an interval
     rankings, linked = made(pairs=60)
     hopeless = (rankings["score"] < 0.02).to_numpy()
     linked = linked | (hopeless & (np.random.default_rng(5).random(len(linked)) < impossible))

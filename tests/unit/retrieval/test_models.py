@@ -13,7 +13,6 @@ from abcdlink.plugins import installed
 from abcdlink.retrieval import RETRIEVERS, get_retriever, models
 from abcdlink.settings import get_settings
 from flows.parameters import BenchmarkParameters
-from tests.helpers.plugin import install_plugin
 from tests.helpers.tiny_models import (
     SOURCE,
     TARGET,
@@ -229,8 +228,8 @@ def test_the_form_offers_every_retriever_that_has_a_name():
     assert set(RETRIEVERS) <= set(_offered())
 
 
-def test_the_form_offers_retrievers_of_packages_too(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(install_plugin(tmp_path))
+def test_the_form_offers_retrievers_of_packages_too(plugin, monkeypatch):
+    monkeypatch.syspath_prepend(plugin)
     assert set(installed("abcdlink.retrievers")) - set(RETRIEVERS) <= set(_offered())
     assert installed("abcdlink.retrievers")
 
