@@ -104,10 +104,9 @@ def begin(parameters: dict[str, Any]) -> None:
 
 
 def follow(store: Store, people: bool) -> bool:
-    """Print milestones as they are reached; let programs do people's work, unless ``people`` do it.
+    """Print milestones as they are reached, and let programs do people's work, unless ``people`` do it.
 
-    Returns:
-        Whether the run has finished; otherwise it is people's turn.
+    Tells whether the run has finished; otherwise it is people's turn.
     """
     begun, told, played = time.monotonic(), set[str](), set[tuple[str, WaitsFor]]()
     flow = ANNOTATE

@@ -208,8 +208,7 @@ class Selection:
     @property
     def judged(self) -> Mask:
         """What people see."""
-        mask: Mask = self.chosen | self.audited
-        return mask
+        return self.chosen | self.audited
 
 
 def _dispersion(probability: Values, chance: Values) -> float:

@@ -51,8 +51,7 @@ def write_corpus(corpus: Corpus, folder: str | Path, origin: dict[str, Any] | No
 def read_origin(folder: str | Path) -> dict[str, Any]:
     """Return what the corpus in a folder was made from; empty where that is not known."""
     store = _store_of(folder)
-    origin: dict[str, Any] = store.read_json(ORIGIN, dict[str, Any]) if store.exists(ORIGIN) else {}
-    return origin
+    return store.read_json(ORIGIN, dict[str, Any]) if store.exists(ORIGIN) else {}
 
 
 def refuse_to_replace(folder: str | Path, origin: dict[str, Any], hint: str) -> bool:

@@ -170,11 +170,7 @@ class Outcome(Record):
 
 
 def settled(judgments: Sequence[Judgment], answers: Sequence[SecondAnswer]) -> dict[Place, SecondAnswer]:
-    """Return the candidates that were settled: all who judged them answered again, and said the same.
-
-    Returns:
-        Candidate -> the last of these answers.
-    """
+    """Return the last answer on each candidate that was settled: all who judged it answered again, the same."""
     again: dict[Place, dict[str, SecondAnswer]] = {}
     for answer in answers:
         again.setdefault((answer.pair, answer.source, answer.target), {})[answer.annotator] = answer

@@ -138,11 +138,7 @@ def resampled_values(by_source: Counts, seed: int = 0, resamples: int = RESAMPLE
 
 
 def kappa_interval(by_source: Counts, resamples: int = RESAMPLES) -> tuple[float, float] | None:
-    """Return the 95 % interval of the mean kappa, by bootstrap over sources; see ``resampled_values``.
-
-    Returns:
-        ``None`` when no resample has a defined kappa.
-    """
+    """Return the 95 % interval of the mean kappa, by bootstrap over sources; ``None``: no resample has a kappa."""
     return interval(resampled_values(by_source, resamples=resamples).kappa)
 
 

@@ -40,8 +40,7 @@ def fit_least(rows: Rows, truth: Truth, chosen: Mask) -> dict[str, float]:
 
 def choose_with_least(rows: Rows, chosen: Mask, least: float) -> Mask:
     """Keep the chosen rows of the sources whose best score reaches ``least``; the other sources link to nothing."""
-    kept: Mask = chosen & (rows.best(rows.score) >= least)
-    return kept
+    return chosen & (rows.best(rows.score) >= least)
 
 
 def fit_share(rows: Rows, truth: Truth) -> dict[str, float]:
@@ -92,8 +91,7 @@ def choose_gap(rows: Rows, first: float) -> Mask:
     gap = np.where((rows.rank <= first) & (rows.rank < rows.size), rows.score - below, -np.inf)
     widest = (gap == rows.best(gap)) & (gap > -np.inf)
     k = rows.over_source(np.minimum, np.where(widest, rows.rank, np.inf).astype(np.float64))
-    chosen: Mask = rows.rank <= np.where(np.isfinite(k), k, 1)
-    return chosen
+    return rows.rank <= np.where(np.isfinite(k), k, 1)
 
 
 TEMPERATURES = (0.35, 0.5, 0.7, 1.0, 1.4)
@@ -139,8 +137,7 @@ def log_two_way(rows: Rows, scaled: Values) -> tuple[Values, Values]:
 
 
 def _p(over_targets: Values, over_sources: Values, weight: float) -> Values:
-    p: Values = np.exp(over_targets + weight * over_sources)
-    return p
+    return np.exp(over_targets + weight * over_sources)
 
 
 INTERCEPT = "intercept"
@@ -195,8 +192,7 @@ def choose_expected_f1(rows: Rows, p: Values, aim: Aim) -> Mask:
     # The last bits of a sum depend on the rows before it in the table.
     best = expected >= highest - TINY
     k = rows.over_source(np.minimum, np.where(best, rows.rank, np.inf).astype(np.float64))
-    chosen: Mask = (rows.rank <= k) & (highest >= none)
-    return chosen
+    return (rows.rank <= k) & (highest >= none)
 
 
 def link_probabilities(rows: Rows, coefficients: Mapping[str, float]) -> Values:

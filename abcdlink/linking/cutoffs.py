@@ -120,8 +120,7 @@ def chosen(rankings: pd.DataFrame, cutoff: int | FittedCutoff, corpus: Corpus) -
         InputError: when the rule was fitted on the texts of one of these pairs, under any id.
     """
     if isinstance(cutoff, int):
-        mask: Mask = (rankings["rank"] <= cutoff).to_numpy()
-        return mask
+        return (rankings["rank"] <= cutoff).to_numpy()
     cutoff.fitted_on.refuse(corpus, pairs_of(rankings), f"the cutoff {cutoff.rule.value!r}")
     rows = Rows(rankings, log_odds=cutoff.log_odds)
     return rows.in_table(_choose(cutoff.rule, rows, cutoff.parameters, cutoff.aim))

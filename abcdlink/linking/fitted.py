@@ -109,8 +109,7 @@ def _groups(corpus: Corpus, group: Callable[[Pair], str] | None) -> NDArray[np.i
     component = connected_components(graph, directed=False)[1]
     per_pair = component[[nodes["text", texts[pair.source]] for pair in corpus.pairs]]
     _, first_seen, inverse = np.unique(per_pair, return_index=True, return_inverse=True)
-    numbers: NDArray[np.int64] = np.argsort(np.argsort(first_seen))[inverse]
-    return numbers
+    return np.argsort(np.argsort(first_seen))[inverse]
 
 
 class FittedOn(Record):

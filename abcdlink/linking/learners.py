@@ -123,8 +123,7 @@ class _Table:
         ordered, sorter = self._known[key]
         wanted = ids.codes[rows]
         found = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-        places: NDArray[np.intp] = np.where(ordered[found] == wanted, sorter[found], -1)
-        return places
+        return np.where(ordered[found] == wanted, sorter[found], -1)
 
 
 class LearnerName(NamedTuple):

@@ -63,13 +63,11 @@ class Rows:
         """Return, in each row, the highest value of its target over all sources of the pair."""
         highest = np.full(self.target.max(initial=-1) + 1, -np.inf)
         np.maximum.at(highest, self.target, values)
-        best: Values = highest[self.target]
-        return best
+        return highest[self.target]
 
     def over_source(self, reduce: np.ufunc, values: Values) -> Values:
         """Return, in each row, the result of ``reduce`` (such as ``np.add``) over the rows of its source."""
-        reduced: Values = reduce.reduceat(values, self._starts)[self.source] if len(self) else values
-        return reduced
+        return reduce.reduceat(values, self._starts)[self.source] if len(self) else values
 
     def running_total(self, values: Values) -> Values:
         """Return the sum of the values of this row and those ranked above it for the same source."""

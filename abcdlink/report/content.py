@@ -351,8 +351,7 @@ def _seen(store: Store) -> list[SeenPair] | str:
 
 
 def _lines(store: Store, name: str) -> list[str]:
-    lines: list[str] = store.read_json(name, list[str]) if store.exists(name) else []
-    return lines
+    return store.read_json(name, list[str]) if store.exists(name) else []
 
 
 class _Changed(BaseModel):

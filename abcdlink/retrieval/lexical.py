@@ -114,8 +114,7 @@ class TermCounts:
         It is never negative.
         """
         n = np.bincount(self.counts[self.first].indices, minlength=self.counts.shape[1])
-        rarity: NDArray[np.float64] = np.log1p((len(self.first) - n + 0.5) / (n + 0.5))
-        return rarity
+        return np.log1p((len(self.first) - n + 0.5) / (n + 0.5))
 
     def with_values(self, values: Iterable[float]) -> Matrix:
         """Return a matrix with the same non-zero places as ``counts`` and other values."""

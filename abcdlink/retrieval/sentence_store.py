@@ -51,10 +51,9 @@ class SentenceStore:
     def fill(
         self, texts: Sequence[str], make: Callable[[list[str]], list[Kept]], label: str, progress: Progress = silent
     ) -> tuple[list[Kept], float]:
-        """Return what is stored about each text, after ``make`` computed what was missing.
+        """Return what is stored about each text, and the original cost in seconds of what was there.
 
-        Returns:
-            One item per text, and the original cost in seconds of those found here.
+        What was missing is computed by ``make``.
         """
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         found = self.get(keys)

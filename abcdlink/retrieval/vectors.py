@@ -133,8 +133,7 @@ class Dense(Embedded):
         return first, first if targets is sources else np.stack(targets)
 
     def _dense(self, sources: Vector, targets: Vector) -> NDArray[np.float64]:
-        product: NDArray[np.float64] = sources.astype(np.float64) @ targets.astype(np.float64).T
-        return product
+        return sources.astype(np.float64) @ targets.astype(np.float64).T
 
 
 class Sparse(Embedded):

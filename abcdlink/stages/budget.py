@@ -263,8 +263,7 @@ def _named(pairs: Sequence[Pair], names: Sequence[str]) -> list[Pair]:
 def _scores_at(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:
     keys = ["pair", "source", "target"]
     scores = table.astype(dict.fromkeys(keys, str)).set_index(keys)["score"]
-    found: list[float] = scores.loc[list(chosen[keys].astype(str).itertuples(index=False, name=None))].tolist()
-    return found
+    return scores.loc[list(chosen[keys].astype(str).itertuples(index=False, name=None))].tolist()
 
 
 def _write_pools(run: _Run, chosen: pd.DataFrame, choice: Choice) -> None:
