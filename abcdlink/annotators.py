@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Iterator
 
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
@@ -38,14 +37,14 @@ def forget(store: Store, account: str) -> list[str]:
     if waiting := store.folder.names(f"{WAITING}/"):
         msg = f"run {store.key!r} is still waiting for people ({', '.join(waiting)}), and would read the account again"
         raise InputError(msg, "wait until its batches are complete, or cancel its runs in Prefect")
-    names = list(_files_with(store, account))
+    pattern = _pattern(account)
+    names = [name for name in store.folder.names() if pattern.search(_unpacked(name, store))]
     if not names:
         msg = f"the account {account!r} is in no file of run {store.key!r}"
         raise InputError(msg, f"`abcdlink annotators show {store.key}` lists its accounts")
     roles = [one.annotator for one in people_of(store) if one.account.lower() == account.lower()]
     stand_in = f"forgotten-{'-'.join(roles) or 'person'}"
     # Who is behind the pseudonym goes last: until then a second call finds it.
-    pattern = _pattern(account)
     for name in sorted(names, key=lambda name: name.rpartition("/")[2] in PEOPLE):
         data = _unpacked(name, store)
         if name == SCREENING:  # the whole line goes, with all that is known of them
@@ -53,11 +52,6 @@ def forget(store: Store, account: str) -> list[str]:
         store.replace(name, _packed(name, pattern.sub(stand_in.encode(), data)))
     store.note(FORGOTTEN, sorted({*store.manifest.get(FORGOTTEN, []), stand_in}))
     return names
-
-
-def _files_with(store: Store, account: str) -> Iterator[str]:
-    pattern = _pattern(account)
-    return (name for name in store.folder.names() if pattern.search(_unpacked(name, store)))
 
 
 def _pattern(account: str) -> re.Pattern[bytes]:

@@ -176,7 +176,8 @@ def draw(
     Links are the candidates from the threshold up; there are ``links`` of them. ``tables`` gives the tables again, one
     at a time; the same tables and seed give the same candidates.
     """
-    weight = sum(float((_deviation(low) / low["chance"]).sum()) for low in _below(tables(), threshold))
+    below = (table[table["probability"] < threshold] for table in tables())
+    weight = sum(float((_deviation(low) / low["chance"]).sum()) for low in below)
     above = min(1.0, ABOVE * wanted / max(links, 1))
     per_weight = (wanted - above * links) / max(weight, TINY)
     drawn: list[AuditedCandidate] = []
@@ -193,10 +194,6 @@ def draw(
             for (pair, source, target, p), of in zip(rows, chances, strict=True)
         ]
     return drawn
-
-
-def _below(tables: Iterable[pd.DataFrame], threshold: float) -> Iterator[pd.DataFrame]:
-    return (table[table["probability"] < threshold] for table in tables)
 
 
 def _deviation(table: pd.DataFrame) -> pd.Series[float]:

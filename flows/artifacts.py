@@ -251,7 +251,7 @@ def agreement_row(name: str, one: Measures, acceptance: Acceptance | None) -> di
 def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:
     """Show what a feedback round starts with: each annotator's memo, the borderline cases, and the draft."""
     for annotator, memo in feedback.memos.items():
-        show_memo(store.key, batch, annotator, memo)
+        show_text(key(store.key, "feedback", batch, annotator), memo, f"Memo for {annotator} after batch {batch}")
     show_text(
         key(store.key, "feedback", batch, "cases"),
         cases_text(feedback.cases, read_corpus_from(store, NATURAL)),
@@ -262,11 +262,6 @@ def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:
         feedback.draft,
         f"Drafted clarifications after batch {batch}, to be edited where this run is resumed",
     )
-
-
-def show_memo(run: str, batch: int, annotator: str, memo: str) -> None:
-    """Show one annotator's memo of the feedback round."""
-    show_text(key(run, "feedback", batch, annotator), memo, f"Memo for {annotator} after batch {batch}")
 
 
 def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:

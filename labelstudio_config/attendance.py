@@ -172,23 +172,20 @@ def send_reminder(store: Store, pushed: PushedProject, text: str, notify: Notify
     before, block = reminders_of(store, pushed.slug), schedule_of(store, pushed.slug).block
     sent = f"sent by {block}" if notify else "not sent: no notification block is set"
     reminder = Reminder(day=f"{now.astimezone(UTC):%Y-%m-%d}", text=text, sent=sent)
-    _write(store, pushed.slug, [*before, reminder])
+    name = project_file(pushed.slug, REMINDERS)
+    store.write_records(name, [*before, reminder])
     if notify:
         try:
             notify(f"Reminder: {pushed.title}", text)
         except AbcdlinkError as error:
             reminder = reminder.model_copy(update={"sent": f"not sent: {error}"})
-            _write(store, pushed.slug, [*before, reminder])
+            store.write_records(name, [*before, reminder])
     return reminder
 
 
 def reminders_of(store: Store, slug: str) -> list[Reminder]:
     """Return the reminders of a project, oldest first."""
     return store.find_records(project_file(slug, REMINDERS), Reminder)
-
-
-def _write(store: Store, slug: str, reminders: list[Reminder]) -> None:
-    store.write_records(project_file(slug, REMINDERS), reminders)
 
 
 def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> Standing:

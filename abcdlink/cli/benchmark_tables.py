@@ -58,15 +58,12 @@ def print_corpus(corpus: str, one: Benchmark, plan: BenchmarkPlan, definition: s
     with_llm = [result for result in one.approaches if result.outcomes]
     if with_llm:
         told = f"{corpus}: LLMs; unanswered questions count as wrong"
-        if drawn := next((result for result in with_llm if result.sampled_from), None):
-            told += f"; on {drawn.sources} of {drawn.sampled_from} sources with links, drawn with seed {_seed(plan)}"
+        drawn = next((result for result in with_llm if result.sampled_from), None)
+        if drawn and plan.llm:
+            told += f"; on {drawn.sources} of {drawn.sampled_from} sources with links, drawn with seed {plan.llm.seed}"
         print_table(told, LLM_COLUMNS, llm_rows(one))
     for note in one.notes:
         say(f"{corpus}: {note}")
-
-
-def _seed(plan: BenchmarkPlan) -> int | None:
-    return plan.llm.seed if plan.llm else None
 
 
 def llm_rows(one: Benchmark) -> Iterator[tuple[str, ...]]:

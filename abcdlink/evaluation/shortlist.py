@@ -250,7 +250,8 @@ def _eligible(
     if not of_kind:
         msg = f"the benchmark has no {WORDS[kind]} approach"
         raise InputError(msg, "benchmark at least one, or let the shortlist rule name other kinds")
-    eligible = [result for result in of_kind if rule.fitted_cutoffs or not _has_fitted_cutoff(result.approach)]
+    fixed = [r for r in of_kind if not isinstance(r.approach.cutoff, CutoffRule) and r.approach.rule is None]
+    eligible = of_kind if rule.fitted_cutoffs else fixed
     if not eligible:
         msg = f"every {WORDS[kind]} approach of the benchmark has a fitted cutoff"
         raise InputError(msg, "benchmark one with a fixed cutoff, or let the shortlist rule take fitted cutoffs")
@@ -283,10 +284,6 @@ def _refuse_one_ranking(approaches: Sequence[Approach]) -> None:
     if len(approaches) == 2 and approaches[0].uncut == approaches[1].uncut and ranks:  # noqa: PLR2004
         msg = f"{approaches[0].name} and {approaches[1].name} cut the same ranking"
         raise InputError(msg, "name approaches with different retrievers: the first targets of these two are the same")
-
-
-def _has_fitted_cutoff(approach: Approach) -> bool:
-    return isinstance(approach.cutoff, CutoffRule) or approach.rule is not None
 
 
 def _size(approach: Approach) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,8 @@ def _plan(target: Document, domain: Domain, seed: int, size: Size) -> list[_Slot
     for found in _deal(chosen, size.targets):
         name = f"link to {', '.join(target.sentences[i].id for i in found)}"
         again = sum(slot.targets == found for slot in linked)
-        linked.append(_Slot(f"{name} ({again + 1})" if again else name, found, _several(texts[i] for i in found)))
+        several = "\n".join(tidy(texts[i]) for i in found)
+        linked.append(_Slot(f"{name} ({again + 1})" if again else name, found, several))
     choice.shuffle(linked)
     if in_target_order([(number, slot.targets) for number, slot in enumerate(linked)]):
         linked.reverse()
@@ -109,10 +110,6 @@ def _deal(chosen: Sequence[int], counts: Sequence[int]) -> list[tuple[int, ...]]
         dealt.append(tuple(sorted({chosen[(start + step) % len(chosen)] for step in range(count)})))
         start += count
     return dealt
-
-
-def _several(texts: Iterable[str]) -> str:
-    return "\n".join(map(tidy, texts))
 
 
 def _question(slot: _Slot, domain: Domain, seed: int, instruction: str) -> Question:

@@ -107,7 +107,9 @@ def out_of_fold(
         fitted_on = FittedOn.of(others)
         fitted_on.refuse(here, [pair.id for pair in here.pairs], f"the linker {name!r} of another fold")
         rows = training.rows((fold_of != fold)[training.pair])
-        linker = LearnedLinker(name, fitted_on, fit_model(name, rows, _few(fold_of[rows.pair])))
+        # Renumbered and joined into at most three folds, since each means another fit.
+        few = np.unique(fold_of[rows.pair], return_inverse=True)[1] % CALIBRATION_FOLDS
+        linker = LearnedLinker(name, fitted_on, fit_model(name, rows, few))
         scores |= _predict(linker, features, corpus, here.pairs, progress)
     return rank_pairs(corpus, ScoredDocuments(name, scores), corpus.pairs)
 
@@ -136,11 +138,6 @@ def _predict(
 
 def _divided(corpus: Corpus, wanted: NDArray[np.bool_]) -> Corpus:
     return corpus.model_copy(update={"pairs": [corpus.pairs[place] for place in np.flatnonzero(wanted).tolist()]})
-
-
-def _few(folds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the folds renumbered and joined into at most three, since each means another fit."""
-    return np.unique(folds, return_inverse=True)[1] % CALIBRATION_FOLDS
 
 
 HALF = 60

@@ -20,7 +20,7 @@ from abcdlink.report.pictures.of_people import (
     agreement_by_document,
     kappa_intervals,
     links_by_annotator,
-    rating_histograms,
+    rating_histogram,
     validation_pictures,
 )
 from abcdlink.report.pictures.over_time import pictures_over_time, yield_curve
@@ -147,7 +147,7 @@ def render(content: Content) -> str:
 
 def _pictures(content: Content) -> dict[str, Markup]:
     pictures = benchmark_pictures(content.results)
-    pictures |= {f"ratings: {name}": made for name, made in rating_histograms(content.ratings).items()}
+    pictures |= {f"ratings: {one.criterion}": rating_histogram(one) for one in content.ratings}
     if content.validation:
         pictures |= {f"validation: {name}": made for name, made in validation_pictures(content.validation).items()}
     if content.agreement:

@@ -136,7 +136,9 @@ def choose_batch(
     if not here.any():
         return None
     chosen = table[here].assign(chance=selection.chance[here], audit=selection.audited[here])
-    chosen["first"] = _scores_at(read_linker(store, linker).rank(run.rankings, run.corpus, _named(left, pairs)), chosen)
+    named = set(pairs)
+    next_ones = [pair for pair in left if pair.id in named]
+    chosen["first"] = _scores_at(read_linker(store, linker).rank(run.rankings, run.corpus, next_ones), chosen)
     choice = Choice(
         batch=batch,
         linker=_file_name(linker, batch) if not unchanged and batch > 1 else linker,
@@ -253,11 +255,6 @@ def _next_pairs(
         worth = np.array([float(sums.get(name, 0.0)) for name in names])
     best = set(np.argsort(-worth, kind="stable")[:wanted].tolist())
     return [name for place, name in enumerate(names) if place in best]
-
-
-def _named(pairs: Sequence[Pair], names: Sequence[str]) -> list[Pair]:
-    wanted = set(names)
-    return [pair for pair in pairs if pair.id in wanted]
 
 
 def _scores_at(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:

@@ -130,19 +130,15 @@ def end_feedback(
         outcome = outcome_of(prepare_feedback(store, batch).cases, judged_in(store, batch), answers, acknowledgements)
         store.write_records(batch_file(batch, ANSWERS), answers)
         store.write_records(batch_file(batch, ACKNOWLEDGEMENTS), acknowledgements)
-        _keep(store, batch, outcome)
+        store.write_record(batch_file(batch, OUTCOME), outcome)
     return outcome
 
 
 def end_unasked(store: Store, batch: int) -> Outcome:
     """End a round in which nobody was asked: it has no outcome, and nobody is missing."""
     outcome = outcome_in(store, batch) or Outcome()
-    _keep(store, batch, outcome)
-    return outcome
-
-
-def _keep(store: Store, batch: int, outcome: Outcome) -> None:
     store.write_record(batch_file(batch, OUTCOME), outcome)
+    return outcome
 
 
 def outcome_in(store: Store, batch: int) -> Outcome | None:

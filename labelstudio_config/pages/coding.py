@@ -157,10 +157,8 @@ class CodingPage(Page):
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         tasks = coding_tasks(coding_of(store), read_corpus_from(store, NATURAL), domain)
-        project, coders = (
-            coding_project(store.key, domain, newest_guidelines(store, domain.guidelines)),
-            overlap_of(store),
-        )
+        project = coding_project(store.key, domain, newest_guidelines(store, domain.guidelines))
+        coders = overlap_of(store)
         return Asked(project, tasks, needed=coders, projects=coders)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:

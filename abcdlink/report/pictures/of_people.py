@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle
 from math import nan
 from statistics import median, quantiles
@@ -165,12 +165,8 @@ def _shares(counts: Mapping[str, CorpusCounts]) -> Markup:
     return parts[0]
 
 
-def rating_histograms(summaries: Sequence[RatingSummary]) -> dict[str, Markup]:
-    """Draw a histogram for each criterion, kinds of documents side by side, in shares of their own ratings."""
-    return {one.criterion: _histogram(one) for one in summaries}
-
-
-def _histogram(one: RatingSummary) -> Markup:
+def rating_histogram(one: RatingSummary) -> Markup:
+    """Draw the ratings by one criterion, kinds of documents side by side, in shares of their own ratings."""
     values = range(LOWEST, HIGHEST + 1)
     told = "; ".join(
         f"{kind}: " + ", ".join(f"{count} times {value}" for value, count in zip(values, counts, strict=True))
