@@ -21,7 +21,7 @@ from abcdlink.cli.output import (
     say,
 )
 from abcdlink.errors import InputError
-from abcdlink.export.layouts import ExportFormat
+from abcdlink.export import ExportFormat
 from abcdlink.judgments import LabelRule
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from abcdlink.candidates.pools import PoolMode
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.export import export_dataset
-from abcdlink.export.layouts import ExportFormat
+from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Pool, read_judgment_file
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS

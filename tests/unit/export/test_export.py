@@ -16,9 +16,8 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import InputError
-from abcdlink.export import export_dataset
+from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.export.dataset import LabelledCandidate, labelled_candidates
-from abcdlink.export.layouts import ExportFormat
 from abcdlink.folders import LocalFolder
 from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import (

@@ -16,8 +16,7 @@ from abcdlink.annotators import forget
 from abcdlink.cli.app import make_app
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.export import export_dataset
-from abcdlink.export.layouts import ExportFormat
+from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.folders import LocalFolder
 from abcdlink.qualify import applicants_of, confirm, coordinator_rows, proposal, qualified_accounts
 from abcdlink.qualify.screening import (
