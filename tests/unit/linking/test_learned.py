@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import pickle
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -223,6 +225,20 @@ def test_the_same_pairs_give_the_same_linker_and_a_saved_one_ranks_as_before(mad
     assert read.fitted_on == one.fitted_on
     with pytest.raises(InputError, match="was fitted on"):
         read.rank(rankings, corpus)
+
+
+def test_reading_a_linker_loads_no_torch():
+    code = """
+import sys
+from abcdlink.errors import InputError
+from abcdlink.linking.saving import from_bytes
+try:
+    from_bytes(b"no linker", "file")
+except InputError:
+    print({"torch", "skops.io"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "{'skops.io'}\n"
 
 
 class Stranger:
