@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -69,25 +70,52 @@ def _bare_app() -> typer.Typer:
 @cache
 def make_app() -> typer.Typer:
     """Return the command line with all installed commands."""
-    from abcdlink.cli import (
-        benchmark,
-        corpora,
-        documents,
-        llm,
-        pools,
-        results,
-        scores,
-        stages,
-    )
+    from abcdlink.cli import benchmark, corpora, documents, llm, pools, results, scores, stages
 
     app = _bare_app()
-    groups = (corpora, documents, stages, benchmark, llm, scores, pools, results)
-    for group in groups:
-        group.register(app)
+    for command in (
+        benchmark.benchmark,
+        corpora.init,
+        documents.clean,
+        documents.pair,
+        documents.restore,
+        documents.sample,
+        documents.stats,
+        llm.estimate,
+        llm.models,
+        pools.candidates,
+        pools.shortlist,
+        results.accept,
+        results.agreement,
+        results.export,
+        results.links,
+        results.report,
+        scores.compare,
+        scores.errors,
+        scores.reproduce,
+        scores.scores,
+        stages.generate,
+        stages.label,
+        stages.validate,
+    ):
+        app.command(command.__name__)(command)
+    app.command("import")(corpora.import_documents)
+    _add(app, "domain", "Manage a domain.", check=corpora.check_domain)
+    what = "Labels made by `abcdlink label`: show them, or have a sample judged."
+    _add(app, "labels", what, show=stages.show_labels, audit=stages.audit_labels)
+    what = "Accounts and pseudonyms; removal of personal data."
+    _add(app, "annotators", what, show=results.show_people, forget=results.forget)
     for entry in sorted(entry_points(group=COMMANDS_GROUP), key=lambda entry: entry.name):
         entry.load()(app)
     _arrange(app)
     return app
+
+
+def _add(app: typer.Typer, name: str, what: str, **commands: Callable[..., None]) -> None:
+    group = typer.Typer(help=what, no_args_is_help=True)
+    for called, command in commands.items():
+        group.command(called)(command)
+    app.add_typer(group, name=name)
 
 
 def _arrange(app: typer.Typer) -> None:

@@ -49,11 +49,6 @@ AimOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command; ``run benchmark`` is with the others that do the stages of a run."""
-    app.command("benchmark")(benchmark)
-
-
 def benchmark(
     corpora: Annotated[
         list[str],

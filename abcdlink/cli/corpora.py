@@ -27,15 +27,6 @@ SHOWN = 5
 """Items of each kind that the summary lists."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("init")(init)
-    app.command("import")(import_documents)
-    domains = typer.Typer(help="Manage a domain.", no_args_is_help=True)
-    domains.command("check")(check_domain)
-    app.add_typer(domains, name="domain")
-
-
 def init(
     name: Annotated[str, typer.Argument(help="Name of the new domain.")],
     like: Annotated[str, typer.Option(help="The domain whose texts are the starting point.")] = "news",

@@ -29,15 +29,6 @@ CorpusArgument = Annotated[
 OutOption = Annotated[str, typer.Option("--out", help="Corpus folder to write, or an s3:// prefix.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("sample")(sample)
-    app.command("pair")(pair)
-    app.command("clean")(clean)
-    app.command("restore")(restore)
-    app.command("stats")(stats)
-
-
 def sample(
     corpus: CorpusArgument,
     out: OutOption,

@@ -26,12 +26,6 @@ MOST_CANDIDATES = 1000
 COLUMNS = ("approach", "questions", "answered", "calls", "prompt tokens", "completion, at most", "cost, at most")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("estimate")(estimate)
-    app.command("models")(models)
-
-
 def models(json: JsonOption = False) -> None:
     """List the LLM profiles: their servers, models, prices and roles, and whether their keys are set.
 

@@ -70,12 +70,6 @@ NextOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("shortlist")(shortlist)
-    app.command("candidates")(candidates)
-
-
 def kinds_of(text: str) -> list[str]:
     """Return the kinds named in an option; ``InputError`` when one is none."""
     known, kinds = [kind.value for kind in ApproachKind], listed(text)

@@ -34,19 +34,6 @@ MOST_LISTED = 3
 OpenOption = Annotated[bool, typer.Option("--open", help="Open it in the web browser.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("agreement")(agreement)
-    app.command("report")(report)
-    app.command("links")(links)
-    app.command("export")(export)
-    app.command("accept")(accept)
-    group = typer.Typer(no_args_is_help=True)
-    group.command("show")(show_people)
-    group.command("forget")(forget)
-    app.add_typer(group, name="annotators", help="Accounts and pseudonyms; removal of personal data.")
-
-
 def agreement(
     judgments: Annotated[
         Path, typer.Argument(help="A run's judgments.jsonl, or annotations.csv as the paper released it.")

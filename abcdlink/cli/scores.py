@@ -39,14 +39,6 @@ LLM_COLUMNS = ("approach", "source sentences", "prompt tokens", "cached", "answe
 UnitOption = Annotated[Unit, typer.Option("--unit", help="What the bootstrap draws: source sentences, or whole pairs.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("scores")(scores)
-    app.command("compare")(compare)
-    app.command("errors")(errors)
-    app.command("reproduce")(reproduce)
-
-
 def scores(
     run: RunArgument,
     by: Annotated[

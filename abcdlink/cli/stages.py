@@ -36,19 +36,6 @@ from abcdlink.judgments import LabelRule
 from abcdlink.progress import terminal
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("generate")(generate)
-    app.command("validate")(validate)
-    app.command("label")(label)
-    labels = typer.Typer(
-        help="Labels made by `abcdlink label`: show them, or have a sample judged.", no_args_is_help=True
-    )
-    labels.command("show")(show_labels)
-    labels.command("audit")(audit_labels)
-    app.add_typer(labels, name="labels")
-
-
 def generate(
     run: RunArgument,
     domain: DomainOption = "news",
