@@ -117,10 +117,11 @@ def _wait(server: LabelStudioServer, process: subprocess.Popen[bytes], log: Path
         if process.poll() is not None:
             pytest.fail(f"Label Studio ended:\n{log.read_text(errors='replace')[-2000:]}")
         with suppress(httpx.HTTPError):
-            return httpx.get(f"{server.url}/health", timeout=60).is_success
+            return client.get(f"{server.url}/health").is_success
         return False
 
-    until(answers, "a Label Studio that answers")
+    with httpx.Client(timeout=60) as client:
+        until(answers, "a Label Studio that answers")
 
 
 @pytest.fixture(scope="session")

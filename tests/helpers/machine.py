@@ -19,7 +19,7 @@ import pytest
 from abcdlink.settings import Settings, get_settings
 from abcdlink.store import Store, open_run
 from services.credentials import with_secrets
-from services.health import answers, free_port
+from services.health import PrefectApi, answers, free_port
 from services.programs import LABEL_STUDIO_COMMAND, MARK, prefect_api
 from services.start import down, up
 from services.supervision import Supervisor
@@ -53,6 +53,7 @@ class Machine:
             prefect_port=free_port(),
         )
         self.home = self.settings.home.resolve()
+        self._api: PrefectApi | None = None
 
     @property
     def token(self) -> str:
@@ -79,7 +80,7 @@ class Machine:
 
     def start(self, deployment: str, parameters: dict[str, Any]) -> str:
         """Start a run of a deployment (``flow/deployment``) and return its id."""
-        api = prefect_api(self.settings)
+        api = self._prefect()
         found = api.read("GET", f"/deployments/name/{deployment}")["id"]
         body = {"state": {"type": "SCHEDULED"}, "parameters": parameters}
         return str(api.read("POST", f"/deployments/{found}/create_flow_run", body)["id"])
@@ -88,9 +89,13 @@ class Machine:
         """Return the newest run of a flow for a run key; ``None``: there is none, or Prefect does not answer."""
         wanted = {"flows": {"name": {"any_": [flow]}}, "sort": "EXPECTED_START_TIME_DESC"}
         with suppress(httpx.HTTPError):
-            runs = prefect_api(self.settings, patience=5).read("POST", "/flow_runs/filter", wanted)
+            runs = self._prefect().read("POST", "/flow_runs/filter", wanted)
             return next((run for run in runs if run["parameters"].get("run") == key), None)
         return None
+
+    def _prefect(self) -> PrefectApi:
+        self._api = self._api or prefect_api(self.settings, patience=5)
+        return self._api
 
     def state(self, flow: str, key: str) -> str:
         """Return the name of the state of a flow's newest run; empty: there is none."""

@@ -35,6 +35,7 @@ class PrefectServer:
         self.database.parent.mkdir()
         self.server: subprocess.Popen[bytes] | None = None
         self.worker: subprocess.Popen[bytes] | None = None
+        self.client = httpx.Client(base_url=self.api, timeout=120)
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("ABCDLINK_", "PREFECT_"))},
             "ABCDLINK_PREVIEW": "false",
@@ -66,7 +67,7 @@ class PrefectServer:
         if self.server.poll() is not None:
             pytest.fail(f"the Prefect server ended:\n{self._end_of('server.log')}")
         with suppress(httpx.HTTPError):
-            return httpx.get(f"{self.api}/health", timeout=60).is_success
+            return self.client.get("/health").is_success
         return False
 
     def deploy(self) -> None:
@@ -105,7 +106,7 @@ class PrefectServer:
         """Call the API."""
 
         def answer() -> httpx.Response | None:
-            said = httpx.request(method, f"{self.api}{path}", json=body, timeout=120)
+            said = self.client.request(method, path, json=body)
             # Prefect answers so while its SQLite database is locked; its own client tries again as well.
             return None if said.status_code == httpx.codes.SERVICE_UNAVAILABLE else said
 

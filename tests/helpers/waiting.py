@@ -14,15 +14,18 @@ LONG = "ABCDLINK_CHAOS" in os.environ
 WAIT = 600.0
 """Seconds until a wait is given up: a hang is found, and a busy machine is none."""
 POLL = 0.2
+SLOWEST = 1.0
+"""Seconds between two looks, at first and after a while: each costs the servers that are waited for some work."""
 
 T = TypeVar("T")
 
 
 def until(look: Callable[[], T], wanted: str, poll: float = POLL) -> T:
-    """Look again and again until what is seen is true, and return it; ``wanted`` says what did not come."""
-    deadline = time.monotonic() + WAIT
+    """Look again and again, ever less often, until what is seen is true; ``wanted`` says what did not come."""
+    deadline, slowest = time.monotonic() + WAIT, max(poll, min(5 * poll, SLOWEST))
     while not (seen := look()):
         if time.monotonic() > deadline:
             pytest.fail(f"after {WAIT:.0f} s: not {wanted}")
         time.sleep(poll)
+        poll = min(1.1 * poll, slowest)
     return seen

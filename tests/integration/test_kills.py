@@ -61,7 +61,7 @@ DEAD_SECONDS = 240.0
 UNSEEN = {"worker and flow", "flow asleep", "machine asleep"}
 """The same where nobody sees the process of a run die: 150 s without a sign of life come first."""
 LIMIT = 900.0
-POLL = 0.05
+POLL = 0.05 if LONG else 0.2
 
 STEPS: dict[str, Callable[[Machine, Store], bool]] = {
     "begun": lambda _, store: store.exists(MANIFEST),
