@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -20,8 +22,12 @@ LOG_BYTES = 20_000
 
 JOB_TEMPLATE = {
     # What the worker runs is fixed here: whoever creates a run cannot choose its command, environment or folder.
-    # Without a command, Prefect's worker runs its own engine with this Python.
-    "job_configuration": {"command": None, "stream_output": True, "working_dir": None},
+    # Without a command, Prefect's worker would start another Python first, which looks for a project to install.
+    "job_configuration": {
+        "command": shlex.join([sys.executable, "-m", "prefect.engine"]),
+        "stream_output": True,
+        "working_dir": None,
+    },
     "variables": {"type": "object", "properties": {}, "additionalProperties": False},
 }
 
@@ -60,6 +66,27 @@ def settle_dead_runs(settings: Settings) -> None:
     crashed = {"type": "CRASHED", "name": "Crashed", "message": "Its process ended with the servers."}
     for run in api.read("POST", "/flow_runs/filter", wanted):
         api.ask("POST", f"/flow_runs/{run['id']}/set_state", {"state": crashed, "force": True})
+
+
+def skip_missed_runs(settings: Settings) -> None:
+    """Delete the runs that schedules asked for while everything was off, but the newest of each deployment.
+
+    They would all start at once, and each do what the newest does.
+    """
+    api = prefect_api(settings)
+    wanted = {
+        "flow_runs": {
+            "state": {"type": {"any_": ["SCHEDULED"]}},
+            "expected_start_time": {"before_": datetime.now(UTC).isoformat()},
+        },
+        "sort": "EXPECTED_START_TIME_DESC",
+    }
+    newest: set[str] = set()
+    for run in api.read("POST", "/flow_runs/filter", wanted):
+        if run["auto_scheduled"] and run["deployment_id"] in newest:
+            api.ask("DELETE", f"/flow_runs/{run['id']}")
+        elif run["auto_scheduled"]:
+            newest.add(run["deployment_id"])
 
 
 def schedule_drops(settings: Settings) -> None:

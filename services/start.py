@@ -21,7 +21,7 @@ from services.credentials import (
     make_home,
     with_secrets,
 )
-from services.deployments import PREFECT_FILE, Deployment, end_of, settle_dead_runs
+from services.deployments import PREFECT_FILE, Deployment, end_of, settle_dead_runs, skip_missed_runs
 from services.health import holder, is_free, is_local, next_free
 from services.programs import (
     LABEL_STUDIO_TEMPLATE,
@@ -79,6 +79,7 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
         def deploy() -> Deployment:
             if fresh:
                 settle_dead_runs(settings)
+                skip_missed_runs(settings)
             return Deployment(settings, prefect_file)
 
         start = _Start(supervisor, wanted, deploy, progress)

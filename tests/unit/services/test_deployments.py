@@ -1,0 +1,41 @@
+"""What `up` does about runs of the time in which everything was off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from abcdlink.settings import Settings
+from services.deployments import skip_missed_runs
+
+
+class FakePrefect:
+    """Answers with these late runs, newest first, and keeps what it is told to delete."""
+
+    def __init__(self, *runs: tuple[str, str, bool]) -> None:
+        self.runs, self.deleted = runs, []
+
+    def read(self, method: str, path: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+        assert (method, path, body["sort"]) == ("POST", "/flow_runs/filter", "EXPECTED_START_TIME_DESC")
+        return [dict(zip(("id", "deployment_id", "auto_scheduled"), run, strict=True)) for run in self.runs]
+
+    def ask(self, method: str, path: str) -> None:
+        assert method == "DELETE"
+        self.deleted.append(path.removeprefix("/flow_runs/"))
+
+
+def test_of_the_runs_that_a_schedule_missed_the_newest_is_left_and_all_that_people_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prefect = FakePrefect(
+        ("noon", "reconcile", True),
+        ("asked", "reconcile", False),
+        ("eleven", "drops", True),
+        ("morning", "reconcile", True),
+        ("asked earlier", "drops", False),
+        ("ten", "drops", True),
+    )
+    monkeypatch.setattr("services.deployments.prefect_api", lambda _settings: prefect)
+    skip_missed_runs(Settings())
+    assert prefect.deleted == ["morning", "ten"]
