@@ -29,7 +29,7 @@ CLOSING = "\"'”’»›」』）)\\]"  # noqa: RUF001 - quotes as they are typ
 NEVER_LAST = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?:Abg|approx|Assoc|Capt|cf|Col|Cpl|Det|Dir|Dr|Drs|eds?|e\.g|Eqs?|eq|esp|est|Ft|Gen|Gov|Hon|i\.e"
     r"|incl|Insp|Lt|Maj|Messrs|Mevr|Mme|Mr|Mrs|Ms|Mt|nr|Pres|Prof|Refs?|Rep|resp|Rev|Sen|Sgt|Sr|Sra|Supt|viz|vs|v"
-    r"|bzw|bspw|ca|Dhr|Hr|Fr|sig|z\. ?B|d\. ?h)\.$"
+    r"|bzw|bspw|ca|Dhr|Hr|Fr|sig|z\. ?B|d\. ?h|APPROX|CAPT|DET|DR|INSP|LT|MRS?|MS|PROF|SGT)\.$"
 )
 """Abbreviations that stand before more of the same sentence, whatever follows."""
 TITLE = re.compile(
@@ -48,16 +48,23 @@ German ordinals (``in der 20. Wahlperiode``)."""
 STAGED = re.compile(r"([^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40}[\])])\s+(?=[\"“]?[^\W\da-z])")  # noqa: RUF001
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
-    r"(?:^|[\s(\[\"'“„«])(?:[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Pp]p?|[Pp]ar|[Rr]m|[Ss]ec"
+    r"(?:^|[\s(\[\"'“„«])(?:[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ar|[Rr]m|[Ss]ec"
     r"|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\.$"
 )
 """Abbreviations that stand before a number in the same sentence."""
 LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
 """The mark of a list item, in brackets: ``sentencex`` cuts no line that begins with one."""
-LIST_MARK = re.compile(r"^(?:(?:#{1,6}|>+|[*+-])\s+)*(?:\*\*|__)?\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]$")
+LIST_MARK = re.compile(
+    r"^(?:(?:#{1,6}|>+|[*+-])\s+)*(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxIVX]{1,4})[.)]$"
+)
 """The mark of a list item; before it may be what Markdown puts before headings, quotations and items."""
 BOLD_END = re.compile(r"^(?:\*\*|__)(?=\s)")
 """Where Markdown's bold type ends, cut from the sentence before."""
+REACTION = re.compile(
+    "^(?:[\U0001f440-\U0001f450\U0001f493-\U0001f49f\U0001f600-\U0001f64f\U0001f910-\U0001f93f\U0001f970-\U0001f97a"
+    "\U0001f9d0\U0001fae0-\U0001faf8\u2764\U0001f3fb-\U0001f3ff\u200d\ufe0f\u2640\u2642]+ ?)+(?=\\s|$)"
+)
+"""Faces, hands and hearts, which belong to the sentence before them; other pictures may be the marks of a list."""
 LABELS = (
     "Act|Agenda item|Annex|Appendix|Art|Article|Attachment|Box|Case|Chapter|Clause|Day|Definition|Example|Exercise"
     "|Exhibit|Fig|Figure|Item|Lemma|Lesson|Level|Lot|Lot No|Motion|No|Note|Nr|Paragraph|Part|Phase|Plate|Point"
@@ -80,6 +87,8 @@ ANSWERED = re.compile(
 MARKED = re.compile(r"\(\d{1,2}\)")
 GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
+DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")
+"""Half of a Spanish abbreviation in the plural, such as ``EE. UU.``"""
 TOUCHING = re.compile(r"[.!?\u2026][)\]]?$")
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 """Characters of scripts that put no spaces between words."""
@@ -185,6 +194,8 @@ def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterat
     for piece in pieces:
         if text and not text[-1].isspace() and (bold := BOLD_END.match(piece)):
             text, piece = text + bold[0], piece[bold.end() :]  # noqa: PLW2901 - the rest of the piece
+        if text.strip() and (reaction := REACTION.match(piece)):
+            text, piece = text + reaction[0], piece[reaction.end() :]  # noqa: PLW2901 - the rest of the piece
         if text and _is_boundary(text, piece, goes_on):
             yield from _apart(text)
             text = ""
@@ -196,14 +207,21 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> 
     before, after = text.strip(), following.strip()
     if not before or not after:
         return False
-    touching = before == text and after == following and TOUCHING.search(before) and not MAY_TOUCH.match(after)
+    touching = (
+        text == text.rstrip()
+        and following == following.lstrip()
+        and TOUCHING.search(before)
+        and not MAY_TOUCH.match(after)
+    )
     dashed = DASH.match(after) and (DATELINE.match(before) or QUOTED.search(before))
     titled = (TITLE.search(before) or (goes_on and goes_on.search(before))) and re.match(r"[A-ZÀ-Þ]", after)
     abbreviated = titled or NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
     listed = LIST_MARK.match(before) or LABELLED.match(before) or (MARKED.match(after) and MARKED.search(before))
     spoken = SPEAKER.match(after) and QUOTED.search(before)
-    return not (touching or GOES_ON.match(after) or dashed or abbreviated or listed or spoken)
+    halved = DOUBLED.search(before) and DOUBLED.match(after.split(" ")[0])
+    wordless = not re.search(r"\w", after)
+    return not (touching or GOES_ON.match(after) or dashed or abbreviated or listed or spoken or halved or wordless)
 
 
 def _apart(text: str) -> Iterator[str]:
