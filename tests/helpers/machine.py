@@ -15,10 +15,12 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+import yaml
 
 from abcdlink.settings import Settings, get_settings
 from abcdlink.store import Store, open_run
 from services.credentials import with_secrets
+from services.deployments import PREFECT_FILE
 from services.health import PrefectApi, answers, free_port
 from services.programs import LABEL_STUDIO_COMMAND, MARK, prefect_api
 from services.start import down, up
@@ -27,6 +29,8 @@ from tests import ROOT
 from tests.helpers.fake_llm import MODEL
 from tests.helpers.waiting import WAIT, until
 
+FLOWS = {"bootstrap", "annotate", "reconcile"}
+"""The deployments of a machine; all of them, which take twice as long, are deployed in the test of the guide."""
 AWAY = 2.0
 """Seconds for which a killed LLM stays away; everything else is started again by what watches it."""
 NAP = 170.0
@@ -45,6 +49,10 @@ class Machine:
         self.questions_log.touch()
         self.llm_port = free_port()
         self.llm: subprocess.Popen[bytes] | None = None
+        self.prefect_file = folder / "prefect.yaml"
+        deployments = yaml.safe_load(PREFECT_FILE.read_text(encoding="utf-8"))["deployments"]
+        chosen = [one for one in deployments if one["name"] in FLOWS]
+        self.prefect_file.write_text(yaml.safe_dump({"name": "machine", "deployments": chosen}), encoding="utf-8")
         self.settings = Settings(
             home=folder / "home",
             label_studio_url=f"http://127.0.0.1:{free_port()}",
@@ -66,7 +74,7 @@ class Machine:
             command = [sys.executable, "-m", "tests.helpers.llm_process", str(self.llm_port), str(self.questions_log)]
             self.llm = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
             until(lambda: answers(f"http://127.0.0.1:{self.llm_port}/v1/models", 0.0), "an LLM that answers")
-        up(self.settings)
+        up(self.settings, prefect_file=self.prefect_file)
         self.settings = with_secrets(self.settings)
 
     def down(self) -> None:
