@@ -238,17 +238,22 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
     say(
         f"Language: {view.language_name} ({view.language})" + (", guessed; set it with --language." if guessed else ".")
     )
-    needed = f", about {view.time} for each of {view.domain.settings.overlap} annotators" if view.tasks else ""
-    say(
-        f"Tasks: at most {view.tasks}{needed}. Source sentences left out in the domain {view.domain.name!r}: "
-        f"{view.left_out.total()}" + "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
-    )
-    if view.targets_left_out:
-        reasons = view.targets_left_out.most_common(SHOWN)
+    if corpus.pairs:
+        needed = f", about {view.time} for each of {view.domain.settings.overlap} annotators" if view.tasks else ""
+        reasons = "".join(f"\n  {count}: {why}" for why, count in view.left_out.most_common(SHOWN))
         say(
-            f"Target sentences left out: {view.targets_left_out.total()}"
-            + "".join(f"\n  {count}: {why}" for why, count in reasons)
+            f"Tasks: at most {view.tasks}{needed}. Source sentences left out in the domain {view.domain.name!r}: "
+            f"{view.left_out.total()}{reasons}"
         )
+    else:
+        place = out or "FOLDER"
+        say(
+            f"No pairs. `abcdlink generate RUN --targets {place}` writes a source document for each of these; "
+            f"`abcdlink pair {place}` finds pairs among them."
+        )
+    if view.targets_left_out:
+        reasons = "".join(f"\n  {count}: {why}" for why, count in view.targets_left_out.most_common(SHOWN))
+        say(f"Target sentences left out: {view.targets_left_out.total()}{reasons}")
     if view.doubtful:
         among = f" (in {view.looked_at} documents looked at)" if view.looked_at < len(corpus.documents) else ""
         say(

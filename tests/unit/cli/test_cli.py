@@ -118,6 +118,15 @@ def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
     assert run("import", "text", others, "--out", tmp_path / "made", "--force")[0] == 0
 
 
+def test_import_of_documents_without_pairs_says_what_they_can_be_used_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("Nine millions were spent.", encoding="utf-8")
+    _, _, err = run("import", "text", tmp_path / "texts", "--out", "made")
+    assert "No pairs. `abcdlink generate RUN --targets made`" in err
+    assert "`abcdlink pair made`" in err
+    assert "Tasks" not in err
+
+
 def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
