@@ -22,15 +22,14 @@ from prefect.exceptions import ObjectNotFound
 from prefect.runtime import deployment, flow_run
 from prefect.settings import PREFECT_UI_URL
 
-from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import project_file
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.store import Store, open_run
-from abcdlink.waiting import WaitsFor, all_waiting, wait_for, waiting_of
+from abcdlink.waiting import WaitsFor, wait_for, waiting_of
 from abcdlink.whatnow import Surroundings, WhatNow, what_now
 from flows.artifacts import show_project
 from labelstudio_config.pages import Page
-from labelstudio_config.run import read_pushed
+from labelstudio_config.run import invitation_to, read_pushed
 from tasks.projects import look, pull, push
 from tasks.running import key
 from tasks.runs import suspend
@@ -98,22 +97,10 @@ SHOWN = "what-now"
 RAISED = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
 
 
-def surroundings(store: Store) -> Surroundings:
-    """Return what the servers know of a run; without an invitation if none is needed or Label Studio is down."""
-    from labelstudio_config.run import label_studio
-
-    invitation = ""
-    if any(waiting.kind is WaitsFor.ANNOTATORS for _, waiting in all_waiting(store)):
-        try:
-            invitation = label_studio().invitation()
-        except AbcdlinkError:
-            invitation = ""
-    return Surroundings(invitation=invitation, pages=f"{PREFECT_UI_URL.value() or ''}/runs/flow-run/", accounts=True)
-
-
 def show_what_now(store: Store, flow_run: str) -> WhatNow:
     """Show on a run's page where the run stands."""
-    now = what_now(store, surroundings(store))
+    pages = f"{PREFECT_UI_URL.value() or ''}/runs/flow-run/"
+    now = what_now(store, Surroundings(invitation=invitation_to(store), pages=pages, accounts=True))
     text = now.markdown()
     shown = MarkdownArtifact(
         key=key(store.key, SHOWN), markdown=text, description=now.headline, flow_run_id=UUID(flow_run)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from string import ascii_uppercase
 from typing import Any
@@ -16,12 +17,13 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import InputError, ServiceError, fault_in
+from abcdlink.errors import AbcdlinkError, InputError, ServiceError, fault_in
 from abcdlink.layout import ANOMALIES, project_file
 from abcdlink.locks import lock_of
 from abcdlink.qualify.screening import note_participants
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor, all_waiting
 from labelstudio_config.client import Client, collection_paused, connect, public
 from labelstudio_config.history import History, digest_of, remember, require_tasks
 from labelstudio_config.pages import Project, own_title
@@ -162,6 +164,14 @@ def label_studio() -> Client:
     """Connect to the Label Studio that the settings name."""
     settings = get_settings()
     return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
+
+
+def invitation_to(store: Store) -> str:
+    """Return the link by which a run's annotators make accounts; empty if none is needed or Label Studio is down."""
+    if any(waiting.kind is WaitsFor.ANNOTATORS for _, waiting in all_waiting(store)):
+        with suppress(AbcdlinkError):
+            return label_studio().invitation()
+    return ""
 
 
 def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:

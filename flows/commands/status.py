@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from abcdlink.layout import is_feedback
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, all_runs, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, standing_of, waiting_of
+
+if TYPE_CHECKING:
+    from abcdlink.whatnow import Surroundings
 
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait until people are needed, it fails or it ends; then say what to do next.")
@@ -72,14 +75,22 @@ def show_now(store: Store, json: bool) -> None:
     """Print what to do now, after a look at Label Studio if the run waits for people."""
     use_local_server()
     from abcdlink.whatnow import what_now
-    from flows.waiting import surroundings
 
     problem = look_at_projects(store)
-    now = what_now(store, surroundings(store))
+    now = what_now(store, _surroundings(store))
     if json:
         print_json({**now.model_dump(mode="json"), "headline": now.headline, "problem": problem})
         return
     _print_lines(now.plain(), problem)
+
+
+def _surroundings(store: Store) -> Surroundings:
+    """Return what the servers know of a run, without Prefect, which takes longer to import than all the rest."""
+    from abcdlink.whatnow import Surroundings
+    from labelstudio_config.run import invitation_to
+
+    ui = os.environ.get("PREFECT_UI_URL") or os.environ["PREFECT_API_URL"].rstrip("/").removesuffix("/api")
+    return Surroundings(invitation=invitation_to(store), pages=f"{ui}/runs/flow-run/", accounts=True)
 
 
 def _print_lines(lines: Iterable[str], problem: str) -> None:
@@ -164,14 +175,12 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
             from tasks.runs import wait_while_working
 
             wait_while_working(store)
-        from flows.waiting import surroundings
-
         waiting = waiting_of(store, flow)
         if waiting is None or not is_of(name, waiting.slug):
             msg = f"run {run!r} has nothing under way for {name}"
             raise InputError(msg, f"see `abcdlink status {run}`, or start with `abcdlink {name} start {run}`")
         problem = look_at_projects(store)
-        item, standing = item_of(store, flow, waiting, surroundings(store)), standing_of(store, waiting.slug)
+        item, standing = item_of(store, flow, waiting, _surroundings(store)), standing_of(store, waiting.slug)
         if json:
             found = {"item": item.model_dump(mode="json"), "problem": problem}
             print_json({**found, "standing": standing.model_dump(mode="json") if standing else None})

@@ -1,0 +1,29 @@
+"""`abcdlink status RUN`, which people give again and again while they wait."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from abcdlink.cli.app import make_app
+from abcdlink.store import open_run
+from abcdlink.waiting import WaitsFor, wait_for
+
+
+def test_status_of_a_run_links_its_page_without_prefect_which_takes_a_second_to_import(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("prefect", "prefect.client.orchestration", "flows.waiting", "tasks.runs"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delenv("PREFECT_UI_URL", raising=False)
+    monkeypatch.setenv("PREFECT_API_URL", "http://prefect.invalid:4200/api")
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    store = open_run("spring")
+    store.note("inputs", {})
+    wait_for(store, "0a1b", "annotate", WaitsFor.LLM, told="The LLM answers a batch of questions.")
+    shown = CliRunner().invoke(make_app(), ["status", "spring"])
+    assert shown.exit_code == 0, shown.output
+    assert "http://prefect.invalid:4200/runs/flow-run/0a1b" in shown.output
