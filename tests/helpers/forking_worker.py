@@ -7,7 +7,10 @@ starts, Prefect's own worker, is in the tests of the whole machine (``machine.py
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
+import logging
 import os
 import runpy
 import sys
@@ -18,13 +21,18 @@ from typing import Any
 
 import httpx
 
+from abcdlink.languages import guess_language
 from abcdlink.settings import get_settings
 
 POOL = "abcdlink"
 POLL = 0.5
-FLOWS = ("flows.bootstrap", "flows.people", "flows.corpora", "flows.batches", "flows.drops")
-LIBRARIES = ("pandas", "pyarrow.parquet", "skops.io", "sklearn.ensemble", "matplotlib.figure", "spacy", "textstat")
-IMPORTED = ("prefect.engine", "prefect.flow_engine", *FLOWS, *LIBRARIES)
+FLOWS = ("annotate", "batches", "bootstrap", "corpora", "drops", "people", "reconcile", "stages")
+LIBRARIES = (
+    *("anyio._backends._asyncio", "graphviz", "label_studio_sdk.client", "matplotlib.figure", "openai.resources.chat"),
+    *("pandas", "prefect.task_engine", "pyarrow.dataset", "pyarrow.parquet", "rich._emoji_codes", "sklearn.ensemble"),
+    *("skops.io", "snowballstemmer", "spacy.lang.en", "textstat", "truststore"),
+)
+IMPORTED = ("prefect.engine", "prefect.flow_engine", *(f"flows.{name}" for name in FLOWS), *LIBRARIES)
 """What flows load, before they are forked. None of it starts a Python thread, which a fork would not have."""
 
 
@@ -73,17 +81,35 @@ class Worker:
 
 def main() -> None:
     """Work until killed; in each forked process, run a flow as ``python -m prefect.engine`` does."""
+    status: Any = 1
+
+    def leave() -> None:
+        """End at once: to take apart all that was imported costs as much as a small flow."""
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+    atexit.register(leave)
     for name in IMPORTED:
         importlib.import_module(name)
+    guess_language("The model of the languages is loaded too.")
+    gc.freeze()  # a collection in a forked process would copy all of it
     with httpx.Client(base_url=os.environ["PREFECT_API_URL"], timeout=60) as api:
         run, entrypoint = Worker(api).work()
-    os.environ["PREFECT__FLOW_RUN_ID"], os.environ["PREFECT__FLOW_ENTRYPOINT"] = run["id"], entrypoint
+    os.environ["PREFECT__FLOW_RUN_ID"] = run["id"]
+    # Named as a module, the file is not run again.
+    os.environ["PREFECT__FLOW_ENTRYPOINT"] = entrypoint.replace("/", ".").replace(".py:", ":")
     os.environ |= (run["job_variables"] or {}).get("env", {})
     get_settings.cache_clear()
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     sys.argv = ["prefect.engine"]
     warnings.simplefilter("ignore", RuntimeWarning)  # that what runs as the main module was imported before
-    runpy.run_module("prefect.engine", run_name="__main__")
+    try:
+        runpy.run_module("prefect.engine", run_name="__main__")
+        status = 0
+    except SystemExit as ended:
+        status = ended.code or 0
 
 
 if __name__ == "__main__":
