@@ -10,7 +10,10 @@ from tests.helpers.stack import stack
 
 __all__ = ["label_studio", "stack"]
 
-LONGEST = ("test_guide", "test_kills", "test_long_waits", "test_services", "test_qualify", "test_flows", "test_runners")
+LONGEST = (
+    *("test_guide", "test_kills", "test_long_waits", "test_services", "test_runners", "test_qualify"),
+    *("test_budget", "test_replay", "test_flows", "test_chaos", "test_embedded_llm", "test_feedback"),
+)
 """Files that begin first, so that in the end no process works on one of them alone."""
 
 
