@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from typer.testing import CliRunner
 
+from abcdlink.cli.app import make_app
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, waiting_of
@@ -51,15 +54,26 @@ class Stack:
 
         A living run gives a sign of life every 30 s: with fewer seconds it is taken for dead, and started twice.
         """
+        with self._here(), get_client(sync_client=True) as client:
+            return look_at_all(client, timedelta(seconds=stale_seconds))
+
+    def command(self, *arguments: str) -> str:
+        """Call the command line with the settings of the flow runs; returns what it printed."""
+        with self._here():
+            done = CliRunner().invoke(make_app(), arguments)
+        assert done.exit_code == 0, f"{done.output}{done.exception!r}"
+        return done.stdout
+
+    @contextmanager
+    def _here(self) -> Iterator[None]:
+        """Let this process have the settings of the flow runs for a while."""
         with pytest.MonkeyPatch.context() as patch, temporary_settings({PREFECT_API_URL: self.prefect.api}):
             for name, value in self.prefect.environment.items():
                 if name.startswith("ABCDLINK_"):
                     patch.setenv(name, value)
             get_settings.cache_clear()
-            with get_client(sync_client=True) as client:
-                found = look_at_all(client, timedelta(seconds=stale_seconds))
+            yield
         get_settings.cache_clear()
-        return found
 
     def bring_to_its_end(self, flow_run: str) -> None:
         """Look as the watcher would, until a run is completed."""

@@ -19,7 +19,7 @@ def test_the_linker_learns_between_two_batches(stack: Stack, monkeypatch: pytest
     get_settings.cache_clear()
     store, key, prefect = stack.run("frugal"), "frugal", stack.prefect
     fill_for_budget(store, find_domain("news"), strict())
-    pools = {"mode": "budget", "batches": 2, "budget": {"judgments": 160, "audit": 0.15}}
+    pools = {"mode": "budget", "batches": 2, "budget": {"judgments": 100, "audit": 0.15}}
     prefect.wait(prefect.start("candidates/candidates", {"run": key, "pools": pools}), "Completed")
     annotation = {"batches": 2, "overlap": 2, "auto_feedback": True}
     annotate = prefect.start("annotate/annotate", {"run": key, "annotation": annotation})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from labelstudio_config.run import is_pushed, read_pushed
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.example_benchmark import benchmark
 from tests.helpers.example_run import generate, make_pools, take_in
-from tests.helpers.prefect_server import BIN
 from tests.helpers.stack import Stack
 
 KEY = "feedback-rounds"
@@ -66,17 +64,6 @@ def answer_again(stack: Stack, client: Client, person: httpx.Client, batch: int)
         name, to, choice = ("link_0", "cand_0", "Link") if task["data"]["cases"] else ("read_0", "guide_0", UNDERSTOOD)
         result = [{"id": "r", "from_name": name, "to_name": to, "type": "choices", "value": {"choices": [choice]}}]
         person.post(f"/api/tasks/{task['id']}/annotations", json={"result": result}).raise_for_status()
-
-
-def give(stack: Stack, command: str, *arguments: str) -> None:
-    done = subprocess.run(
-        [BIN / "abcdlink", "feedback", command, KEY, *arguments],
-        env=stack.prefect.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def instruction(stack: Stack, project: int) -> str:
@@ -133,12 +120,12 @@ def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack:
         stack.look()
         stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, feedback_slug(2))
         (tmp_path / "more.md").write_text("**Ferries.** Look thrice.", encoding="utf-8")
-        give(stack, "start", "--clarifications", str(tmp_path / "more.md"))
+        stack.command("feedback", "start", KEY, "--clarifications", str(tmp_path / "more.md"))
 
         # Someone vanished: the coordinator goes on without.
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, feedback_slug(2))
         answer_again(stack, client, ben, 2)
-        give(stack, "close")
+        stack.command("feedback", "close", KEY)
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(3))
         judge(stack, client, (ada, ben), 3)
         stack.bring_to_its_end(run)

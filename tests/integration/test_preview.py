@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +17,7 @@ from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from labelstudio_config.run import is_pushed, read_pushed
 from tests.helpers.example_run import proposed_run
-from tests.helpers.prefect_server import BIN, PrefectServer
+from tests.helpers.prefect_server import PrefectServer
 from tests.helpers.stack import Stack
 from tests.helpers.waiting import until
 
@@ -31,18 +30,6 @@ def store(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
     get_settings.cache_clear()
     return proposed_run(KEY)
-
-
-def give(stack: Stack, *arguments: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [BIN / "abcdlink", *arguments, "--json"],
-        env=stack.prefect.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
 
 
 def pools(store: Store, batch: int) -> list[Pool]:
@@ -73,7 +60,7 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) 
         stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, batch_slug(batch))
 
     waits(1, 0)
-    now = give(stack, "status", KEY)
+    now = json.loads(stack.command("status", KEY, "--json"))
     assert now["headline"] == "Batch 1 of 2 waits for your Go"
     first = preview_of(store, 1)
     assert first
@@ -89,11 +76,11 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) 
     # Filters that leave nothing are refused with a reason, and the batch waits on.
     resume(stack, run, {"min_words": 1000, "exclude": [], "unproposed": False, "go": True})
     waits(1, 1)
-    assert "no candidates to annotate" in json.dumps(give(stack, "status", KEY))
+    assert "no candidates to annotate" in stack.command("status", KEY, "--json")
     assert preview_of(store, 1) == first
 
     # Others are taken; everything is killed while they are.
-    give(stack, "annotate", "preview", KEY, "--min-words", "13")
+    stack.command("annotate", "preview", KEY, "--min-words", "13")
     kill_all(prefect)
     # While nothing runs: no living process is taken for dead.
     stack.look(stale_seconds=0)
@@ -104,7 +91,7 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) 
     assert (second.filters.min_words, second.tasks < first.tasks) == (13, True)
     assert not is_pushed(store, batch_slug(1))
 
-    give(stack, "annotate", "go", KEY)
+    stack.command("annotate", "go", KEY)
     stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, batch_slug(1))
     assert len(read_pushed(store, batch_slug(1)).task_keys) == second.tasks
     stack.simulate(KEY, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -35,7 +34,6 @@ from labelstudio_config.projects import push_tasks
 from labelstudio_config.run import require_project
 from tests.helpers.annotation import annotator, submit, tick
 from tests.helpers.label_studio_server import LabelStudioServer
-from tests.helpers.prefect_server import BIN
 from tests.helpers.pulls import progress_of, pull_qualification
 from tests.helpers.stack import Stack
 from tests.helpers.waiting import until
@@ -133,9 +131,7 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
         fill_in(stack, flow_run, names)
         stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
         assert qualified_accounts(stack.run(key)) is None
-    command = [BIN / "abcdlink", "qualify", "confirm", key, "--wanted", "1", "--threshold", "0.5"]
-    done = subprocess.run(command, env=prefect.environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    stack.command("qualify", "confirm", key, "--wanted", "1", "--threshold", "0.5")
     prefect.wait(flow_run, "Completed")
     assert qualified_accounts(stack.run(key)) == {rows[0]["account"]}
 
