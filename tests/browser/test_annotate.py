@@ -32,10 +32,16 @@ def push(client: Client, run: Run, domain: Domain | None = None) -> str:
     return push_batch(client, run.key, 1, run.pools, run.corpus, domain or run.domain).url
 
 
+def read_guidelines(page: Page, says: str) -> None:
+    """Close the guidelines and wait for the task."""
+    close_guidelines(page, says)
+    expect(page.locator(".xd-row").first).to_be_visible()
+
+
 def begin(page: Page, client: Client, run: Run) -> None:
     """Open the project where annotators begin."""
     page.goto(push(client, run))
-    close_guidelines(page, "Link")
+    read_guidelines(page, "Link")
 
 
 def press(page: Page, keys: Sequence[str]) -> None:
@@ -255,7 +261,7 @@ def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, clie
     with annotator_window(browser, client) as second:
         for window, keys in ((page, keys_before), (second, keys_now)):
             window.goto(url)
-            close_guidelines(window, "Link")
+            read_guidelines(window, "Link")
             begun, count[keys] = time.perf_counter(), 0
             for number, task in enumerate(script, start=40):
                 expect(window.locator(".xd-src")).to_contain_text(f"{number}:")
@@ -284,7 +290,7 @@ def test_guidelines_are_one_click_away_and_the_newest(page: Page, client: Client
     picture(page, "linking-guidelines")
     run.domain.guidelines += "\n\nClarified after batch one: *a quotation links*.\n"
     page.goto(push(client, run))
-    close_guidelines(page, "Clarified after batch one")
+    read_guidelines(page, "Clarified after batch one")
 
 
 @pytest.mark.parametrize("scheme", ["Light", "Dark"])
@@ -343,7 +349,7 @@ def test_the_second_annotator_too_gets_pair_after_pair(page: Page, client: Clien
         for task in sorted(project, key=lambda task: -int(task["id"])):
             assert submit(first, task["id"], ["Link"] * 3).is_success
     page.reload()
-    close_guidelines(page, "Link")
+    read_guidelines(page, "Link")
     for pair, sentences in ((1, 4), (2, 2)):
         for sentence in range(1, sentences + 1):
             place = f"{4 * pair - 4 + sentence} of 6 · sentence {sentence} of {sentences} in pair {pair} of 2"
