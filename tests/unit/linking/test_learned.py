@@ -17,7 +17,7 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.results import calibration_of
 from abcdlink.evaluation.scores import macro, score_ranking
-from abcdlink.linking import saving, training
+from abcdlink.linking import saving
 from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
 from abcdlink.linking.learners import LEARNERS, base_retrievers
@@ -66,17 +66,6 @@ def made(tmp_path_factory):
 def linker(made):
     (corpus, rankings), _ = made
     return learn("learned-logistic", rankings, corpus)
-
-
-@pytest.fixture(autouse=True)
-def fewer_trees(monkeypatch):
-    """Boost by 50 trees, which take a third of the time and are enough for these corpora."""
-    made = training._estimator
-
-    def smaller(name, rows):
-        return made(name, rows).set_params(**{"max_iter": 50} if "boosting" in name else {})
-
-    monkeypatch.setattr(training, "_estimator", smaller)
 
 
 def f1(corpus, table):
