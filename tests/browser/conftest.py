@@ -15,7 +15,7 @@ from tests.helpers.label_studio_server import LabelStudioServer, label_studio
 __all__ = ["label_studio"]
 
 ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP bridges.example 127.0.0.1"]
-"""The name is that of another site, which leads to this machine as an attacker's can."""
+"""The name of another site, which resolves to this machine, as an attacker's can."""
 
 
 @pytest.fixture(scope="session")

@@ -295,7 +295,7 @@ def test_guidelines_are_one_click_away_and_the_newest(page: Page, client: Client
 
 @pytest.mark.parametrize("scheme", ["Light", "Dark"])
 def test_texts_are_legible(page: Page, client: Client, scheme: str) -> None:
-    """Contrast of each text with what lies behind it, by the formula of WCAG 2.2, where 4.5 is the least for texts."""
+    """Contrast of each text with its background, by the formula of WCAG 2.2, where 4.5 is the least for texts."""
     page.add_init_script(f"localStorage.setItem('preferred-color-scheme', '{scheme}')")
     begin(page, client, long_run(150, sources=[60], targets=[5, 61, 64, 97, 120, 130, 149]))
     press(page, ["0", "Shift+Digit1", "u", "Enter"])

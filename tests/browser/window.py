@@ -57,6 +57,6 @@ def close_guidelines(page: Page, *says: str) -> None:
 
 
 def open_guidelines(page: Page) -> None:
-    """Open the guidelines again, until they can be seen through no more."""
+    """Open the guidelines again, and wait until they are opaque."""
     page.get_by_role("button", name="Instructions").click()
     page.locator(".lsf-modal-ls.lsf-visible .xd-guide").wait_for()

@@ -1,4 +1,4 @@
-"""The tests on real data share what is kept of single sentences: MiniLM takes 100 s for those of NEWS-ECB+."""
+"""The tests on real data share cached embeddings of sentences: MiniLM takes 100 s for those of NEWS-ECB+."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abcdlink.corpus.segmentation import get_segmenter
 
 @pytest.fixture(autouse=True)
 def shared_cache(isolated_home, tmp_path_factory):
-    """Give every test's own home the cache of all: it is addressed by content, so that nothing depends on the order."""
+    """Share one cache between the homes of all tests: it is addressed by content, so their order does not matter."""
     cache = tmp_path_factory.getbasetemp() / "paper-cache"
     cache.mkdir(exist_ok=True)
     isolated_home.mkdir(exist_ok=True)
