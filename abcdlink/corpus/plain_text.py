@@ -50,7 +50,7 @@ class PlainText:
 
     Args:
         segmenter: cuts the text into sentences; the end of a line is always one for it.
-        lines: what the end of a line means; a blank line, a bullet and an indented line always begin anew.
+        lines: what the end of a line means; a blank line, a bullet and an indented line always begin a new paragraph.
         entities: whether HTML tags go, and entities (``&mdash;``) become the characters that they stand for.
         remove: lines to remove besides page numbers, quoted mail, code and the like; ``None``: no line is removed.
     """

@@ -19,7 +19,7 @@ from tests.helpers.builders import judgment
 from tests.helpers.pulls import pull_adjudications
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $source_text &amp; <b>bold</b>"
-COMMENTS = (f"The bridge is named in both, but B tells of the river only. {ATTACK}", "Same event, told a day later.")
+COMMENTS = (f"The bridge is named in both, but B is about the river only. {ATTACK}", "Same event, told a day later.")
 SIZE = 60
 AGAIN = [
     SecondAnswer(

@@ -1,4 +1,4 @@
-"""The pools that people judged in the paper, built anew from the released predictions and random picks."""
+"""The pools that people judged in the paper, rebuilt from the released predictions and random picks."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def test_two_names_that_cut_one_ranking_are_refused():
         choose(*RETRIEVERS, rule=ShortlistRule(approaches=("bm25@3", "bm25@5")))
     deeper = result("llm", 9, 0.79)
     chosen = choose(LLM, deeper, rule=ShortlistRule(approaches=(LLM.approach.name, deeper.approach.name)))
-    assert len(chosen.labels) == 2  # an LLM that is offered more decides anew
+    assert len(chosen.labels) == 2  # an LLM that is offered more decides again
 
 
 @pytest.mark.parametrize(

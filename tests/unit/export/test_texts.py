@@ -228,7 +228,7 @@ def test_standoff_shows_the_same_links(hostile: Store, rule: LabelRule):
 
 
 def place(side: int, sentence: str) -> tuple[int, int]:
-    """Where a sentence stands in the standoff text, counted anew from the texts."""
+    """Where a sentence stands in the standoff text, counted from the texts."""
     lines = [text if shown(text) != LOST else LOST for text in TEXTS]
     number = [sentence_id(n) for n in range(len(TEXTS))].index(sentence)
     document = sum(len(line) + 1 for line in lines) + 1
