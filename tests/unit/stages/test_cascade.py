@@ -105,7 +105,7 @@ def test_a_cascade_is_as_good_as_the_larger_model_for_a_part_of_its_calls(store,
 
 
 def test_the_larger_model_is_asked_in_one_sweep_and_not_pair_by_pair(store, servers):
-    """Its server answers only once as many questions wait as may be asked at once, which is more than any one pair has."""
+    """Its server answers once as many questions wait as may be asked at once, more than any one pair has."""
     waiting = threading.Condition()
     arrived: list[str] = []
 
