@@ -9,9 +9,10 @@ from abcdlink.corpus.segmentation import get_segmenter
 
 
 @pytest.fixture(autouse=True)
-def shared_cache(isolated_home, tmp_path_factory):
+def shared_cache(isolated_home, tmp_path_factory, worker_id):
     """Share one cache between the homes of all tests: it is addressed by content, so their order does not matter."""
-    cache = tmp_path_factory.getbasetemp() / "paper-cache"
+    folder = tmp_path_factory.getbasetemp()
+    cache = (folder if worker_id == "master" else folder.parent) / "paper-cache"
     cache.mkdir(exist_ok=True)
     isolated_home.mkdir(exist_ok=True)
     (isolated_home / "cache").symlink_to(cache, target_is_directory=True)
