@@ -25,7 +25,7 @@ from tests.helpers.scripted import Scripted, document, scripted_corpora
 NOTHING = FittedOn(corpus="other", sources=1, pairs=())
 PARAMETERS = {
     CutoffRule.THRESHOLD: {"threshold": 0.05},
-    CutoffRule.SHARE: {"share": 0.6},
+    CutoffRule.SHARE: {"share": 0.6180339},
     CutoffRule.GAP: {"first": 3.0},
     CutoffRule.SOFTMAX: {"temperature": 0.7, "weight": 0.5, "threshold": 0.2},
     CutoffRule.EXPECTED_F1: {},
@@ -43,7 +43,7 @@ def by_hand(rule, matrix):
         if rule is CutoffRule.THRESHOLD:
             k = sum(score >= 0.05 for score in scores)
         elif rule is CutoffRule.SHARE:
-            k = sum(score - low >= 0.6 * (scores[0] - low) for score in scores)
+            k = sum(score - low >= 0.6180339 * (scores[0] - low) for score in scores)
         elif rule is CutoffRule.GAP:
             gaps = [scores[n] - scores[n + 1] for n in range(min(3, len(scores) - 1))]
             k = 1 + gaps.index(max(gaps)) if gaps else 1
@@ -65,10 +65,10 @@ def by_hand(rule, matrix):
 
 @st.composite
 def matrices(draw):
-    """Draw the scores of a pair, no two alike."""
+    """Draw the scores of a pair, no two alike, whose differences are exact and tie with no share of one another."""
     rows, columns = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     numbers = st.lists(st.integers(-300, 300), min_size=rows * columns, max_size=rows * columns, unique=True)
-    return (np.array(draw(numbers)).reshape(rows, columns) / 200).tolist()
+    return (np.array(draw(numbers)).reshape(rows, columns) / 256).tolist()
 
 
 @given(st.lists(matrices(), min_size=1, max_size=3), st.sampled_from(list(CutoffRule)))
