@@ -26,10 +26,10 @@ from abcdlink.layout import project_file
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, wait_for, waiting_of
-from abcdlink.whatnow import Surroundings, WhatNow, what_now
+from abcdlink.whatnow import WhatNow, what_now
 from flows.artifacts import show_project
 from labelstudio_config.pages import Page
-from labelstudio_config.run import invitation_to, read_pushed
+from labelstudio_config.run import read_pushed, surroundings
 from tasks.projects import look, pull, push
 from tasks.running import key
 from tasks.runs import suspend
@@ -99,8 +99,7 @@ RAISED = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
 
 def show_what_now(store: Store, flow_run: str) -> WhatNow:
     """Show on a run's page where the run stands."""
-    pages = f"{PREFECT_UI_URL.value() or ''}/runs/flow-run/"
-    now = what_now(store, Surroundings(invitation=invitation_to(store), pages=pages, accounts=True))
+    now = what_now(store, surroundings(store, PREFECT_UI_URL.value() or ""))
     text = now.markdown()
     shown = MarkdownArtifact(
         key=key(store.key, SHOWN), markdown=text, description=now.headline, flow_run_id=UUID(flow_run)

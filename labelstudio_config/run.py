@@ -24,6 +24,7 @@ from abcdlink.qualify.screening import note_participants
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor, all_waiting
+from abcdlink.whatnow import Surroundings
 from labelstudio_config.client import Client, collection_paused, connect, public
 from labelstudio_config.history import History, digest_of, remember, require_tasks
 from labelstudio_config.pages import Project, own_title
@@ -166,12 +167,16 @@ def label_studio() -> Client:
     return connect(settings.label_studio_url, settings.label_studio_token.get_secret_value())
 
 
-def invitation_to(store: Store) -> str:
-    """Return the link by which a run's annotators make accounts; empty if none is needed or Label Studio is down."""
+def surroundings(store: Store, ui: str) -> Surroundings:
+    """Return what the servers know of a run, for its coordinator; ``ui``: address of Prefect's UI, if there is one.
+
+    Its invitation is empty if nobody needs one or Label Studio is down.
+    """
+    invitation = ""
     if any(waiting.kind is WaitsFor.ANNOTATORS for _, waiting in all_waiting(store)):
         with suppress(AbcdlinkError):
-            return label_studio().invitation()
-    return ""
+            invitation = label_studio().invitation()
+    return Surroundings(invitation=invitation, pages=f"{ui}/runs/flow-run/", accounts=True)
 
 
 def find_project(client: Client, title: str, known: int | None = None, made: str = "") -> int | None:

@@ -86,11 +86,10 @@ def show_now(store: Store, json: bool) -> None:
 
 def _surroundings(store: Store) -> Surroundings:
     """Return what the servers know of a run, without Prefect, which takes longer to import than all the rest."""
-    from abcdlink.whatnow import Surroundings
-    from labelstudio_config.run import invitation_to
+    from labelstudio_config.run import surroundings
 
     ui = os.environ.get("PREFECT_UI_URL") or os.environ["PREFECT_API_URL"].rstrip("/").removesuffix("/api")
-    return Surroundings(invitation=invitation_to(store), pages=f"{ui}/runs/flow-run/", accounts=True)
+    return surroundings(store, ui)
 
 
 def _print_lines(lines: Iterable[str], problem: str) -> None:

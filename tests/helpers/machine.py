@@ -88,7 +88,7 @@ class Machine:
 
     def start(self, deployment: str, parameters: dict[str, Any]) -> str:
         """Start a run of a deployment (``flow/deployment``) and return its id."""
-        api = self._prefect()
+        api = prefect_api(self.settings)
         found = api.read("GET", f"/deployments/name/{deployment}")["id"]
         body = {"state": {"type": "SCHEDULED"}, "parameters": parameters}
         return str(api.read("POST", f"/deployments/{found}/create_flow_run", body)["id"])
