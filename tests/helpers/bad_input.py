@@ -1,0 +1,26 @@
+"""What every test of bad input finds in its folder, and the words of libraries that no message may have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DOCUMENTS = (
+    '{"id": "a", "sentences": [{"id": "0", "text": "The bridge opened on Monday."}, {"id": "1", "text": "It is."}]}\n'
+    '{"id": "b", "sentences": [{"id": "0", "text": "Nine millions were spent."}, {"id": "1", "text": "It is open."}]}\n'
+)
+PAIR = '{"id": "p", "source": "a", "target": "b", "links": {"0": ["1"]}}\n'
+THERE = {
+    "corpus/documents.jsonl": DOCUMENTS,
+    "corpus/pairs.jsonl": PAIR,
+    "bare/documents.jsonl": DOCUMENTS,
+    "bare/pairs.jsonl": "",
+    "texts/p.source.txt": "The bridge opened.",
+    "texts/p.target.txt": "Nine millions were spent.",
+}
+"""Files that every row finds in the current folder."""
+LIBRARY_WORDS = ("Traceback", "validation error", "Input should", "Field required", "Extra inputs", "Errno", "pydantic")
+
+
+def label(row: tuple[Any, ...]) -> str:
+    """Name a row by what it gives and what it must say."""
+    return " ".join(str(part) for part in row if part and not isinstance(part, dict))[:90]
