@@ -1,4 +1,4 @@
-"""Tests, one folder a tier; what they share is in ``helpers``."""
+"""Tests, one folder per tier; shared code is in ``helpers``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all tiers share: an isolated home, no real endpoint by accident, and the optional real data."""
+"""Shared by all tiers: an isolated home, no accidental use of a real endpoint, and the optional real data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMIT = 2400
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests with servers or real models the time that they take beside other work."""
+    """Give tests with servers or real models time enough on a busy machine."""
     for item in items:
         if ROOT / "tests" / "unit" not in item.path.parents and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LIMIT))
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Every test has its own home folder and none of the caller's settings."""
+    """Give every test its own home folder and none of the caller's settings."""
     for name in [name for name in os.environ if name.startswith("ABCDLINK_")]:
         if name != "ABCDLINK_SHARED_DATA":
             monkeypatch.delenv(name)
@@ -49,7 +49,7 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
 
 
 class SharedData:
-    """The folder of real data, of which any part may be missing: a test that asks for one is skipped then."""
+    """The folder of real data; a test that asks for a missing part is skipped."""
 
     PARTS = ("news_ecb", "reviews_he", "f1000rd_sample", "news_synth_rest", "paper_tables.json")
 

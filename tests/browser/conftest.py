@@ -20,7 +20,7 @@ ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP bridges.example 127.0.0.
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, else the one that Playwright downloads."""
+    """The system's Chromium, or else the one that Playwright downloads."""
     with sync_playwright() as playwright:
         # A busy machine decides nothing.
         expect.set_options(timeout=120_000)

@@ -1,4 +1,4 @@
-"""An adjudicator decides what annotators differ on, by keyboard, in light and in dark."""
+"""An adjudicator decides by keyboard where annotators disagree, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run() -> Run:
 
 
 def judgments_of(run: Run) -> list[Judgment]:
-    """Two annotators differ on three candidates of the first source and on one of the second."""
+    """Two annotators disagree on three candidates of the first source and on one of the second."""
     labels = {(0, 20): "LN", (0, 21): "LL", (0, 40): "NL", (0, SIZE - 1): "LN", (1, 7): "NL", (1, 8): "NN"}
     return [
         judgment(
@@ -60,7 +60,7 @@ def judgments_of(run: Run) -> list[Judgment]:
 
 
 def begin(page: Page, client: Client, run: Run) -> list[Pool]:
-    """Push what is disputed, open the project, and close the guidelines."""
+    """Push the disputed candidates, open the project, and close the guidelines."""
     judgments = judgments_of(run)
     pools = pools_to_decide(judgments, run.corpus, run.key, 2)
     tasks = adjudication_tasks(pools, judgments, run.corpus, run.domain, AGAIN)
@@ -128,7 +128,7 @@ def test_disputes_are_decided_by_keyboard(page: Page, client: Client, run: Run) 
     assert pulled.anomalies == []
 
 
-def test_the_page_in_dark(page: Page, client: Client, run: Run) -> None:
+def test_the_page_in_dark_mode(page: Page, client: Client, run: Run) -> None:
     begin(page, client, run)
     page.get_by_role("button", name="Light").click()
     expect(page.locator("html")).to_have_attribute("data-color-scheme", "dark")

@@ -1,4 +1,4 @@
-"""An annotator at work on a batch: reads, judges by keyboard only, marks and comments, in light and dark."""
+"""An annotator works on a batch: reads, judges by keyboard only, flags and comments, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def press(page: Page, keys: Sequence[str]) -> None:
 
 
 def decided(page: Page) -> str:
-    """Return what is decided: for each candidate ``+`` Link, ``-`` No Link, ``?`` open."""
+    """Return the decision on each candidate: ``+`` Link, ``-`` No Link, ``?`` open."""
     chosen = [("ant-radio-checked" in (radio.get_attribute("class") or "")) for radio in page.locator(RADIOS).all()]
     signs = {(1, 0, 0): "+", (0, 1, 0): "-", (0, 0, 1): "r", (0, 0, 0): "?"}
     return "".join(signs[row] for row in zip(chosen[::3], chosen[1::3], chosen[2::3], strict=True))
 
 
 def said(page: Page) -> str:
-    """Return what the page said of the last key."""
+    """Return what the page said about the last key."""
     return page.locator("#xd-say").text_content() or ""
 
 
 def long_run(sentences: int, sources: Sequence[int], targets: Sequence[int], words: tuple[int, int] = (6, 28)) -> Run:
-    """Make a run of one pair of long documents, whose sentences have the lengths of news."""
+    """Make a run of one pair of long documents whose sentences are as long as those of news."""
     draw = random.Random(13)
     vocabulary = " ".join(TEXTS).lower().replace(".", "").split()
     texts = [f"{number}: {' '.join(draw.choices(vocabulary, k=draw.randint(*words)))}." for number in range(sentences)]
@@ -124,7 +124,7 @@ def test_two_tasks_by_keyboard_with_a_flag_and_a_comment(page: Page, client: Cli
     assert pulled.anomalies == []
 
 
-def test_sentences_show_as_text_whatever_they_hold(page: Page, client: Client) -> None:
+def test_any_sentence_is_shown_as_text(page: Page, client: Client) -> None:
     texts = [ATTACK, "https://example.org/not-fetched", "{{idx}} $source_text &amp; <b>bold</b>", " "]
     run = make_run(tasks=1, candidates=4, texts=texts)
     asked: list[str] = []
@@ -141,7 +141,7 @@ def test_sentences_show_as_text_whatever_they_hold(page: Page, client: Client) -
     picture(page, "linking-escaped")
 
 
-def test_keys_decide_what_is_in_sight_and_never_clear(page: Page, client: Client) -> None:
+def test_keys_decide_visible_candidates_and_never_clear_a_decision(page: Page, client: Client) -> None:
     run = long_run(20, sources=[3], targets=range(12))
     begin(page, client, run)
     press(page, ["1", "1", "Shift+Digit0"])
@@ -161,7 +161,7 @@ def test_keys_decide_what_is_in_sight_and_never_clear(page: Page, client: Client
     assert (len(pulled.judgments), pulled.anomalies) == (12, [])
 
 
-def test_a_candidate_out_of_sight_is_shown_before_it_is_decided(page: Page, client: Client) -> None:
+def test_an_offscreen_candidate_is_shown_before_it_is_decided(page: Page, client: Client) -> None:
     run = long_run(20, sources=[3], targets=range(10), words=(70, 75))
     begin(page, client, run)
     press(page, ["9"])
@@ -174,7 +174,7 @@ def test_a_candidate_out_of_sight_is_shown_before_it_is_decided(page: Page, clie
 @pytest.mark.parametrize(
     "layout", [("&", "Digit1", "à", "Digit0"), ("1", "Digit1", "0", "Digit0")], ids=["AZERTY", "QWERTZ"]
 )
-def test_keys_count_by_their_place(page: Page, client: Client, layout: tuple[str, ...]) -> None:
+def test_keys_work_by_position(page: Page, client: Client, layout: tuple[str, ...]) -> None:
     begin(page, client, long_run(20, sources=[3], targets=range(3)))
     for key, code, shift in [(*layout[:2], False), (*layout[2:], True)]:
         page.evaluate(
@@ -185,7 +185,7 @@ def test_keys_count_by_their_place(page: Page, client: Client, layout: tuple[str
     assert decided(page) == "-+?"
 
 
-def test_all_decisions_can_be_reached_in_a_narrow_window(page: Page, client: Client) -> None:
+def test_every_decision_can_be_reached_in_a_narrow_window(page: Page, client: Client) -> None:
     begin(page, client, long_run(82, sources=[40], targets=range(12), words=(70, 75)))
     page.set_viewport_size({"width": 390, "height": 844})
     columns = [page.locator(place).bounding_box() or {} for place in (".xd-decide", ".xd-a", ".xd-b")]
@@ -199,7 +199,7 @@ def test_all_decisions_can_be_reached_in_a_narrow_window(page: Page, client: Cli
 
 
 @pytest.mark.parametrize("browsers", ["Chromium", "others"])
-def test_every_task_opens_long_documents_at_the_marked_sentences(page: Page, client: Client, browsers: str) -> None:
+def test_long_documents_open_at_the_marked_sentences(page: Page, client: Client, browsers: str) -> None:
     """The others do not know the property ``scroll-initial-target``; here Chromium plays one of them."""
     if browsers == "others":
         page.add_init_script(WITHOUT_INITIAL_TARGET)
@@ -234,22 +234,22 @@ WALK = 6
 
 
 def script_of_decisions() -> list[str]:
-    """Return tasks of 8 candidates, of which about a fifth are links."""
+    """Return tasks of 8 candidates, about a fifth of them links."""
     draw = random.Random(13)
     return ["".join("+" if draw.random() < 0.2 else "-" for _ in range(8)) for _ in range(WALK)]
 
 
 def keys_before(task: str) -> list[str]:
-    """Return the keys that the label config alone offers: one for each candidate, then Submit."""
+    """Return the keys that the label config alone offers: one per candidate, then Submit."""
     return [*(f"Digit{at}" if label == "+" else f"Shift+Digit{at}" for at, label in enumerate(task)), "Control+Enter"]
 
 
 def keys_now(task: str) -> list[str]:
-    """Return the keys that our server adds: one for each link, one for the rest, and Submit."""
+    """Return the keys that our server adds: one per link, one for the rest, and Submit."""
     return [*(f"Digit{at}" for at, label in enumerate(task) if label == "+"), *(["r"] if "-" in task else []), "Enter"]
 
 
-def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, client: Client) -> None:
+def test_a_session_takes_less_than_half_the_keystrokes(page: Page, browser: Browser, client: Client) -> None:
     """The same decisions, once by the keys that Label Studio has and once by ours; printed: ``pytest -rP``.
 
     No person reads in it: the seconds are the page's own time.
@@ -282,7 +282,7 @@ def test_a_walk_takes_less_than_half_the_keys(page: Page, browser: Browser, clie
     assert count[keys_now] <= 0.6 * count[keys_before]
 
 
-def test_guidelines_are_one_click_away_and_the_newest(page: Page, client: Client) -> None:
+def test_the_latest_guidelines_are_one_click_away(page: Page, client: Client) -> None:
     run = make_run(tasks=1)
     begin(page, client, run)
     open_guidelines(page)
@@ -341,7 +341,7 @@ CONTRAST = """element => {
 }"""
 
 
-def test_the_second_annotator_too_gets_pair_after_pair(page: Page, client: Client) -> None:
+def test_the_second_annotator_also_gets_one_pair_after_another(page: Page, client: Client) -> None:
     run = make_run(tasks=6)
     begin(page, client, run)
     project = client.tasks(push_batch(client, run.key, 1, run.pools, run.corpus, run.domain).project_id)
@@ -358,7 +358,7 @@ def test_the_second_annotator_too_gets_pair_after_pair(page: Page, client: Clien
     expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
 
 
-def test_the_list_of_tasks_tells_where_one_is_and_nothing_secret(page: Page, client: Client) -> None:
+def test_the_task_list_shows_progress_and_no_secrets(page: Page, client: Client) -> None:
     run = make_run(tasks=6)
     page.goto(push(client, run).replace("&labeling=1", ""))
     expect(page.get_by_text("5 of 6 · sentence 1 of 2 in pair 2 of 2")).to_be_visible()

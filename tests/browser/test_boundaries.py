@@ -1,4 +1,4 @@
-"""Somebody checks the sentence boundaries of two documents, by mouse and keyboard."""
+"""A person checks the sentence boundaries of two documents by mouse and keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coder sorts wrong predictions by keyboard, in light and in dark; texts and patterns are shown as text."""
+"""A coder sorts wrong predictions by keyboard, in light and dark mode; texts and patterns are shown as text."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     assert result.anomalies == []
 
 
-def test_the_page_shows_whatever_texts_and_patterns_hold_in_dark_and_on_a_phone(page: Page, client: Client) -> None:
+def test_any_texts_and_patterns_are_shown_in_dark_mode_and_on_a_phone(page: Page, client: Client) -> None:
     run = make_run(tasks=1, texts=[ATTACK, "Second.", "Third."])
     coding = begin(page, client, run, [f"{ATTACK[:40]}: {ATTACK}", *(f"pattern {n}: what it means" for n in range(10))])
     expect(page.locator(".xd-src")).to_contain_text(ATTACK)

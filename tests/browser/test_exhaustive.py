@@ -1,4 +1,4 @@
-"""An annotator judges every sentence of a long document by keyboard, in light and in dark."""
+"""An annotator judges every sentence of a long document by keyboard, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text_of(run: Run, source: str) -> str:
 
 
 def focused(page: Page) -> int:
-    """Return which sentence has the focus, from 0; -1: none."""
+    """Return the index of the focused sentence, from 0; -1 for none."""
     found = "[...document.querySelectorAll('.xd-list input')].indexOf(document.activeElement)"
     return int(page.evaluate(found))
 
@@ -100,7 +100,7 @@ def test_every_sentence_is_judged_by_keyboard(page: Page, client: Client, run: R
     assert pulled.anomalies == []
 
 
-def test_the_page_shows_whatever_texts_hold_in_light_and_dark(page: Page, client: Client, run: Run) -> None:
+def test_any_text_is_shown_in_light_and_dark_mode(page: Page, client: Client, run: Run) -> None:
     sample = begin(page, client, run)
     rows = page.locator(".xd-list .lsf-choice")
     expect(rows.nth(SIZE - 3)).to_contain_text(ATTACK)

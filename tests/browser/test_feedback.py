@@ -1,4 +1,4 @@
-"""An annotator in a feedback round: reads what was said, judges again by keyboard, acknowledges the guidelines."""
+"""An annotator in a feedback round reads the answers, judges again by keyboard, and acknowledges the guidelines."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_cases_and_guidelines_by_keyboard(page: Page, client: Client, run: Run) 
     assert pulled.anomalies == []
 
 
-def test_nothing_tells_a_method_or_a_name(page: Page, client: Client, run: Run) -> None:
+def test_no_method_or_name_is_revealed(page: Page, client: Client, run: Run) -> None:
     begin(page, client, run)
     content = page.content()
     for word in (*SECRETS, "annotator-1", "annotator-2"):

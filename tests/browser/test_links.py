@@ -1,4 +1,4 @@
-"""The page of links in a browser, from a file: filters, search, keys, neighbours, copy and export."""
+"""The links page, opened from a file in a browser: filters, search, keys, neighbours, copy and export."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def visible(page: Page) -> int:
     return page.locator(".link:visible").count()
 
 
-def test_filters_and_search_show_what_they_say_and_the_export_takes_just_that(run: Store, page: Page) -> None:
+def test_filters_and_search_work_and_the_export_holds_the_same_rows(run: Store, page: Page) -> None:
     seen = [one for pair in seen_pairs(run) for one in pair.candidates]
     assert visible(page) == len(seen)
     for name, wanted in (("agreement", "differ"), ("method", seen[0].method)):
@@ -61,7 +61,7 @@ def test_filters_and_search_show_what_they_say_and_the_export_takes_just_that(ru
     assert page.locator(".pair:visible").count() == 0
 
 
-def test_a_candidate_shows_its_sentences_and_its_neighbours_by_mouse_and_by_key(page: Page) -> None:
+def test_a_candidate_opens_with_its_neighbours_by_mouse_and_by_key(page: Page) -> None:
     first = page.locator(".pair").first
     first.locator(".link").first.click()
     for side in ("source", "target"):
@@ -84,12 +84,12 @@ def test_a_candidate_shows_its_sentences_and_its_neighbours_by_mouse_and_by_key(
     assert "1 selected" in page.locator("#told").inner_text()
 
 
-def test_nothing_is_wider_than_a_phone(page: Page) -> None:
+def test_everything_fits_the_width_of_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_many_pairs_are_filtered_and_searched_in_the_index_which_leads_to_them_filtered(browser: Browser) -> None:
+def test_filters_and_search_of_the_index_carry_over_to_the_pairs(browser: Browser) -> None:
     run = open_run("many")
     make_pools(run, take_in(run, 2_000))
     page = browser.new_page(viewport={"width": 1366, "height": 768})

@@ -1,4 +1,4 @@
-"""Two annotators, one link for both: each is led to their own project, and to what comes next."""
+"""Two annotators share one link: each is taken to their own project, and then to what comes next."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def home(page: Page, client: Client) -> Page:
 
 
 def begin(page: Page, batch_title: str) -> None:
-    """Begin from one's own page."""
+    """Begin from the annotator's own page."""
     page.locator("a.go", has_text=batch_title).click()
     expect(page.locator(".xd-guide")).to_be_visible()
     page.keyboard.press("Enter")
@@ -26,7 +26,7 @@ def begin(page: Page, batch_title: str) -> None:
 
 
 @pytest.mark.usefixtures("isolated_home")
-def test_one_link_leads_each_to_their_own_work(
+def test_one_link_takes_each_annotator_to_their_own_work(
     page: Page, browser: Browser, client: Client, label_studio: LabelStudioServer
 ) -> None:
     with own_batch(label_studio, 2) as batch, annotator_window(browser, client) as second:
@@ -49,7 +49,7 @@ def test_one_link_leads_each_to_their_own_work(
 
 
 @pytest.mark.usefixtures("isolated_home")
-def test_the_ordinary_way_back_shows_no_one_else_s_answer(
+def test_going_back_shows_no_one_elses_answer(
     page: Page, browser: Browser, client: Client, label_studio: LabelStudioServer
 ) -> None:
     with own_batch(label_studio, 2) as batch, annotator_window(browser, client) as second:

@@ -1,4 +1,4 @@
-"""A web page that the coordinator visits starts nothing on their machine; our own pages do what they are for."""
+"""A website that the coordinator visits starts nothing on their machine; our own pages work as intended."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ REFUSED = ["read: refused", "run: refused", "events: refused"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the deployed flow is, and where files appear when something runs."""
+    """The folder of the deployed flow, where files appear when something runs."""
     folder = tmp_path_factory.mktemp("flows")
     (folder / "greeting.py").write_text(FLOW.format(greeted=str(folder / "greeted")))
     (folder / "prefect.yaml").write_text(PREFECT_FILE.format(folder=folder))
@@ -153,7 +153,7 @@ def runs(settings: Settings) -> list[str]:
 
 
 @pytest.mark.parametrize("knows_the_password", [False, True])
-def test_a_page_of_another_site_runs_nothing(machine, folder, visited, knows_the_password):
+def test_another_sites_page_runs_nothing(machine, folder, visited, knows_the_password):
     owned = folder / "owned"
     authorization = basic(machine, visited) if knows_the_password else ""
     told = visited.evaluate(ATTACK, [f"{prefect_url(machine)}/api", f"touch {owned}", authorization])
@@ -162,7 +162,7 @@ def test_a_page_of_another_site_runs_nothing(machine, folder, visited, knows_the
     assert not owned.exists()
 
 
-def test_a_name_that_leads_to_this_machine_is_no_way_in(machine, browser):
+def test_a_host_name_that_resolves_to_this_machine_does_not_get_in(machine, browser):
     context = browser.new_context()
     page = context.new_page()
     reply = page.goto(f"http://bridges.example:{machine.prefect_port}/api/health")
@@ -171,14 +171,14 @@ def test_a_name_that_leads_to_this_machine_is_no_way_in(machine, browser):
     context.close()
 
 
-def test_our_pages_are_shown_in_no_frame_of_another_site(machine, visited):
+def test_other_sites_cannot_frame_our_pages(machine, visited):
     visited.set_content(f"<iframe src='{prefect_url(machine)}/dashboard'></iframe>")
     frame = visited.frames[-1]
     frame.wait_for_load_state()
     assert "Prefect" not in frame.content()
 
 
-def test_whoever_has_the_password_starts_flows_but_chooses_no_command(machine, folder):
+def test_the_password_lets_one_start_flows_but_not_choose_commands(machine, folder):
     api = prefect_api(machine)
     deployment = api.read("GET", "/deployments/name/greet/greet")["id"]
     for variables in ({"command": "touch owned"}, {"env": {"PATH": "elsewhere"}}, {"working_dir": "/"}):
@@ -199,7 +199,7 @@ def test_the_coordinator_logs_in_and_starts_a_flow_in_the_browser(machine, folde
     page.context.close()
 
 
-def test_the_form_start_refuses_what_cannot_be_and_a_failed_run_says_how_to_go_on(machine, browser):
+def test_the_start_form_refuses_bad_values_and_a_failed_run_says_how_to_continue(machine, browser):
     page, api = coordinator(machine, browser), prefect_api(machine)
     deployment = api.read("GET", "/deployments/name/start/start")["id"]
     page.goto(f"{prefect_url(machine)}/deployments/deployment/{deployment}/run")
@@ -241,7 +241,7 @@ def test_the_form_start_refuses_what_cannot_be_and_a_failed_run_says_how_to_go_o
     page.context.close()
 
 
-def test_the_form_of_a_batch_that_waits_for_go_changes_its_filters(machine, browser, monkeypatch):
+def test_the_form_of_a_batch_waiting_for_go_changes_its_filters(machine, browser, monkeypatch):
     monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
     get_settings.cache_clear()
     store, api = proposed_run("looked-at"), prefect_api(machine)

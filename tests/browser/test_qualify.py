@@ -1,4 +1,4 @@
-"""An applicant at work: the page of a qualification is that of a batch, and tells nothing of gold."""
+"""An applicant at work: a qualification uses the page of a batch and reveals no gold links."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.helpers.pulls import pull_qualification, read_project
 
 
 @pytest.mark.usefixtures("isolated_home")
-def test_a_participant_comes_from_prolific_and_goes_with_the_code(browser: Browser, client: Client) -> None:
+def test_a_participant_arrives_from_prolific_and_leaves_with_the_code(browser: Browser, client: Client) -> None:
     domain, key, who = find_domain("news"), f"run-{secrets.token_hex(4)}", secrets.token_hex(12)
     corpus = read_corpus(domain.sample_folder)
     whole = gold_set(corpus, gold_pairs(corpus, domain.settings.sources), domain, key, 13)

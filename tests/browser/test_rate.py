@@ -1,4 +1,4 @@
-"""Raters at work: they read two documents and rate the first by keyboard only, in light and in dark."""
+"""Raters read two documents and rate the first by keyboard only, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_documents_are_rated_by_keyboard(page: Page, client: Client, run: str) -
     assert pulled.anomalies == []
 
 
-def test_the_page_shows_whatever_texts_hold_in_light_and_dark(page: Page, run: str) -> None:
+def test_any_text_is_shown_in_light_and_dark_mode(page: Page, run: str) -> None:
     expect(page.locator(".xd-a")).to_contain_text(ATTACK)
     assert page.locator(".xd-wrap img, .xd-wrap mark").count() == 0
     for row in page.locator(".xd-rate .xd-row").all():

@@ -1,4 +1,4 @@
-"""What tests of pages share: a new annotator's browser window, and pictures of it."""
+"""A new annotator's browser window and screenshots of it, for the tests of pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICTURES = Path(__file__).resolve().parents[2] / "test-results"
 
 @contextmanager
 def annotator_window(browser: Browser, client: Client) -> Iterator[Page]:
-    """A new annotator's browser window, logged in; fails the test when a page runs what a document says."""
+    """A new annotator's browser window, logged in; fails the test when a page runs code from a document."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.set_default_timeout(120_000)
     # Without the page on which people log in: a quarter of the time of most tests.
@@ -34,13 +34,13 @@ def annotator_window(browser: Browser, client: Client) -> Iterator[Page]:
 
 
 def picture(page: Page, name: str) -> None:
-    """Keep a picture of the page, for people to look at."""
+    """Save a screenshot of the page for people to look at."""
     PICTURES.mkdir(exist_ok=True)
     page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
 
 def close_window(page: Page) -> None:
-    """Close the window in front of the page; one that is still opening does not hear the first Escape."""
+    """Close the dialog in front of the page; one that is still opening misses the first Escape."""
     window = page.locator(".ant-modal-wrap:visible, .lsf-modal-ls:visible")
     expect(window).to_have_count(1)
     while window.count():

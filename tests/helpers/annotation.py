@@ -1,4 +1,4 @@
-"""A small run to annotate, whose names of methods, documents and sentences can be recognised anywhere."""
+"""A small run to annotate; its methods, documents and sentences have names that can be recognised anywhere."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Run:
 
 
 def make_run(tasks: int = 4, batches: int = 1, candidates: int = 3, texts: Sequence[str] = TEXTS) -> Run:
-    """Make a run with up to four tasks a pair; a gold link for each source; a random key."""
+    """Make a run with up to four tasks per pair, a gold link per source, and a random key."""
     key = f"run-{secrets.token_hex(4)}"
     documents, pairs, pools = {}, [], []
     for number in range(-(-tasks // 4)):
@@ -87,7 +87,7 @@ def submit(session: httpx.Client, task: int, labels: Sequence[str]) -> httpx.Res
 
 
 def tick(session: httpx.Client, task: int, key: str, targets: Sequence[str]) -> None:
-    """Submit what the pages say on which target sentences are ticked: exhaustive judging, and gold pairs."""
+    """Submit the ticked target sentences as the pages of exhaustive judging and gold pairs do."""
     ticked = [candidate_id(key, target) for target in targets]
     chosen = {"links": ticked, "done": [ALL_TICKED if ticked else NO_LINK]}
     result = [

@@ -1,4 +1,4 @@
-"""A gold pair, and people who applied with it."""
+"""A gold pair, and people who applied by judging it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def person(number: int) -> Annotator:
 
 
 def applied(store: Store, news: Domain) -> None:
-    """Three applicants of a run: the first judges as gold says, the second finds nothing, the third has begun."""
+    """Three applicants of a run: the first follows gold, the second finds nothing, the third has only begun."""
     gold = prepare(store, news, "sample")
     links = {pool.key: [c.target for c in pool.candidates if c.method == GOLD] for pool in gold.pools}
     first = [j for pool in gold.pools for j in said(pool, "applicant-1", links[pool.key])]

@@ -1,4 +1,4 @@
-"""What every test of bad input finds in its folder, and the words of libraries that no message may have."""
+"""The files in the folder of every bad-input test, and library jargon that no message may contain."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ LIBRARY_WORDS = ("Traceback", "validation error", "Input should", "Field require
 
 
 def label(row: tuple[Any, ...]) -> str:
-    """Name a row by what it gives and what it must say."""
+    """Name a row by its input and the message it must produce."""
     return " ".join(str(part) for part in row if part and not isinstance(part, dict))[:90]

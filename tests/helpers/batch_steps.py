@@ -1,4 +1,4 @@
-"""What happens to the only batch of a small run: it is looked at, answered, pulled and measured."""
+"""Steps on the only batch of a small run: check on it, answer it, pull it, measure agreement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLUG = "batch-1"
 
 
 def look(store: Store) -> tuple[Progress, list[str]]:
-    """Look once, as the flow does; returns the progress and what is said for the first time."""
+    """Check once, as the flow does; returns the progress and anything reported for the first time."""
     pushed, snapshot = look_now(store, SLUG)
     said = not_said_yet(store, SLUG, anomalies_in(snapshot, str))
     return progress_in(snapshot, pushed.task_keys, pushed.overlap), said

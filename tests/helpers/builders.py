@@ -1,4 +1,4 @@
-"""Documents and corpora of a few sentences, and judgments."""
+"""Builders of small documents and corpora, and of judgments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abcdlink.judgments import Candidate, Judgment, Label, Pool
 
 
 def document(name: str, texts: Iterable[str], ids: str = "{n}") -> Document:
-    """Make a document of these texts; ``ids``: of its sentences, with ``{n}`` for the place and ``{name}``."""
+    """Make a document of these texts; ``ids`` is a pattern for sentence ids with ``{n}`` and ``{name}``."""
     sentences = (Sentence(id=ids.format(n=n, name=name), text=text) for n, text in enumerate(texts))
     return Document(id=name, sentences=tuple(sentences))
 

@@ -1,4 +1,4 @@
-"""Two documents and a few judgments, on some of which two annotators differ."""
+"""Two documents and a few judgments; two annotators disagree on some of them."""
 
 from __future__ import annotations
 

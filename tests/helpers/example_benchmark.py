@@ -1,4 +1,4 @@
-"""The benchmark of the example run: scored by the real code, on rankings and answers that are drawn by chance."""
+"""The benchmark of the example run: scored by the real code on random rankings and answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SKILL = dict(zip(PLAN.retrievers, (0.8, 1.1, 1.6), strict=True))
 
 
 class Noisy(Retriever):
-    """Scores by chance, gold links higher by ``skill`` standard deviations."""
+    """Random scores; gold links get ``skill`` standard deviations more."""
 
     def __init__(self, name: str, corpus: Corpus) -> None:
         self.name = name
@@ -62,7 +62,7 @@ class Noisy(Retriever):
 
 
 def _decide(corpus: Corpus, approach: Approach, offered: dict[str, dict[str, tuple[str, ...]]]) -> list[Decision]:
-    """An LLM that knows better in later prompt modes; it fails now and then."""
+    """An LLM that does better in later prompt modes and fails now and then."""
     chooser = random.Random(approach.name)
     finds = 0.5 + 0.1 * (approach.prompt_mode or 0)
     failures = [Outcome.TRUNCATED, Outcome.MISSING_IDS, Outcome.FAILED]

@@ -1,4 +1,4 @@
-"""What people do in the example run beside batches: apply, rate, answer again, adjudicate, judge exhaustively."""
+"""What people do in the example run besides batches: apply, rate, answer again, adjudicate, judge exhaustively."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def people(role: str, *numbers: int) -> list[Annotator]:
 
 
 def qualify(store: Store, domain: Domain) -> None:
-    """Three applicants of different diligence judge a gold pair, the third not to its end; the first two are taken."""
+    """Three applicants of varying diligence judge a gold pair, the third only in part; the first two are accepted."""
     chooser = random.Random(3)
     corpus = read_corpus_from(store, "synthetic")
     gold = gold_set(corpus, corpus.pairs[:1], domain, store.key, 13)

@@ -1,4 +1,4 @@
-"""A small, complete run folder with invented documents, for tests of what is made from a run."""
+"""A small, complete run folder with invented documents, for tests of whatever is made from a run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def generate(store: Store, model: str = "smollm2-135m-instruct") -> None:
 
 @cache
 def _validation(pairs: int) -> Validation:
-    """Compare the synthetic pairs with so many natural ones."""
+    """Compare the synthetic pairs with this many natural ones."""
     corpora = _corpus(PairKind.SYNTHETIC, random.Random(2)), _corpus(PairKind.NATURAL, random.Random(1), pairs)
     return validate(*corpora, find_domain("news"))
 
@@ -149,6 +149,6 @@ def _made(key: str) -> TemporaryDirectory[str]:
 
 
 def example_run(folder: Path, key: str = "harbour") -> Store:
-    """Return the store of a run that is complete: a copy, for each test, of one that is made once."""
+    """Return the store of a complete run: made once and copied for each test."""
     shutil.copytree(Path(_made(key).name) / key, folder / key)
     return Store(LocalFolder(folder / key), key)

@@ -1,4 +1,4 @@
-"""Stands for a Label Studio server and ``Client``: projects, tasks, annotations and accounts in memory."""
+"""Stands in for a Label Studio server and ``Client``: projects, tasks, annotations and accounts in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PEOPLE = {ADA: "ada@example.org", BEN: "ben@example.org", CY: "cy@example.org"}
 
 
 class FakeLabelStudio(Client):
-    """What ``Client`` does, and what annotators and careless people do to the server's data."""
+    """What ``Client`` does, plus what annotators and careless people do to the server's data."""
 
     def __init__(self) -> None:
         self.url = "http://127.0.0.1:1"
@@ -142,7 +142,7 @@ class FakeLabelStudio(Client):
         self.task(key)["drafts"].append({"id": next(self.ids), "user": PEOPLE[user], "created_ago": "0 minutes"})
 
     def remove_account(self, user: int) -> None:
-        """Delete an account: its annotations stay and belong to nobody."""
+        """Delete an account; its annotations stay and belong to nobody."""
         del self.people[user]
         for task in self.all_tasks():
             for one in task["annotations"]:
@@ -161,7 +161,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
 
 
 def pushed_run(key: str, count: int, *, shared: bool = True) -> Store:
-    """Make a run with one batch of so many tasks, two annotators each, and push it."""
+    """Make a run with one batch of this many tasks, two annotators each, and push it."""
     store = open_run(key)
     make_pools(store, take_in(store))
     store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:count])

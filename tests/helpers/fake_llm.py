@@ -63,12 +63,12 @@ class Request:
 
     @property
     def form(self) -> str:
-        """How the form of the answer is asked for."""
+        """How the request asks for the form of the answer."""
         return self.body.get("response_format", {}).get("type", "text")
 
     @property
     def is_probe(self) -> bool:
-        """Whether it is the small question."""
+        """Whether this is the probe question."""
         return self.prompt.startswith(PROBE.messages[0].content)
 
     @property
@@ -136,7 +136,7 @@ def hangs_up() -> Response:
 
 
 def fits(request: Request) -> Response:
-    """Return the plainest value that fits the schema of the question."""
+    """Return the simplest value that fits the schema of the question."""
     return says(json.dumps(_example(request.schema, request.schema.get("$defs", {}))))
 
 
@@ -180,7 +180,7 @@ class FakeLLM:
         self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def use(self, patch: pytest.MonkeyPatch, model: str = MODEL, **more: str) -> Self:
-        """Point the settings of this process to the server; ``more``: further ones, without their prefix."""
+        """Point the settings of this process to the server; ``more`` are further settings without their prefix."""
         for name, value in {"base_url": self.base_url, "model": model, **more}.items():
             patch.setenv(f"ABCDLINK_LLM_{name.upper()}", value)
         get_settings.cache_clear()
@@ -198,18 +198,18 @@ class FakeLLM:
         self._server.server_close()
 
     def answer_by(self, script: Script) -> None:
-        """Answer by another script from now on."""
+        """Switch to another script."""
         self._script = [script]
 
     @property
     def questions(self) -> list[Request]:
-        """The chat completions among the requests, but for the small question."""
+        """The chat completions among the requests, except for probes."""
         chats = [request for request in self.requests if request.path.endswith("/chat/completions")]
         return [request for request in chats if not request.is_probe]
 
     @property
     def probes(self) -> list[Request]:
-        """The small questions among the requests."""
+        """The probe questions among the requests."""
         return [request for request in self.requests if request.is_probe]
 
     def settings(self, home: Path, **changed: Any) -> Settings:

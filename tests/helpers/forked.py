@@ -1,4 +1,4 @@
-"""A process that can be killed, with all that this one has imported: a new Python takes half a second for that."""
+"""A process that can be killed and has this one's imports: a new Python would need half a second for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FORK = multiprocessing.get_context("fork")
 
 
 def forked(work: Callable[..., object], *arguments: object) -> ForkProcess:
-    """Start work in a process of its own; one that a test leaves running is ended with this process."""
+    """Start work in a separate process; one that a test leaves running ends with this process."""
     process = FORK.Process(target=work, args=arguments, daemon=True)
     process.start()
     return process

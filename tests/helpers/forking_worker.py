@@ -37,7 +37,7 @@ IMPORTED = ("prefect.engine", "prefect.flow_engine", *(f"flows.{name}" for name 
 
 
 class Worker:
-    """Starts the flow runs of a work pool, and says of those that died that they crashed."""
+    """Starts the flow runs of a work pool, and marks those that died as crashed."""
 
     def __init__(self, api: httpx.Client) -> None:
         self.api = api
@@ -45,7 +45,7 @@ class Worker:
         """Process of each run under way -> the run's id."""
 
     def work(self) -> tuple[dict[str, Any], str]:
-        """Start what is due, again and again; returns a run and where its flow is, in the process that is to run it."""
+        """Keep starting what is due; in the process that is to run it, return a run and where its flow is."""
         while True:
             # The server is away, or its database is locked: the next look finds the same runs.
             with suppress(httpx.HTTPError):
@@ -84,7 +84,7 @@ def main() -> None:
     status: Any = 1
 
     def leave() -> None:
-        """End at once: to take apart all that was imported costs as much as a small flow."""
+        """Exit at once: tearing down the imports costs as much as a small flow."""
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""A small run with every kind of text that a layout of the data set may stumble over."""
+"""A small run with every kind of text that could trip up a layout of the data set."""
 
 from __future__ import annotations
 

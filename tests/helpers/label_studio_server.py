@@ -1,4 +1,4 @@
-"""A real Label Studio server of its own for one test session."""
+"""A real Label Studio server for one test session."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LabelStudioServer:
 
 
 def free_port() -> int:
-    """Return a port of the loopback that nobody holds."""
+    """Return a free port on the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -30,7 +30,7 @@ WORDS = ("river", "storm", "court", "vote", "fire", "train", "market", "school",
 
 
 class WordOverlap(Linker):
-    """The share of words in common, scaled by what gold links have, as a probability."""
+    """The share of common words, scaled by that of gold links, as a probability."""
 
     retrievers = ("jaccard",)
     probabilities = True
@@ -72,7 +72,7 @@ def run_with_linker(key: str = "run") -> Store:
 
 @cache
 def strict(gold: bool = True) -> Corpus:
-    """Return pairs of which people call only some of the same similarities a link."""
+    """Return pairs of equal similarity of which people call only some a link."""
     corpus = made("new", 60, seed=2)
     links = [{"s0": ("t0",), "s1": ("t1",)} if n % 2 else {"s0": ("t0",)} for n in range(60)]
     pairs = [
@@ -82,7 +82,7 @@ def strict(gold: bool = True) -> Corpus:
 
 
 def fill_for_budget(store: Store, domain: Domain, natural: Corpus) -> None:
-    """Give a run natural pairs, a linker of ours fitted on synthetic ones, and a shortlist with it."""
+    """Give a run natural pairs, our linker fitted on synthetic ones, and a shortlist with it."""
     describe_run(store, domain)
     store.note("corpus", {"language": "en"})
     write_corpus_to(store, "synthetic", made("fitted", 20, seed=1))

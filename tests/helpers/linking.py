@@ -1,4 +1,4 @@
-"""Two documents, approaches over them, and an LLM whose answers are given: for tests of LLM linking."""
+"""Two documents, approaches over them, and an LLM with given answers, for tests of LLM linking."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def approach(setup=Setup.LISTWISE, mode=4, scoring=Scoring.ANSWER, **more):
 
 
 def agreed(schema, value=True):
-    """Return an answer that says the same of all candidates."""
+    """Return an answer that says the same about all candidates."""
     return {key: value if kind["type"] == "boolean" else "A thought." for key, kind in schema["properties"].items()}
 
 
@@ -62,7 +62,7 @@ def decide(home, of, offered, *script, corpus=CORPUS):
 
 
 class GivenLLM:
-    """Answers each question by a function of it and the number of the sample; remembers the questions."""
+    """Answers by a function of the question and the sample number; remembers the questions."""
 
     def __init__(self, answer):
         self.settings, self._answer, self.asked = get_settings(), answer, []
@@ -80,6 +80,6 @@ def said(value=None, outcome=Outcome.OK, probabilities=None, detail=""):
 
 
 def shown(request: Request, of: Document) -> list[str]:
-    """Return the ids of the sentences of a document that a prompt shows in full within the documents' part."""
+    """Return the ids of the sentences that the documents' part of a prompt shows in full."""
     documents = request.prompt.split("Source sentence: [a")[0]
     return [s.id for s in of.sentences if f"[{s.id}] {as_data(s.text)}\n" in documents]

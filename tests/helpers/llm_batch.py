@@ -1,4 +1,4 @@
-"""What the tests of the LLM client ask, and with what patience."""
+"""Questions and patience for the tests of the LLM client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def question(text="Which ones?", **changed) -> Question:
 
 
 class Waits(list):
-    """Stands for sleeping: notes the seconds."""
+    """Stands in for sleeping: records the seconds."""
 
     __call__ = list.append
 

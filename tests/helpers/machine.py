@@ -1,4 +1,4 @@
-"""A whole installation as `up` starts it, in a home of its own, whose processes can be killed and put to sleep."""
+"""A whole installation as `up` starts it, in its own home; its processes can be killed and put to sleep."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Machine:
         return self.settings.label_studio_token.get_secret_value()
 
     def up(self) -> None:
-        """Start everything that does not run."""
+        """Start everything that is not running."""
         if self.llm is None:
             command = [sys.executable, "-m", "tests.helpers.llm_process", str(self.llm_port), str(self.questions_log)]
             self.llm = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
@@ -106,12 +106,12 @@ class Machine:
         return self._api
 
     def state(self, flow: str, key: str) -> str:
-        """Return the name of the state of a flow's newest run; empty: there is none."""
+        """Return the name of the state of a flow's newest run; empty if there is none."""
         run = self.flow_run(flow, key)
         return run["state"]["name"] if run else ""
 
     def questions(self) -> list[str]:
-        """Return the hashes of all questions that the LLM was asked, in their order."""
+        """Return the hashes of all questions that the LLM was asked, in order."""
         return self.questions_log.read_text().split()
 
     # --- what can happen to it; each returns how long something was away on purpose -------------
@@ -153,7 +153,7 @@ class Machine:
         return AWAY
 
     def cut_the_power(self) -> float:
-        """Kill everything at one moment, and start it again."""
+        """Kill everything at once and start it again."""
         everything = self._mine()
         assert len(everything) >= 5
         self.kill_llm()
@@ -163,18 +163,18 @@ class Machine:
         return time.monotonic() - began
 
     def stop_and_start(self) -> float:
-        """Stop everything as people do, and start it again."""
+        """Stop everything the way people do and start it again."""
         began = time.monotonic()
         self.down()
         self.up()
         return time.monotonic() - began
 
     def sleep(self) -> float:
-        """Let everything stand still, and go on, as a laptop does."""
+        """Freeze everything and let it go on, as a laptop does."""
         return self._nap(self._mine())
 
     def let_flow_sleep(self) -> float:
-        """Let the processes that run flows stand still, and go on."""
+        """Freeze the processes that run flows and let them go on."""
         return self._nap(self.flows())
 
     def flows(self) -> list[psutil.Process]:

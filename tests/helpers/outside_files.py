@@ -1,4 +1,4 @@
-"""Files in formats of others, as the tests of imports write them."""
+"""Files in other people's formats, written for the tests of imports."""
 
 from __future__ import annotations
 

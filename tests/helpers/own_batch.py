@@ -1,4 +1,4 @@
-"""A batch in a real Label Studio in which each of two annotators has a project of their own."""
+"""A batch in a real Label Studio in which each of two annotators has their own project."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OwnBatch(NamedTuple):
 
 @contextmanager
 def own_batch(server: LabelStudioServer, tasks: int) -> Iterator[OwnBatch]:
-    """Push a batch with so many tasks."""
+    """Push a batch with this many tasks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ABCDLINK_LABEL_STUDIO_URL", server.url)
         patch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", server.token)

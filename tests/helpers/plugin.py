@@ -1,4 +1,4 @@
-"""A small package of somebody else that adds a retriever and a linker, installed into a folder of its own."""
+"""A small third-party package that adds a retriever and a linker, installed into its own folder."""
 
 from __future__ import annotations
 

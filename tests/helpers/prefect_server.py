@@ -51,7 +51,7 @@ class PrefectServer:
         }
 
     def run_prefect(self, *arguments: str) -> None:
-        """Run the ``prefect`` command from the project's root; its output is shown when it fails."""
+        """Run the ``prefect`` command from the project's root; show its output when it fails."""
         done = subprocess.run(
             [BIN / "prefect", *arguments], cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
         )
@@ -71,7 +71,7 @@ class PrefectServer:
         return False
 
     def deploy(self) -> None:
-        """Deploy every flow; its schedule is off, since the tests say when a flow runs."""
+        """Deploy every flow with its schedule off, since the tests decide when a flow runs."""
         self.run_prefect("work-pool", "create", "abcdlink", "--type", "process")
         self.run_prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
         for deployment in self.post("/deployments/filter"):
@@ -98,7 +98,7 @@ class PrefectServer:
         self.worker = self._start(command, "worker.log")
 
     def kill_worker(self) -> None:
-        """Kill the worker alone; the flow runs that it started are left without it."""
+        """Kill the worker only; the flow runs that it started go on without it."""
         self.worker.kill()
         self.worker.wait()
 
@@ -117,7 +117,7 @@ class PrefectServer:
         return self.call("POST", path, body or {}).json()
 
     def start(self, deployment: str, parameters: dict[str, Any], environment: dict[str, str] | None = None) -> str:
-        """Start a run of a deployment (``flow/deployment``), with settings of its own, and return its id."""
+        """Start a run of a deployment (``flow/deployment``) with these settings and return its id."""
         found = self.call("GET", f"/deployments/name/{deployment}").json()
         body = {"parameters": parameters, "job_variables": {"env": environment or {}}}
         return self.post(f"/deployments/{found['id']}/create_flow_run", body)["id"]

@@ -1,4 +1,4 @@
-"""Pushes and pulls of single projects without a run: what the pages make and read, straight from a server."""
+"""Pushes and pulls single projects without a run: what the pages make and read, straight from a server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from labelstudio_config.snapshot import Progress, Snapshot, progress_in, snapsho
 
 
 class OneProject:
-    """Stands for a ``Client`` of which only one project is read: its title, its tasks, and who has an account."""
+    """Stands in for a ``Client`` when only one project is read: its title, its tasks, and the accounts."""
 
     url = "http://127.0.0.1:1"
 

@@ -1,4 +1,4 @@
-"""Random corpora, and a retriever whose scores are given: for tests of ranking and scoring."""
+"""Random corpora, and a retriever with given scores, for tests of ranking and scoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.helpers import builders
 
 
 class Scripted(Retriever):
-    """Gives the scores it was made with, by (source document, target document)."""
+    """Returns the scores it was created with, by (source document, target document)."""
 
     name = "scripted"
 

@@ -58,7 +58,7 @@ class Stack:
             return look_at_all(client, timedelta(seconds=stale_seconds))
 
     def command(self, *arguments: str) -> str:
-        """Call the command line with the settings of the flow runs; returns what it printed."""
+        """Run a command with the settings of the flow runs; returns its output."""
         with self._here():
             done = CliRunner().invoke(make_app(), arguments)
         assert done.exit_code == 0, f"{done.output}{done.exception!r}"
@@ -66,7 +66,7 @@ class Stack:
 
     @contextmanager
     def _here(self) -> Iterator[None]:
-        """Let this process have the settings of the flow runs for a while."""
+        """Give this process the settings of the flow runs for a while."""
         with pytest.MonkeyPatch.context() as patch, temporary_settings({PREFECT_API_URL: self.prefect.api}):
             for name, value in self.prefect.environment.items():
                 if name.startswith("ABCDLINK_"):
@@ -76,7 +76,7 @@ class Stack:
         get_settings.cache_clear()
 
     def bring_to_its_end(self, flow_run: str) -> None:
-        """Look as the watcher would, until a run is completed."""
+        """Look as the watcher would until a run is completed."""
 
         def ended() -> bool:
             self.look()

@@ -1,4 +1,4 @@
-"""A scripted reasoning model that writes whole documents, as the prompt of the generation asks for them."""
+"""A scripted reasoning model that writes whole documents as the generation prompt asks for them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sentence(chance: random.Random) -> str:
 
 
 def think(request: Request, faulty: Callable[[int, list[dict]], object] = lambda _, given: given) -> Response:
-    """Answer as a reasoning model: thoughts with half an object in them, then what the prompt asks for in a fence."""
+    """Answer as a reasoning model: thoughts with half an object in them, then the answer in a fence."""
     prompt = request.prompt
     low, high = map(int, re.search(r"It has (\d+) to (\d+) sentences", prompt).groups())
     linked = int(re.search(r"About (\d+) of them are linked", prompt)[1])

@@ -1,4 +1,4 @@
-"""Tiny random models, and what they are asked for in the plainest way: for tests of retrievers with a model."""
+"""Tiny random models and their plain outputs, for tests of retrievers with a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCE, TARGET = document("a", SENTENCES[:2]), document("b", SENTENCES[1:])
 
 
 def tiny_bert(folder, head, seed=0, **changes):
-    """Save a random BERT of one layer with its tokenizer as transformers does."""
+    """Save a random one-layer BERT and its tokenizer as transformers does."""
     import torch
     import transformers
 
@@ -28,7 +28,7 @@ def tiny_bert(folder, head, seed=0, **changes):
 
 
 def hidden(folder, text, head="AutoModel"):
-    """Return the model's output for one text, and the token ids: no batch, so no padding."""
+    """Return the model's output for one text, and the token ids; without a batch there is no padding."""
     import torch
     import transformers
 

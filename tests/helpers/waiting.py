@@ -1,4 +1,4 @@
-"""Waiting for a condition, never for a time: how fast the machine is must not decide a test."""
+"""Waiting for a condition, never for a fixed time: the speed of the machine must not decide a test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def until(look: Callable[[], T], wanted: str, poll: float = POLL) -> T:
-    """Look again and again, ever less often, until what is seen is true; ``wanted`` says what did not come."""
+    """Poll, ever less often, until the result is true; ``wanted`` names what did not happen."""
     deadline, slowest = time.monotonic() + WAIT, max(poll, min(5 * poll, SLOWEST))
     while not (seen := look()):
         if time.monotonic() > deadline:

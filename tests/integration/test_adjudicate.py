@@ -1,4 +1,4 @@
-"""Adjudication against real servers: two annotators differ, a third person decides, one of the two changes her mind."""
+"""Adjudication on real servers: two annotators disagree, a third person decides, one of the two changes their mind."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def sessions() -> Iterator[ExitStack]:
 
 
 def change(session: httpx.Client, task: int, labels: tuple[Label, ...]) -> None:
-    """Let the first who answered a task say something else."""
+    """Let the first annotator who answered a task change their answer."""
     first = min(session.get(f"/api/tasks/{task}/annotations").json(), key=lambda one: one["id"])
     result = first["result"]
     for one, label in zip(result, labels, strict=True):
@@ -71,7 +71,7 @@ def change(session: httpx.Client, task: int, labels: tuple[Label, ...]) -> None:
     session.patch(f"/api/annotations/{first['id']}", json={"result": result}).raise_for_status()
 
 
-def test_two_differ_a_third_decides_and_what_is_new_is_asked_later(
+def test_a_third_person_decides_disputes_and_new_ones_are_asked_later(
     stack: Stack, sessions: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, prefect = make_run(tasks=2), stack.prefect

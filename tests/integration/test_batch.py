@@ -1,4 +1,4 @@
-"""An LLM that flows ask by batch, and one whose budget is used up, by a real Prefect server and worker."""
+"""An LLM that flows query by batch, and one whose budget runs out, on a real Prefect server and worker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRICES = {"ABCDLINK_LLM_PRICE_PROMPT": "1", "ABCDLINK_LLM_PRICE_COMPLETION": "1"
 
 
 def answer(request: Request) -> Response:
-    """Write a sentence that no other question gets, or judge candidates by a fixed rule."""
+    """Write a sentence unique to the question, or judge candidates by a fixed rule."""
     properties = request.schema["properties"]
     if all(kind.get("type") == "boolean" for kind in properties.values()):
         return says(
@@ -43,7 +43,7 @@ def answer(request: Request) -> Response:
 
 @dataclass
 class Flows:
-    """The servers, and an LLM with a Batch API whose answers nobody else has asked for."""
+    """The servers, and an LLM with a Batch API whose answers no other test has cached."""
 
     stack: Stack
     llm: FakeBatch
@@ -54,7 +54,7 @@ class Flows:
         return self.stack.prefect
 
     def begin(self, key: str, pairs: int) -> Store:
-        """Begin a run whose synthetic corpus is there; another number of pairs is another corpus."""
+        """Begin a run that has its synthetic corpus; the number of pairs determines the corpus."""
         store = self.stack.run(key)
         describe_run(store, find_domain("news"))
         write_corpus_to(store, "synthetic", synthetic(pairs))
@@ -74,7 +74,7 @@ class Flows:
         self.prefect.wait(self.start("reconcile/reconcile", {}), "Completed")
 
     def shown(self, flow_run: str) -> list[str]:
-        """Return the texts on a run page, those of its tables and pictures left out."""
+        """Return the texts on a run page without its tables and pictures."""
         return [str(a["data"]) for a in self.prefect.artifacts(flow_run) if a["type"] == "markdown"]
 
 
@@ -114,7 +114,7 @@ def test_a_benchmark_waits_for_its_batch_and_asks_each_question_once(flows: Flow
     assert "24 answered" in flows.shown(flow_run)
 
 
-def test_a_bootstrap_waits_for_each_batch_and_asks_what_an_expired_one_left_open(flows: Flows) -> None:
+def test_a_bootstrap_waits_for_each_batch_and_asks_again_what_an_expired_one_left_open(flows: Flows) -> None:
     llm, prefect = flows.llm, flows.prefect
     parameters: dict[str, Any] = {"run": "whole", "generation": {"documents": 2}, "benchmark": SMALL, "pairs": 2}
     flow_run = flows.start("bootstrap/bootstrap", parameters)
@@ -139,7 +139,7 @@ def test_a_bootstrap_waits_for_each_batch_and_asks_what_an_expired_one_left_open
     assert any("1 answered" in text and "batch_expired" in text and "one by one" in text for text in told)
 
 
-def test_a_budget_that_is_used_up_fails_the_run_once_and_in_one_line(flows: Flows) -> None:
+def test_an_exhausted_budget_fails_the_run_once_with_one_line(flows: Flows) -> None:
     store, llm, prefect = flows.begin("poor", 5), flows.llm, flows.prefect
     log = flows.prefect.folder / "worker.log"
     before, log_before = asked_live(llm), len(log.read_text(errors="replace"))

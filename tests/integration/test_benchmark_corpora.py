@@ -11,7 +11,7 @@ from tests import ROOT
 from tests.helpers.stack import Stack
 
 
-def test_corpora_are_benchmarked_and_the_page_shows_them_side_by_side(stack: Stack) -> None:
+def test_corpora_are_benchmarked_and_shown_side_by_side(stack: Stack) -> None:
     parameters = {
         "run": "two-corpora",
         "corpora": [str(ROOT / "samples" / name) for name in ("news", "reviews")],

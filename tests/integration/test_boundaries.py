@@ -1,4 +1,4 @@
-"""The flow boundaries: a person looks through documents in Label Studio, and a corrected corpus comes out."""
+"""The flow boundaries: a person checks documents in Label Studio, and a corrected corpus comes out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def choice(name: str, *chosen: str) -> dict[str, object]:
     return {"id": name, "from_name": name, "to_name": "doc", "type": "choices", "value": value}
 
 
-def test_what_people_leave_out_is_not_in_the_corrected_corpus(stack: Stack) -> None:
+def test_sentences_that_people_leave_out_are_not_in_the_corrected_corpus(stack: Stack) -> None:
     key, prefect, client = "boundaries-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
     folder, store = find_domain("news").sample_folder, stack.run("boundaries-run")
     flow_run = prefect.start("boundaries/boundaries", {"run": key, "corpus": str(folder), "documents": 2})

@@ -1,4 +1,4 @@
-"""Candidates by budget through real servers: two batches, programs judge, the linker learns between, a report."""
+"""Candidates by budget on real servers: programs judge two batches, the linker learns in between, a report ends it."""
 
 from __future__ import annotations
 

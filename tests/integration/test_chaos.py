@@ -1,4 +1,4 @@
-"""Careless people, many people, and broken servers while a batch is annotated: the right counts, and all is said."""
+"""Careless people, many people, and broken servers while a batch is annotated: counts are right, oddities reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LINK, NO_LINK = Label.LINK.value, Label.NO_LINK.value
 
 @dataclass
 class Scene:
-    """A run in front of people, and what they said that must count in the end."""
+    """A run that people annotate, and the answers that must count in the end."""
 
     stack: Stack
     run: Run
@@ -54,7 +54,7 @@ class Scene:
         return found
 
     def answer(self, account: str, number: int, label: str = LINK) -> int:
-        """Submit an answer that counts, unless another one is given later; returns the annotation's id."""
+        """Submit an answer that counts unless a later one replaces it; returns the annotation's id."""
         answer = submit(self.people[account], self.task(number), [label] * 3)
         self.counts[self.key(number), account] = label
         return answer.raise_for_status().json()["id"]
@@ -88,7 +88,7 @@ def scene(stack: Stack) -> Iterator[Scene]:
         yield Scene(stack, run, client, people)
 
 
-def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene) -> None:
+def test_a_batch_ends_with_the_right_counts_whatever_happens(scene: Scene) -> None:
     stack, prefect, key = scene.stack, scene.stack.prefect, scene.run.key
     store = stack.run(key)
     flow_run = prefect.start(
@@ -157,7 +157,7 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens_to_it(scene: Scene)
 
 
 def work(scene: Scene) -> None:
-    """Let people do the first eight tasks, not as they should."""
+    """Let people do the first eight tasks carelessly."""
     for number in (0, 1, 3, 4, 6, 7):
         scene.answer(ADA, number)
         scene.answer(BEN, number, NO_LINK)
@@ -230,7 +230,7 @@ def counted(scene: Scene) -> dict[tuple[str, str], str]:
 
 @dataclass
 class Member:
-    """One of many annotators at once, and what the server acknowledged."""
+    """One of many simultaneous annotators, and what the server acknowledged."""
 
     number: int
     session: httpx.Client
@@ -241,7 +241,7 @@ class Member:
     failures: int = 0
 
     def work(self, project: int, at_work: threading.Event) -> None:
-        """Take the next task and answer it, until there is none; whatever fails is tried again."""
+        """Take and answer the next task until there is none; retry whatever fails."""
         while True:
             try:
                 began = time.monotonic()
@@ -263,7 +263,7 @@ NEXT = {"ordering": ["tasks:id"]}
 
 
 @pytest.mark.timeout(0 if LONG else 600)
-def test_many_annotators_at_once_lose_no_answer_though_label_studio_is_killed_twice(
+def test_many_annotators_lose_no_answer_though_label_studio_is_killed_twice(
     client: Client, label_studio: LabelStudioServer
 ) -> None:
     people, tasks = (20, 2000) if LONG else (6, 30)

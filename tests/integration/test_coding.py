@@ -1,4 +1,4 @@
-"""Coding against real servers: two coders, each in a project of their own; the flow ends with patterns by method."""
+"""Coding on real servers: two coders, each in their own project; the flow ends with patterns by method."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def code(session: httpx.Client, client: Client, project: int, patterns: dict[str
         session.post(f"/api/tasks/{task['id']}/annotations", json=body).raise_for_status()
 
 
-def test_two_coders_work_on_their_own_and_the_flow_ends_with_patterns_by_method(stack: Stack) -> None:
+def test_two_coders_work_separately_and_the_flow_ends_with_patterns_by_method(stack: Stack) -> None:
     run, prefect = make_run(tasks=2), stack.prefect
     store = begin(stack, run)
     parameters = {"run": run.key, "coding": {"patterns": PATTERNS, "most": 50}}

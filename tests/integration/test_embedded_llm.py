@@ -1,4 +1,4 @@
-"""The real embedded server, asked one question through the client."""
+"""The real embedded server, queried through the client."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def llm(port: int, tmp_path: Path) -> LLM:
     return client
 
 
-def test_it_answers_by_the_schema_and_keeps_the_shared_prefix(llm: LLM) -> None:
+def test_it_answers_by_the_schema_and_reuses_the_shared_prefix(llm: LLM) -> None:
     first = llm.ask(question("Source: The cat sat. Targets: 11: A cat was sitting. 4: It rained."))
     second = llm.ask(question("Source: It was wet. Targets: 11: A cat was sitting. 4: It rained."))
     for answer in (first, second):
@@ -94,7 +94,7 @@ def test_prompts_are_counted_as_the_server_counts_them(llm: LLM) -> None:
     assert usage.completion_tokens <= told.completion_tokens
 
 
-def test_it_gives_probabilities_and_is_known_to(llm: LLM) -> None:
+def test_it_gives_probabilities_and_the_client_knows_it(llm: LLM) -> None:
     llm.require_probabilities()
     asked = question("Source: It rained. Targets: 11: It was wet. 4: It was dry.")
     answer = llm.ask(asked.model_copy(update={"probabilities": True}))
@@ -118,7 +118,7 @@ def test_a_question_longer_than_its_context_is_too_long(llm: LLM) -> None:
 @pytest.mark.parametrize(
     "text", [QUOTES, BACKSLASHES, "消防队周一救出了三名矿工，他说：“没事。”", "अग्निशमन दल ने तीन लोगों को बचाया।"]
 )
-def test_generated_sentences_fit_the_grammar_whatever_the_target_holds(llm: LLM, text: str) -> None:
+def test_generated_sentences_fit_the_grammar_for_any_target(llm: LLM, text: str) -> None:
     target = Document(id="t", sentences=(Sentence(id="0", text=text),))
     llm.settings.llm_temperature = 1.0
     result = generate_pair(target, find_domain("news"), llm, Strategy.SENTENCE, 1, SIZE)

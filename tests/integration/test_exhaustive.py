@@ -1,4 +1,4 @@
-"""Exhaustive judging against real servers: pushed once, nothing leaked, all judged, the flow ends by itself."""
+"""Exhaustive judging on real servers: pushed once, nothing leaked, everything judged, the flow ends by itself."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ TICKS = {"sid-dugong-0": ["sid-dugong-0", "sid-dugong-3"], "sid-dugong-1": ["sid
 
 
 def work_through(session: httpx.Client, ids: dict[str, int], sources: Sequence[SampledSource]) -> None:
-    """Submit what a person would on each task."""
+    """Answer each task as a person would."""
     for source in sources:
         tick(session, ids[source.key], source.key, TICKS.get(source.source, []))
 
 
 def two_people_judge(client: Client, project: int, sources: Sequence[SampledSource]) -> None:
-    """Let two new accounts judge all tasks, both at the same time."""
+    """Let two new accounts judge all tasks at the same time."""
     ids = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
     with annotator(client) as ada, annotator(client, "bo") as bo, ThreadPoolExecutor(2) as people:
         list(people.map(lambda session: work_through(session, ids, sources), (ada, bo)))
@@ -114,7 +114,7 @@ def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> No
     assert any("recall" in (artifact["key"] or "") for artifact in prefect.artifacts(started))
 
 
-def test_the_flow_ends_by_itself_when_all_have_found_as_many_links_as_wanted(stack: Stack) -> None:
+def test_the_flow_ends_by_itself_when_everyone_has_found_enough_links(stack: Stack) -> None:
     key, prefect = "exhaustive-links", stack.prefect
     store, started, client, sources = begin(stack, key, {"links": 3})
     project = require_project(client, title_of(key, "exhaustive"))

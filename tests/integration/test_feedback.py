@@ -1,4 +1,4 @@
-"""A feedback round through real servers: the coordinator's form, annotators who answer again, one who vanished."""
+"""A feedback round on real servers: the coordinator's form, annotators who answer again, one who vanished."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def begin(stack: Stack) -> Store:
 
 
 def judge(stack: Stack, client: Client, people: Sequence[httpx.Client], batch: int) -> None:
-    """Let everybody judge all tasks of a batch, each the opposite of the other."""
+    """Let both annotators judge all tasks of a batch, each the opposite of the other."""
     pushed = read_pushed(stack.run(KEY), batch_slug(batch))
     for task in client.tasks(pushed.project_id):
         for person, labels in zip(people, OPPOSITE, strict=True):
@@ -77,7 +77,9 @@ def kept(store: Store, name: str, kind: type[Any]) -> Any:
     return kind.model_validate_json(store.read_text(name))
 
 
-def test_rounds_with_a_form_with_answers_and_without_someone_who_vanished(stack: Stack, tmp_path: Path) -> None:
+def test_feedback_rounds_with_the_form_with_answers_and_without_a_vanished_annotator(
+    stack: Stack, tmp_path: Path
+) -> None:
     store, prefect = begin(stack), stack.prefect
     client = connect(stack.label_studio.url, stack.label_studio.token)
     parameters = {"run": KEY, "domain": "news", "annotation": {"batches": 3, "overlap": 2, "shared_queue": True}}

@@ -1,4 +1,4 @@
-"""The whole job through real servers: Prefect, Label Studio, and an LLM endpoint that logs every question."""
+"""The whole job on real servers: Prefect, Label Studio, and an LLM endpoint that logs every question."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str, asked
 
 
 @pytest.mark.usefixtures("asked_before")
-def test_a_second_bootstrap_of_the_same_run_does_nothing_again(stack: Stack) -> None:
+def test_a_second_bootstrap_of_the_same_run_repeats_nothing(stack: Stack) -> None:
     prefect = stack.prefect
     asked, annotations = len(stack.llm.questions), len(prefect.runs("annotate"))
     prefect.wait(prefect.start("bootstrap/bootstrap", {"run": KEY, **SMALL}), "Completed")
@@ -106,7 +106,7 @@ def test_a_second_bootstrap_of_the_same_run_does_nothing_again(stack: Stack) -> 
     assert len(prefect.runs("annotate")) == annotations
 
 
-def test_other_settings_under_the_same_run_key_are_refused(stack: Stack) -> None:
+def test_different_settings_under_the_same_run_key_are_refused(stack: Stack) -> None:
     key, prefect = "settled", stack.prefect
     prefect.wait(prefect.start("generate/generate", {"run": key, "generation": {"documents": 1}}), "Completed")
     again = prefect.start("generate/generate", {"run": key, "generation": {"documents": 2}})

@@ -99,13 +99,13 @@ def batch(
     get_settings.cache_clear()
 
 
-def test_a_server_of_others_knows_no_participants_and_shows_no_code(client: Client) -> None:
+def test_an_unextended_label_studio_knows_no_participants_and_shows_no_code(client: Client) -> None:
     assert client.participants() == []
     with pytest.raises(ServiceError, match="cannot show completion codes"):
         client.set_code("a batch", "C1A2B3")
 
 
-def test_an_answer_that_someone_else_changed_counts_as_its_author_gave_it(batch: Batch) -> None:
+def test_an_answer_changed_by_someone_else_counts_as_its_author_gave_it(batch: Batch) -> None:
     (first, second), tasks = batch.tasks, batch.tasks
     given = submit(batch.ada, tasks[first], [LINK] * 3)
     batch.look()
@@ -123,7 +123,7 @@ def test_an_answer_that_someone_else_changed_counts_as_its_author_gave_it(batch:
     assert snapshot.set_aside == ()
 
 
-def test_an_answer_that_someone_else_took_over_stays_its_author_s(batch: Batch) -> None:
+def test_an_answer_taken_over_by_someone_else_stays_its_authors(batch: Batch) -> None:
     (first, _), tasks = batch.tasks, batch.tasks
     given = submit(batch.ada, tasks[first], [LINK] * 3)
     batch.look()
@@ -135,7 +135,7 @@ def test_an_answer_that_someone_else_took_over_stays_its_author_s(batch: Batch) 
     assert answer.given.choices["link_0"] == [LINK]
 
 
-def test_an_answer_in_another_name_does_not_count(batch: Batch) -> None:
+def test_an_answer_in_someone_elses_name_does_not_count(batch: Batch) -> None:
     (first, second), tasks = batch.tasks, batch.tasks
     given = submit(batch.bo, tasks[first], [LINK] * 3)
     forged = {"result": given.json()["result"], "completed_by": account_id(batch.ada)}
@@ -167,7 +167,7 @@ def test_imported_copies_with_answers_do_not_make_a_task_done(batch: Batch) -> N
     assert "was imported, not submitted" in batch.anomalies()
 
 
-def test_candidates_are_those_that_were_pushed(batch: Batch) -> None:
+def test_edited_candidates_do_not_change_an_answer(batch: Batch) -> None:
     (first, second), tasks = batch.tasks, batch.tasks
     (task,) = (task for task in batch.client.tasks(batch.project) if task["id"] == tasks[first])
     one, other = task["data"]["candidates"][:2]
@@ -181,7 +181,7 @@ def test_candidates_are_those_that_were_pushed(batch: Batch) -> None:
     assert f"the task {first} was changed after it was pushed: someone edited candidates" in batch.anomalies()
 
 
-def test_a_project_with_another_title_is_the_same_project(batch: Batch) -> None:
+def test_a_renamed_project_is_the_same_project(batch: Batch) -> None:
     tasks = batch.tasks
     for task in tasks.values():
         submit(batch.ada, task, [LINK] * 3).raise_for_status()
@@ -196,7 +196,7 @@ def test_a_project_with_another_title_is_the_same_project(batch: Batch) -> None:
     assert batch.anomalies() == ""
 
 
-def test_what_cannot_be_read_blocks_nothing(batch: Batch) -> None:
+def test_unreadable_answers_block_nothing(batch: Batch) -> None:
     (first, second), tasks = batch.tasks, batch.tasks
     comment = {"from_name": "comment", "to_name": "src", "type": "textarea"}
     parts = [

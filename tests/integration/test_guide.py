@@ -1,4 +1,4 @@
-"""The coordinator's guide, command by command, in a folder that has nothing to do with the checkout."""
+"""The coordinator's guide, command by command, in a folder unrelated to the checkout."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def guide() -> list[list[str]]:
 
 
 class Shell:
-    """Gives commands in one folder, with the environment of one home there."""
+    """Runs commands in one folder, with the environment of a home in it."""
 
     def __init__(self, folder: Path, llm: FakeLLM) -> None:
         self.folder = folder
@@ -110,7 +110,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
             made("abcdlink", "down")
 
 
-def test_the_guide_brings_own_documents_and_an_own_domain_to_a_data_set(shell: Shell) -> None:
+def test_the_guide_takes_your_documents_and_domain_to_a_data_set(shell: Shell) -> None:
     """With the commands of the guide; programs judge the batches."""
     commands = [command for command in guide() if command[0] == "abcdlink"]
     documents = shell.folder / "my-documents"
@@ -174,7 +174,7 @@ def secrets_of(shell: Shell) -> dict[str, str]:
 
 
 def found_in(shell: Shell, secrets: dict[str, str]) -> list[str]:
-    """Return where a secret is in plain sight: files but those made to hold it, and arguments of processes."""
+    """Return where a secret is exposed: files other than those made to hold it, and arguments of processes."""
     found = []
     home = shell.folder / ".abcdlink"
     for path in shell.folder.rglob("*"):

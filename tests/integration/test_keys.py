@@ -17,7 +17,7 @@ from tests.helpers.llm_batch import KEY, YES_NO, question
 from tests.helpers.stack import Stack
 
 
-def test_a_key_is_read_from_its_block_and_a_missing_block_is_said(stack: Stack, isolated_home: Path) -> None:
+def test_a_key_is_read_from_its_block_and_a_missing_block_is_reported(stack: Stack, isolated_home: Path) -> None:
     isolated_home.mkdir()
     with FakeLLM(says(YES_NO), key=KEY) as server, temporary_settings({PREFECT_API_URL: stack.prefect.api}):
         address = f'base_url = "{server.base_url}"\nmodel = "fake-model"\n'

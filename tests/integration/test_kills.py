@@ -115,7 +115,7 @@ class Strike:
 
 @dataclass
 class Job:
-    """What came of a job."""
+    """The outcome of a job."""
 
     strikes: list[Strike]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -138,7 +138,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 
 def own_corpus(key: str) -> Corpus:
-    """Make documents that no other run has, so that no question about them was answered before."""
+    """Make documents that no other run has, so that no question about them is in the cache."""
     texts = [f"On day {n} of {key} the {what}." for n, what in enumerate(("bridge fell", "mayor spoke", "rain came"))]
     pairs, documents = [], []
     for number in range(3):
@@ -245,7 +245,7 @@ def wait_until_ready(machine: Machine) -> None:
 
 
 @pytest.mark.skipif(LONG, reason="the long form has this in it")
-def test_a_job_ends_right_though_every_part_of_it_was_killed(machine: Machine) -> None:
+def test_a_job_ends_right_though_every_part_is_killed(machine: Machine) -> None:
     plan = [
         Strike("flow", Moment("begun", 0.5)),
         Strike("LLM", Moment("validated", 0.3)),

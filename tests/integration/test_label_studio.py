@@ -1,4 +1,4 @@
-"""Against a real Label Studio server: nothing twice, nothing lost, nothing leaked, nobody waits for ever."""
+"""On a real Label Studio server: nothing twice, nothing lost, nothing leaked, nobody waits forever."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def task_ids(client: Client, run: Run) -> dict[str, int]:
     }
 
 
-def test_pushed_twice_is_there_once_and_pairs_stay_together(client: Client) -> None:
+def test_pushing_twice_adds_tasks_once_and_keeps_pairs_together(client: Client) -> None:
     run = make_run(tasks=10)
     turned = run.pools[::-1]
     first = push_batch(client, run.key, 1, turned, run.corpus, run.domain)
@@ -50,7 +50,7 @@ def test_pushed_twice_is_there_once_and_pairs_stay_together(client: Client) -> N
     assert keys_there(client, run) == [pool.key for pool in run.pools]
 
 
-def test_two_pushes_at_the_same_time_are_one(client: Client, label_studio: LabelStudioServer) -> None:
+def test_simultaneous_pushes_add_tasks_once(client: Client, label_studio: LabelStudioServer) -> None:
     run = make_run(tasks=8)
     start = threading.Barrier(3)
 
@@ -79,7 +79,7 @@ def _push_and_die(server: LabelStudioServer, run: Run) -> None:
     pushed(client, run)
 
 
-def test_a_push_that_was_killed_goes_on(client: Client, label_studio: LabelStudioServer) -> None:
+def test_a_killed_push_resumes(client: Client, label_studio: LabelStudioServer) -> None:
     run = make_run(tasks=8)
     process = multiprocessing.get_context("fork").Process(target=_push_and_die, args=(label_studio, run))
     process.start()
@@ -91,7 +91,7 @@ def test_a_push_that_was_killed_goes_on(client: Client, label_studio: LabelStudi
     assert keys_there(client, run) == [pool.key for pool in run.pools]
 
 
-def test_a_task_that_someone_began_is_never_removed(client: Client) -> None:
+def test_a_started_task_is_never_removed(client: Client) -> None:
     run = make_run(tasks=2)
     project = pushed(client, run).project_id
     # What a call leaves that was sent again because its answer came too late.
@@ -113,7 +113,7 @@ def _moved(later: Run, run: Run) -> list:
     return [pool.model_copy(update={"pair": run.pools[0].pair}) for pool in later.pools[2:]]
 
 
-def test_an_annotator_reads_neither_method_nor_gold(client: Client) -> None:
+def test_an_annotator_sees_neither_method_nor_gold(client: Client) -> None:
     run = make_run(tasks=4)
     project = pushed(client, run).project_id
     task = client.tasks(project)[0]["id"]
@@ -161,7 +161,7 @@ def test_an_annotator_reads_neither_method_nor_gold(client: Client) -> None:
     assert not leaks
 
 
-def test_task_data_is_the_same_whatever_gold_and_methods_are(client: Client) -> None:
+def test_task_data_does_not_depend_on_gold_or_methods(client: Client) -> None:
     run = make_run(tasks=3)
     pushed(client, run)
     other = run.corpus.model_copy(update={"pairs": [p.model_copy(update={"links": None}) for p in run.corpus.pairs]})
@@ -180,7 +180,7 @@ def test_task_data_is_the_same_whatever_gold_and_methods_are(client: Client) -> 
     assert there[0] == there[1]
 
 
-def test_eight_people_submitting_at_once_never_leave_a_batch_waiting(client: Client) -> None:
+def test_eight_simultaneous_annotators_never_leave_a_batch_waiting(client: Client) -> None:
     run = make_run(tasks=6)
     push_batch(client, run.key, 1, run.pools, run.corpus, run.domain, overlap=8)
     tasks = task_ids(client, run)
@@ -206,7 +206,7 @@ def test_eight_people_submitting_at_once_never_leave_a_batch_waiting(client: Cli
     assert Counter(j.label for j in result.judgments) == {Label.LINK: 6 * 8 * 2, Label.NO_LINK: 6 * 8}
 
 
-def test_a_task_with_all_its_answers_is_offered_to_nobody_even_if_its_mark_was_lost(
+def test_a_fully_answered_task_is_offered_to_nobody_even_if_its_mark_was_lost(
     client: Client, label_studio: LabelStudioServer
 ) -> None:
     """Of two people who submit at the same moment, the request that counted first may write last: not done."""
@@ -236,7 +236,7 @@ def test_a_task_with_all_its_answers_is_offered_to_nobody_even_if_its_mark_was_l
         assert marked()
 
 
-def test_progress_goes_up_with_each_answer_and_a_skip_is_done_but_missing(client: Client) -> None:
+def test_progress_rises_with_each_answer_and_a_skip_counts_as_done_but_missing(client: Client) -> None:
     run = make_run(tasks=2)
     pushed(client, run)
     first, second = (task_ids(client, run)[pool.key] for pool in run.pools)
@@ -264,7 +264,7 @@ def test_progress_goes_up_with_each_answer_and_a_skip_is_done_but_missing(client
     assert [(s.key, s.annotator) for s in result.skips] == [(run.pools[1].key, "annotator-2")]
 
 
-def test_judgments_carry_what_their_pool_says(client: Client) -> None:
+def test_judgments_carry_the_fields_of_their_pool(client: Client) -> None:
     run = make_run(tasks=1)
     pushed(client, run)
     with annotator(client) as session:
@@ -278,7 +278,7 @@ def test_judgments_carry_what_their_pool_says(client: Client) -> None:
     assert result.anomalies == []
 
 
-def test_someone_who_submits_twice_is_heard_once(client: Client) -> None:
+def test_a_double_submission_counts_once(client: Client) -> None:
     run = make_run(tasks=1)
     pushed(client, run)
     task = task_ids(client, run)[run.pools[0].key]
@@ -311,7 +311,7 @@ def test_a_vanished_project_is_one_clear_error(client: Client) -> None:
         progress_of(client, batch_title(run.key, 1), keys_of(run.pools, 1), overlap=2)
 
 
-def test_the_answers_of_a_deleted_account_stay(client: Client) -> None:
+def test_answers_of_a_deleted_account_are_kept(client: Client) -> None:
     run = make_run(tasks=1)
     pushed(client, run)
     with annotator(client) as session:
@@ -341,7 +341,7 @@ def test_no_token_a_wrong_token_and_a_dead_server_are_clear_errors(label_studio:
         connect(f"http://127.0.0.1:{free_port()}", label_studio.token)
 
 
-def test_accounts_that_cannot_be_are_clear_errors(client: Client, label_studio: LabelStudioServer) -> None:
+def test_invalid_accounts_are_clear_errors(client: Client, label_studio: LabelStudioServer) -> None:
     with pytest.raises(ServiceError, match="already exists"):
         sign_up(client.invitation(), label_studio.email, "some-other-password")
     with pytest.raises(ServiceError, match="match"):
@@ -350,7 +350,7 @@ def test_accounts_that_cannot_be_are_clear_errors(client: Client, label_studio: 
         log_in(f"http://127.0.0.1:{free_port()}", "a@example.org", "whatever")
 
 
-def test_an_annotator_works_with_a_token_of_its_own(client: Client) -> None:
+def test_an_annotator_works_with_their_own_token(client: Client) -> None:
     for name in ("ada", "ben"):
         with annotator(client, name) as session, closing(with_own_token(session)) as connection:
             token = {"Authorization": connection.headers["Authorization"]}

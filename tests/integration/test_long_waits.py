@@ -55,7 +55,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 @contextmanager
 def as_the_watcher(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
-    """Be the watcher of a machine in this process, by a clock that the test moves."""
+    """Act as the watcher of a machine in this process, by a clock that the test moves."""
     Supervisor(machine.home).stop("watcher")
     clock = SimpleNamespace(now=0.0)
     clock.monotonic = lambda: clock.now
@@ -75,7 +75,7 @@ def as_the_watcher(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def sizes(machine: Machine) -> dict[str, int]:
-    """Return the bytes of everything that could grow."""
+    """Return the size in bytes of everything that could grow."""
     folder = sum(file.stat().st_size for file in (machine.home / "runs" / KEY).rglob("*") if file.is_file())
     memory = psutil.Process().memory_info().rss
     return {**database_bytes(machine.home), "folder": folder, "memory": memory}
@@ -94,7 +94,7 @@ def set_back(database: Path, days: int) -> None:
 
 
 def migrate(machine: Machine, *command: str) -> None:
-    """Bring Prefect's database to another version of its tables, as an upgrade of Prefect does."""
+    """Migrate Prefect's database to another version of its tables, as an upgrade of Prefect does."""
     done = subprocess.run(
         [sys.executable, "-m", "prefect", "server", "database", *command, "--yes"],
         env=process_environment(environment(machine.settings)),
@@ -111,7 +111,7 @@ def revision(machine: Machine) -> str:
 
 
 @pytest.mark.timeout(0 if LONG else LIMIT)
-def test_a_run_that_waits_for_a_month_grows_by_nothing_and_goes_on_after_an_upgrade(
+def test_a_run_that_waits_for_a_month_does_not_grow_and_resumes_after_an_upgrade(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.start("bootstrap/bootstrap", {"run": KEY, "quick": True, "annotation": {"batches": 1, "preview": False}})

@@ -1,4 +1,4 @@
-"""What an annotator's account can do in the Label Studio that abcdlink starts: its own work, and nothing else."""
+"""An annotator's account in the Label Studio that abcdlink starts: it can do its own work and nothing else."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def by(session: httpx.Client, way: str) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize("way", ["browser", "token"])
-def test_nobody_overwrites_another_s_answer(scene: Scene, way: str) -> None:
+def test_nobody_can_overwrite_someone_elses_answer(scene: Scene, way: str) -> None:
     before, ada = scene.answer(), user_id(scene.ada)
     body = {"result": [], "lead_time": 1}
     with by(scene.bo, way) as bo:
@@ -92,7 +92,7 @@ def test_nobody_overwrites_another_s_answer(scene: Scene, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["browser", "token"])
-def test_nobody_reads_another_s_answer(scene: Scene, way: str) -> None:
+def test_nobody_can_read_someone_elses_answer(scene: Scene, way: str) -> None:
     with by(scene.bo, way) as bo:
         refused = [
             bo.get(f"/api/annotations/{scene.given}/"),
@@ -109,7 +109,7 @@ def test_nobody_reads_another_s_answer(scene: Scene, way: str) -> None:
     assert scene.hers not in {one["id"] for one in listed}
 
 
-def test_what_else_an_account_can_do_in_label_studio_is_refused(scene: Scene) -> None:
+def test_everything_else_an_account_could_do_in_label_studio_is_refused(scene: Scene) -> None:
     bo = scene.bo
     organization = bo.get("/api/current-user/whoami").json()["active_organization"]
     tried = {
@@ -131,7 +131,7 @@ def test_what_else_an_account_can_do_in_label_studio_is_refused(scene: Scene) ->
     assert json.loads(tried["delete project"].text)["detail"] == "Only the coordinator may do this."
 
 
-def test_whoever_takes_over_is_let_in_but_nobody_twice(scene: Scene) -> None:
+def test_a_replacement_is_let_in_but_nobody_twice(scene: Scene) -> None:
     with annotator(scene.client, "cy") as cy:
         task = max(one["id"] for one in scene.client.tasks(scene.hers))
         assert submit(cy, task, NO).is_success
@@ -141,7 +141,7 @@ def test_whoever_takes_over_is_let_in_but_nobody_twice(scene: Scene) -> None:
     assert (now.done, said) == (1, [])
 
 
-def test_an_annotator_s_front_page_is_their_tasks(scene: Scene) -> None:
+def test_an_annotators_front_page_shows_their_tasks(scene: Scene) -> None:
     page = scene.ada.get("/", follow_redirects=True)
     assert page.url.path == "/abcdlink/"
     assert "1 of 2 tasks done" in page.text

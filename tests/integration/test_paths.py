@@ -1,4 +1,4 @@
-"""The files between `abcdlink run bootstrap` and what it is for: few, and as the guide for developers lists them."""
+"""The files between `abcdlink run bootstrap` and its effects: few, and listed in the developer guide."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ KEY = "paths"
 
 
 class StopHereError(Exception):
-    """What was to be traced has happened."""
+    """Raised once the event to be traced has happened."""
 
 
 class Traced(dict[str, set[str]]):
-    """What happened -> our files that were on the stack of some thread each time that it did."""
+    """Event -> our files that were on the stack of some thread every time it happened."""
 
     def note(self, what: str, *, within: str = "") -> None:
         stacks = [traceback.extract_stack(frame) for frame in sys._current_frames().values()]
@@ -60,7 +60,7 @@ class Traced(dict[str, set[str]]):
 
 @pytest.fixture
 def traced(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
-    """Let flows run in this process, and note who is at work when a request goes out or kappa is computed."""
+    """Run flows in this process, and record the files at work when a request is sent or kappa is computed."""
     found, send, send_async, task_data = Traced(), httpx.Client.send, httpx.AsyncClient.send, page.task_data
 
     def sent(client: httpx.Client, request: httpx.Request, **more: Any) -> httpx.Response:
@@ -100,15 +100,13 @@ def traced(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
 
 
 def listed(what: str) -> list[str]:
-    """Return the files that the guide for developers lists."""
+    """Return the files that the developer guide lists."""
     guide = (ROOT / "docs" / "developer.md").read_text(encoding="utf-8")
     (row,) = re.findall(rf"^\| {what} \|(.*)\|$", guide, re.MULTILINE)
     return re.findall(r"`([^`]+\.py)`", row)
 
 
-def test_the_files_on_the_way_from_the_command_are_few_and_as_the_guide_lists_them(
-    stack: Stack, traced: Traced
-) -> None:
+def test_the_files_behind_the_command_are_few_and_those_that_the_guide_lists(stack: Stack, traced: Traced) -> None:
     with pytest.raises(StopHereError):
         run_bootstrap(KEY)
     generation = Generating.model_validate(SMALL["generation"])

@@ -1,4 +1,4 @@
-"""Before annotators see a batch the run waits for Go: with other filters, a refused one, and killed in between."""
+"""A run waits for Go before annotators see a batch: new filters, a refused one, and kills in between."""
 
 from __future__ import annotations
 

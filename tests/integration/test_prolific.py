@@ -1,4 +1,4 @@
-"""Participants of a platform: their ids go to their accounts, one account each, and the code comes at the end."""
+"""Participants from a platform: their ids go to their accounts, one account each, and the code comes at the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ids(participant: str, session: str = "s1") -> dict[str, str]:
 
 
 def visit(client: Client, participant: str, session: str = "s1", browser: httpx.Client | None = None) -> httpx.Response:
-    """Open the link of the study, as the platform fills it in."""
+    """Open the study link as the platform fills it in."""
     link = client.study_link()
     for name, value in ids(participant, session).items():
         link = link.replace(f"{{{{%{name}%}}}}", value)
@@ -34,7 +34,7 @@ def visit(client: Client, participant: str, session: str = "s1", browser: httpx.
 
 
 def come(client: Client, participant: str, email: str) -> httpx.Client:
-    """Come by the link of the study and sign up; returns the browser session."""
+    """Arrive by the study link and sign up; returns the browser session."""
     browser = httpx.Client(base_url=client.url, timeout=60)
     page = visit(client, participant, browser=browser)
     assert page.has_redirect_location
@@ -65,7 +65,7 @@ def who() -> str:
     return secrets.token_hex(12)
 
 
-def test_ids_go_to_the_account_and_a_second_visit_leads_to_the_log_in(client: Client, email: str, who: str) -> None:
+def test_ids_go_to_the_account_and_a_second_visit_leads_to_the_login(client: Client, email: str, who: str) -> None:
     with closing(come(client, who, email)) as browser:
         assert noted(client, email) == [(who, "study-1", "s1")]
         assert visit(client, who, "s2", browser).headers["Location"] == "/abcdlink/"
@@ -79,7 +79,7 @@ def test_ids_go_to_the_account_and_a_second_visit_leads_to_the_log_in(client: Cl
 
 
 @pytest.mark.parametrize("wrong", ["", "{{%PROLIFIC_PID%}}", "a b", "<b>", "x" * 65])
-def test_a_link_that_the_platform_did_not_fill_in_is_refused(client: Client, wrong: str) -> None:
+def test_a_link_not_filled_in_by_the_platform_is_refused(client: Client, wrong: str) -> None:
     answer = httpx.get(f"{client.url}/abcdlink/join", params=ids(wrong), timeout=60)
     assert (answer.status_code, "missing your IDs" in answer.text) == (400, True)
 
@@ -102,7 +102,7 @@ def test_one_participant_has_one_account(client: Client, email: str, who: str) -
     assert noted(client, email) == [(who, "study-1", "s1")]
 
 
-def test_the_coordinator_is_no_participant(client: Client, label_studio: LabelStudioServer, who: str) -> None:
+def test_the_coordinator_is_not_a_participant(client: Client, label_studio: LabelStudioServer, who: str) -> None:
     with closing(log_in(client.url, label_studio.email, label_studio.password)) as owner:
         assert visit(client, who, browser=owner).status_code == 400
     assert not [one for one in client.participants() if one["participant_id"] == who]
@@ -119,7 +119,7 @@ def judge(browser: httpx.Client, client: Client, batch: OwnBatch, tasks: int) ->
 
 
 @pytest.mark.usefixtures("isolated_home")
-def test_the_code_is_shown_when_all_is_done_and_not_before(
+def test_the_code_is_shown_only_when_everything_is_done(
     client: Client, label_studio: LabelStudioServer, email: str, who: str
 ) -> None:
     with own_batch(label_studio, 2) as batch, closing(come(client, who, email)) as browser:

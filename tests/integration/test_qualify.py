@@ -1,4 +1,4 @@
-"""Applicants and raters against real servers: all at once, nobody sees gold, the coordinator decides by form."""
+"""Applicants and raters on real servers: all at once, nobody sees gold, the coordinator decides by form."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Judge = Callable[[httpx.Client, int, str], None]
 
 
 def work(client: Client, title: str, judges: dict[str, tuple[Judge, int]]) -> None:
-    """Let people with these names do their first tasks, as many as given, all at the same time."""
+    """Let people with these names do the given number of tasks, all at the same time."""
     project = require_project(client, title)
     tasks = sorted((task["id"], task["data"]["task_key"]) for task in client.tasks(project))
     with ExitStack() as stack, ThreadPoolExecutor(len(judges)) as people:
@@ -59,7 +59,7 @@ def work(client: Client, title: str, judges: dict[str, tuple[Judge, int]]) -> No
 
 
 def like_gold(gold: GoldSet, wrong: int = 0) -> Judge:
-    """Judge as gold says, but for the first candidate of the first ``wrong`` tasks."""
+    """Follow gold except for the first candidate of the first ``wrong`` tasks."""
     pools = {pool.key: pool for pool in gold.pools}
     mistaken = set(list(pools)[:wrong])
 
@@ -104,7 +104,7 @@ def test_applicants_judge_at_the_same_time_and_see_no_gold(label_studio: LabelSt
 
 
 def fill_in(stack: Stack, flow_run: str, names: list[str]) -> None:
-    """Resume with the filled-in form; for a moment after it is suspended, a run has no form yet."""
+    """Resume with the filled-in form; a run that was just suspended has no form for a moment."""
     address, body = f"/flow_runs/{flow_run}/resume", {"run_input": {"qualified": names}}
     until(lambda: stack.prefect.post(address, body)["status"] == "ACCEPT", "a form that is taken")
 

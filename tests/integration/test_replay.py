@@ -71,7 +71,7 @@ Answerer = Callable[[dict], list[dict]]
 
 
 def pools_of(judgments: Sequence[Judgment], corpus: Corpus) -> list[Pool]:
-    """Return the pools that the annotators of the paper were shown, as the run would hold them."""
+    """Return the pools that the annotators of the paper were shown, in the form that a run keeps."""
     pairs = {pair.id: pair for pair in corpus.pairs}
     shown: dict[tuple[int, str, str], dict[str, Candidate]] = {}
     for one in judgments:
@@ -128,7 +128,7 @@ def know_approaches(store: Store, folder: Path) -> None:
 
 
 def sample_as_the_paper(store: Store, folder: Path) -> dict[str, set[str]]:
-    """Put the paper's 29 sources in the place of a blind sample; return task key -> its gold targets."""
+    """Replace the blind sample by the paper's 29 sources; return task key -> its gold targets."""
     with (folder / "reviews_gold_labels.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = [(row["og_doc_id"], row["source_id"], row["target_id"]) for row in csv.DictReader(file)]
     sources = tuple(
@@ -145,7 +145,7 @@ def sample_as_the_paper(store: Store, folder: Path) -> dict[str, set[str]]:
 
 
 def people(stack: Stack, connections: ExitStack) -> list[httpx.Client]:
-    """Sign up the annotators; each is a connection with a token of her own."""
+    """Sign up the annotators; each is a connection with its own token."""
     client = connect(stack.label_studio.url, stack.label_studio.token)
     sessions = [
         connections.enter_context(closing(sign_up(client.invitation(), f"{name}@example.org", secrets.token_hex(12))))
@@ -206,7 +206,7 @@ def links_as(gold: Mapping[str, set[str]]) -> Answerer:
     return answer
 
 
-def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, shared_data: SharedData) -> None:
+def test_replaying_the_papers_judgments_gives_its_figures(stack: Stack, shared_data: SharedData) -> None:
     store, folder = stack.run(RUN), shared_data / "reviews_he"
     judgments = begin(store, folder)
     gold = sample_as_the_paper(store, folder)
@@ -246,7 +246,7 @@ def test_the_papers_judgments_come_back_whole_with_its_figures(stack: Stack, sha
 
 
 def replay_batches(stack: Stack, sessions: Sequence[httpx.Client], judgments: Sequence[Judgment]) -> None:
-    """Bring the flow ``annotate`` to its end with the paper's two annotators."""
+    """Run the flow ``annotate`` to its end with the paper's two annotators."""
     parameters = {"run": RUN, "annotation": {"batches": 2, "overlap": 2, "auto_feedback": True, "shared_queue": True}}
     flow_run = stack.prefect.start("annotate/annotate", parameters)
     for batch in (1, 2):
@@ -257,7 +257,7 @@ def replay_batches(stack: Stack, sessions: Sequence[httpx.Client], judgments: Se
 
 
 def replay_exhaustive(stack: Stack, session: httpx.Client, gold: Mapping[str, set[str]]) -> None:
-    """Bring the flow ``exhaustive`` to its end with one annotator, who ticks the gold links."""
+    """Run the flow ``exhaustive`` to its end with one annotator who ticks the gold links."""
     parameters = {"run": RUN, "judging": {"number": 29, "overlap": 1}}
     flow_run = stack.prefect.start("exhaustive/exhaustive", parameters)
     stack.prefect.wait(flow_run, "Suspended")

@@ -1,4 +1,4 @@
-"""The benchmark flow under each runner, by a real Prefect server and worker: one result, and nothing done twice."""
+"""The benchmark flow with each runner, on a real Prefect server and worker: one result, and nothing done twice."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def synthetic(pairs: int) -> Corpus:
 
 
 def begin(stack: Stack, key: str, pairs: int, pairs_per_part: int, retrievers: Sequence[str] = ("bm25",)) -> Store:
-    """Begin a run whose synthetic corpus is there, and whose rankings are planned in small parts."""
+    """Begin a run that has its synthetic corpus and whose rankings are planned in small parts."""
     store, corpus = stack.run(key), synthetic(pairs)
     describe_run(store, find_domain("news"))
     write_corpus_to(store, "synthetic", corpus)
@@ -66,7 +66,7 @@ def begin(stack: Stack, key: str, pairs: int, pairs_per_part: int, retrievers: S
 
 
 def benchmark(stack: Stack, key: str, runner: str, retrievers: Sequence[str]) -> str:
-    """Start the flow with a cache of its own: each runner embeds by itself."""
+    """Start the flow with its own cache, so that each runner computes its own embeddings."""
     asked = {"retrievers": list(retrievers), "learned": [], "rules": [], "cutoffs": [1], "llm": {"use": False}}
     environment = {
         "ABCDLINK_HOME": str(stack.home.parent / f"home-{key}"),
@@ -99,7 +99,7 @@ def test_every_runner_gives_the_same_benchmark(stack: Stack, runner: str, retrie
         assert progress[f"rank synthetic with {retriever}: {2 + embedded} of {2 + embedded}"] == 100
 
 
-def test_a_corpus_is_labelled_in_parts_and_again_only_what_is_missing(
+def test_a_corpus_is_labelled_in_parts_and_only_missing_parts_are_redone(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By processes first; the part that is missing by threads, with the same result."""
@@ -148,7 +148,7 @@ def test_a_plugin_is_benchmarked_by_name(stack: Stack, tmp_path: Path) -> None:
     }
 
 
-def test_after_a_kill_finished_parts_are_not_ranked_again(stack: Stack) -> None:
+def test_parts_finished_before_a_kill_are_not_ranked_again(stack: Stack) -> None:
     store, worker = begin(stack, "killed", pairs=PAIRS, pairs_per_part=1), psutil.Process(stack.prefect.worker.pid)
 
     def parts() -> dict[str, int]:
@@ -183,7 +183,7 @@ def test_after_a_kill_finished_parts_are_not_ranked_again(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("extra", ["dask", "ray"])
-def test_a_runner_whose_extra_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch, extra: str) -> None:
+def test_a_runner_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch, extra: str) -> None:
     monkeypatch.setenv("ABCDLINK_RUNNER", extra)
     monkeypatch.setitem(sys.modules, f"prefect_{extra}", None)
     with pytest.raises(InputError, match=f"no module prefect_{extra}") as missing:
@@ -191,7 +191,7 @@ def test_a_runner_whose_extra_is_missing_says_what_to_install(monkeypatch: pytes
     assert f"pip install 'abcdlink[{extra}]'" in missing.value.hint
 
 
-def test_an_address_without_a_cluster_that_it_could_be_of_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_address_without_a_cluster_runner_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABCDLINK_RUNNER", "process")
     monkeypatch.setenv("ABCDLINK_RUNNER_ADDRESS", "tcp://10.0.0.7:8786")
     with pytest.raises(InputError, match="ABCDLINK_RUNNER_ADDRESS"):
@@ -201,7 +201,7 @@ def test_an_address_without_a_cluster_that_it_could_be_of_is_refused(monkeypatch
     assert task_runner().address == "tcp://10.0.0.7:8786"
 
 
-def test_a_dask_cluster_of_this_machine_lets_no_outsider_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_dask_cluster_lets_no_outsider_in(monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import Client, LocalCluster
 
     monkeypatch.setenv("ABCDLINK_RUNNER", "dask")
@@ -214,7 +214,7 @@ def test_a_dask_cluster_of_this_machine_lets_no_outsider_in(monkeypatch: pytest.
             Client(outside, timeout=3)
 
 
-def test_processes_share_the_cores_and_threads_are_one_unless_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_share_the_cores_with_one_thread_each_unless_set_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(8)), raising=False)
     assert worker_count(Settings(runner="threads")) == 1
     assert worker_count(Settings(runner="process")) == 8

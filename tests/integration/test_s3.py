@@ -1,4 +1,4 @@
-"""Stores, corpora and data drops on S3, against a server over HTTP."""
+"""Stores, corpora and data drops on S3, with a server over HTTP."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def test_a_folder_on_s3_behaves_like_a_local_one(bucket):
     assert open_folder(bucket).names() == ["elsewhere", "runs/ab/ü 1"]
 
 
-def test_folder_marks_of_graphical_clients_are_no_files(bucket):
+def test_folder_markers_of_graphical_clients_are_not_files(bucket):
     folder = S3Folder(f"{bucket}/runs")
     folder.client.put_object(Bucket=BUCKET, Key="runs/", Body=b"")
     folder.client.put_object(Bucket=BUCKET, Key="runs/sub/", Body=b"")
     assert folder.names() == []
 
 
-def test_a_listing_of_more_than_one_page_is_whole(bucket, monkeypatch):
+def test_a_listing_of_several_pages_is_complete(bucket, monkeypatch):
     monkeypatch.setenv("MOTO_S3_DEFAULT_MAX_KEYS", "3")
     folder = open_folder(f"{bucket}/many")
     for n in range(8):
@@ -100,7 +100,7 @@ def test_a_listing_of_more_than_one_page_is_whole(bucket, monkeypatch):
     assert folder.names() == [f"{n}" for n in range(8)]
 
 
-def test_runs_and_corpora_live_on_s3(bucket):
+def test_runs_and_corpora_can_be_on_s3(bucket):
     documents = {name: Document(id=name, sentences=(Sentence(id="0", text="x\u2028é"),)) for name in "ab"}
     corpus = Corpus(
         name="natural", documents=documents, pairs=[Pair(id="p", source="a", target="b", links={"0": ("0",)})]
@@ -148,7 +148,7 @@ def test_drops_from_s3_are_taken_once_in_parts_and_by_version(bucket):
     }
 
 
-def test_an_object_that_is_replaced_while_it_is_read_waits(bucket, monkeypatch):
+def test_an_object_replaced_during_reading_waits(bucket, monkeypatch):
     inbox, ledger = open_folder(f"{bucket}/inbox"), open_folder(f"{bucket}/ledger")
     inbox.write("a.jsonl", line("p"))
     source = open_source(f"{bucket}/inbox")
@@ -161,7 +161,7 @@ def test_an_object_that_is_replaced_while_it_is_read_waits(bucket, monkeypatch):
     assert [pair.id for pair in take(source, ledger, get_segmenter()).corpus.pairs] == ["q"]
 
 
-def test_an_object_that_s3_refuses_waits_and_the_others_go_on(bucket, monkeypatch):
+def test_an_object_that_s3_refuses_waits_while_the_others_are_taken(bucket, monkeypatch):
     inbox, ledger = open_folder(f"{bucket}/inbox"), open_folder(f"{bucket}/ledger")
     source = open_source(f"{bucket}/inbox")
     source.folder.client.put_object(Bucket=BUCKET, Key="inbox/a.jsonl", Body=line("p"), StorageClass="GLACIER")

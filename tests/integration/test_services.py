@@ -1,4 +1,4 @@
-"""Starting and stopping: first small programs in the place of the real ones, then the real ones."""
+"""Starting and stopping: first with small programs in place of the real ones, then with the real ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def python(name: str, code: str, *, ready: bool = False) -> Program:
 
 
 class Steps:
-    """Progress that keeps what it was shown."""
+    """Progress that records what it is shown."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -70,7 +70,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
-    """The programs that ``up`` starts, to be filled by the test."""
+    """The programs that ``up`` starts, filled in by the test."""
     listed: list[Program] = []
     for module in ("start", "state"):
         monkeypatch.setattr(f"services.{module}.local_programs", lambda _settings: list(listed))
@@ -81,7 +81,7 @@ def states(settings: Settings) -> dict[str, ServiceState]:
     return {service.name: service.state for service in status(settings).services if service.managed}
 
 
-def test_up_starts_in_the_order_of_need_and_down_leaves_nothing(settings, programs):
+def test_up_starts_in_order_of_dependency_and_down_leaves_nothing(settings, programs):
     first, second = free_port(), free_port()
     programs += [web("first", first), web("second", second, after="first")]
     steps = Steps()
@@ -100,7 +100,7 @@ def test_up_starts_in_the_order_of_need_and_down_leaves_nothing(settings, progra
     assert down(settings).notes == ["nothing was running"]
 
 
-def test_up_again_changes_nothing_and_with_other_settings_names_what_differs(settings, programs):
+def test_up_again_changes_nothing_and_names_changed_settings(settings, programs):
     programs += [web("one", free_port())]
     up(settings)
     before = Supervisor(settings.home.resolve()).states()["one"]["pid"]
@@ -115,7 +115,7 @@ def test_up_again_changes_nothing_and_with_other_settings_names_what_differs(set
     assert states(settings) == {"one": ServiceState.READY}
 
 
-def test_a_program_that_ends_is_shown_with_its_log_and_everything_stops(settings, programs):
+def test_a_program_that_exits_is_shown_with_its_log_and_everything_stops(settings, programs):
     port = free_port()
     programs += [
         web("fine", port),
@@ -130,7 +130,7 @@ def test_a_program_that_ends_is_shown_with_its_log_and_everything_stops(settings
     assert not [p for p in psutil.process_iter() if _mark(p) == str(settings.home.resolve())]
 
 
-def test_a_program_that_is_never_ready_is_given_up(settings, programs, monkeypatch):
+def test_a_program_that_never_becomes_ready_is_given_up(settings, programs, monkeypatch):
     monkeypatch.setattr("services.start.START_SECONDS", 1.0)
     log = settings.home / "logs" / "slow.log"
     program = python("slow", "import time; print('thinking', flush=True); time.sleep(6000)")
@@ -145,7 +145,7 @@ def test_a_program_that_is_never_ready_is_given_up(settings, programs, monkeypat
     assert not Supervisor(settings.home.resolve()).is_running()
 
 
-def test_only_what_does_not_run_is_started_and_a_failure_leaves_the_rest(settings, programs):
+def test_only_stopped_programs_are_started_and_a_failure_leaves_the_rest(settings, programs):
     programs += [web("stays", free_port()), web("returns", free_port())]
     up(settings)
     supervisor = Supervisor(settings.home.resolve())
@@ -169,7 +169,7 @@ def test_a_killed_program_comes_back(settings, programs):
     until(lambda: states(settings) == {"one": ServiceState.READY}, "a program that is ready")
 
 
-def test_up_after_the_process_manager_was_killed_ends_what_it_left(settings, programs):
+def test_up_stops_what_a_killed_process_manager_left_behind(settings, programs):
     programs += [web("one", free_port())]
     up(settings)
     home = settings.home.resolve()
@@ -185,7 +185,7 @@ def test_up_after_the_process_manager_was_killed_ends_what_it_left(settings, pro
     assert states(settings) == {"one": ServiceState.READY}
 
 
-def test_temporary_files_are_the_owners_alone_and_go_when_everything_stops(settings, programs):
+def test_temporary_files_are_private_and_removed_when_everything_stops(settings, programs):
     """What a killed worker leaves: Prefect writes a flow run's environment, with its secrets, to a temporary file."""
     programs += [web("one", free_port())]
     up(settings)
@@ -197,7 +197,7 @@ def test_temporary_files_are_the_owners_alone_and_go_when_everything_stops(setti
     assert not scratch.exists()
 
 
-def test_a_taken_port_is_one_error_that_names_who_holds_it_and_the_mend(settings, programs):
+def test_a_taken_port_is_one_error_that_names_its_owner_and_the_fix(settings, programs):
     with socket.create_server(("127.0.0.1", 0)) as mine, socket.create_server(("127.0.0.1", 0)) as other:
         taken = [mine.getsockname()[1], other.getsockname()[1]]
         programs += [web("one", taken[0]), web("two", taken[1])]
@@ -216,7 +216,7 @@ def test_a_program_that_is_not_installed(settings, programs):
         up(settings)
 
 
-def test_a_long_home_has_its_socket_elsewhere(settings, programs, tmp_path):
+def test_a_home_with_a_long_path_has_its_socket_elsewhere(settings, programs, tmp_path):
     deep = settings.model_copy(update={"home": tmp_path / ("d" * 100)})
     programs += [web("one", free_port())]
     try:
@@ -318,7 +318,7 @@ def test_everything_listens_on_this_machine_only(machine: Settings, started: Sta
     assert {c.laddr.ip for c in listening} == {"127.0.0.1"}
 
 
-def test_doctor_finds_all_in_order(machine: Settings, started: Stack, monkeypatch):
+def test_doctor_finds_nothing_wrong(machine: Settings, started: Stack, monkeypatch):
     monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
     get_settings.cache_clear()
     token = get_settings().label_studio_token
@@ -335,7 +335,7 @@ def test_up_again_starts_nothing(machine: Settings, started: Stack, prefect_file
     assert up(machine, prefect_file=prefect_file).started == []
 
 
-def test_a_killed_worker_comes_back_and_runs_what_is_deployed(machine: Settings, started: Stack):
+def test_a_killed_worker_comes_back_and_runs_deployments(machine: Settings, started: Stack):
     supervisor = Supervisor(machine.home.resolve())
     killed = supervisor.states()["worker"]["pid"]
     os.kill(killed, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Programs annotate through a real Label Studio server, and nobody takes them for people."""
+"""Programs annotate on a real Label Studio server, and are never mistaken for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.helpers.pulls import keys_of, progress_of, pull_batch, push_batch
 
 
 def stored(run: Run) -> Store:
-    """Put a run's pools and corpus into its folder, where the commands look for them."""
+    """Write a run's pools and corpus to its folder, where the commands look for them."""
     store = open_run(run.key)
     store.write_records(POOLS, run.pools)
     write_corpus_to(store, NATURAL, run.corpus)
@@ -32,7 +32,7 @@ def stored(run: Run) -> Store:
     return store
 
 
-def test_simulated_annotators_do_both_batches_and_say_what_they_are(
+def test_simulated_annotators_do_both_batches_and_are_marked_as_simulated(
     client: Client, label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(tasks=16, batches=2)
@@ -74,7 +74,7 @@ def test_simulated_annotators_do_both_batches_and_say_what_they_are(
         assert right >= 0.8 * len(result.judgments)
 
 
-def test_simulated_annotators_make_no_mistake_of_place_and_the_same_ones_again(
+def test_simulated_annotators_find_candidates_by_id_and_submit_only_once(
     client: Client, label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, server = make_run(tasks=4), (label_studio.url, label_studio.token)
@@ -91,7 +91,7 @@ def test_simulated_annotators_make_no_mistake_of_place_and_the_same_ones_again(
     assert again.submitted == {"simulated-1@simulated.invalid": 0}
 
 
-def test_a_batch_without_gold_links_is_for_people(client: Client, label_studio: LabelStudioServer) -> None:
+def test_a_batch_without_gold_links_cannot_be_simulated(client: Client, label_studio: LabelStudioServer) -> None:
     run = make_run(tasks=2)
     unknown = [pair.model_copy(update={"links": None}) for pair in run.corpus.pairs]
     run.corpus.pairs[:] = unknown

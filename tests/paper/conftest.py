@@ -1,4 +1,4 @@
-"""The tests on real data share cached embeddings of sentences: MiniLM takes 100 s for those of NEWS-ECB+."""
+"""The tests on real data share cached sentence embeddings: MiniLM takes 100 s for those of NEWS-ECB+."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abcdlink.corpus.segmentation import get_segmenter
 
 @pytest.fixture(autouse=True)
 def shared_cache(isolated_home, tmp_path_factory, worker_id):
-    """Share one cache between the homes of all tests: it is addressed by content, so their order does not matter."""
+    """Share one cache between the homes of all tests; it is addressed by content, so their order does not matter."""
     folder = tmp_path_factory.getbasetemp()
     cache = (folder if worker_id == "master" else folder.parent) / "paper-cache"
     cache.mkdir(exist_ok=True)

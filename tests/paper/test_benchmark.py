@@ -18,7 +18,7 @@ def cells(corpus, retriever, cutoffs):
     return {k: [round(100 * x, 2) for x in (s.precision, s.recall, s.f1)] for k, s in means.items()}
 
 
-def test_all_18_bm25_cells_are_those_of_the_paper(news, shared_data):
+def test_all_18_bm25_cells_match_the_paper(news, shared_data):
     tables = json.loads((shared_data / "paper_tables.json").read_text(encoding="utf-8"))
     printed = {int(k): row for k, row in tables["retrieval"]["NEWS-ECB+"]["bm25"].items()}
     assert len(printed) == 6

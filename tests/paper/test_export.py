@@ -1,4 +1,4 @@
-"""The released REVIEWS-HE judgments go through every layout that keeps links and come out the same."""
+"""The released REVIEWS-HE judgments survive every layout that keeps links."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rows_of(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
         return {(row["document_id"], row["source_id"], row["target_id"]): row for row in csv.DictReader(file)}
 
 
-def test_the_released_table_comes_out_as_it_went_in(store: Store, shared_data: SharedData):
+def test_the_released_table_survives_a_round_trip(store: Store, shared_data: SharedData):
     export_dataset(store, "csv")
     released = rows_of(shared_data / "reviews_he" / "annotations.csv")
     ours = rows_of(Path(store.where("dataset/annotations.csv")))
@@ -47,7 +47,7 @@ def test_the_released_table_comes_out_as_it_went_in(store: Store, shared_data: S
         assert {**row, **texts, "method": ""} == {**released[at], "method": ""}
 
 
-def test_all_layouts_hold_the_links_that_both_accepted(store: Store):
+def test_every_layout_holds_the_links_that_both_accepted(store: Store):
     import cassis
 
     expected = {at for at, row in csv_links(store).items() if row["both_link"] == "True"}

@@ -32,7 +32,7 @@ def reviews(shared_data: SharedData) -> Corpus:
     return with_accepted(import_corpus("abcd-link", shared_data / "reviews_he", get_segmenter()), judgments)
 
 
-def test_a_shape_learnt_from_the_reviews_is_met_within_15_percent(
+def test_a_shape_learned_from_the_reviews_is_met_within_15_percent(
     reviews: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, domain = tmp_path / "reviews", find_domain("reviews")

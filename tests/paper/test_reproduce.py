@@ -1,4 +1,4 @@
-"""``abcdlink reproduce`` on the real data: which printed figures come out."""
+"""``abcdlink reproduce`` on the real data: which printed figures it reproduces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abcdlink.cli.app import make_app
 from abcdlink.reproduction import reproduce
 
 
-def test_all_figures_that_can_be_computed_are_those_of_the_paper(shared_data):
+def test_every_computable_figure_matches_the_paper(shared_data):
     result = reproduce(shared_data.whole(), ["bm25"])
     tables = {figure.table for figure in result.compared}
     human = {"acceptance", "kappa", "true_recall", "true_recall_pool", "link_clusters"}

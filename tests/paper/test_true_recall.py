@@ -1,4 +1,4 @@
-"""The paper's tables of true recall, out of the recall library."""
+"""The paper's tables of true recall, computed by the library."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def test_the_papers_tables(
     assert chosen["R+LLM"].sources == 29
 
 
-def test_the_papers_mean_of_both_under_pool_limits_leaves_ten_sources_out(
-    shared_data: SharedData, gold: ExhaustiveGold
-):
+def test_the_papers_mean_for_both_under_pool_limits_omits_ten_sources(shared_data: SharedData, gold: ExhaustiveGold):
     """A mean over all sources with gold is lower: where both find nothing in common, recall is 0."""
     rows = rows_of(gold, shared_data, View.POOL, 3)
     ours, paper = rows["both", Over.GOLD], rows["both", Over.SHARED]

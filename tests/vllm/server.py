@@ -36,7 +36,7 @@ class VllmServer:
     log: Path
 
     def prefix_cache_hits(self) -> int:
-        """Return how many prompt tokens the server has taken from its prefix cache since its start."""
+        """Return how many prompt tokens the server has read from its prefix cache since it started."""
         metrics = httpx.get(f"{self.url}/metrics", timeout=30, trust_env=False).raise_for_status().text
         found = re.findall(r"^vllm:prefix_cache_hits_total(?:\{.*\})? (\S+)$", metrics, re.MULTILINE)
         assert found, "the server counts no prefix cache hits"
@@ -44,7 +44,7 @@ class VllmServer:
 
 
 def require_environment() -> None:
-    """Skip the calling test where the environment is not there."""
+    """Skip the calling test if the environment does not exist."""
     if not (ENVIRONMENT / "installed").exists():
         pytest.skip(f"vLLM is not installed ({ENVIRONMENT}); `make setup-vllm` installs it")
 
@@ -83,7 +83,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def cpu_variables(folder: Path) -> dict[str, str]:
-    """Return the variables with which vLLM runs on a small CPU, with its caches in the folder."""
+    """Return the variables that let vLLM run on a small CPU, with its caches in the folder."""
     return {
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -110,7 +110,7 @@ def _wait(server: VllmServer, process: subprocess.Popen[bytes]) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the server, and what it has started: the engine is a process of its own, in the same group."""
+    """Stop the server and what it has started: the engine is a separate process in the same group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""vLLM's offline engine against its server, on the CPU: same answers, and how fast each is."""
+"""vLLM's offline engine against its server, on the CPU: the same answers, and the speed of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAIRS = 2
 
 @pytest.fixture
 def both(isolated_home: Path, monkeypatch: pytest.MonkeyPatch, vllm: VllmServer) -> Iterator[None]:
-    """Two profiles for the same weights and options: the server, and the engine."""
+    """Two profiles with the same weights and options: the server and the engine."""
     require_environment()
     serve = isolated_home / "serve.yaml"
     isolated_home.mkdir()

@@ -1,4 +1,4 @@
-"""A smoke test of the engine on a GPU, with the small model; skipped, with the reason, where there is none."""
+"""A smoke test of the engine on a GPU with the small model; skipped with the reason where there is no GPU."""
 
 from __future__ import annotations
 

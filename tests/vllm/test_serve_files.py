@@ -34,7 +34,7 @@ print(json.dumps(parsed))
 
 @pytest.fixture(scope="module")
 def parsed() -> dict[str, dict[str, object]]:
-    """What vLLM's own parser makes of the files; importing it takes most of the time."""
+    """The files as read by vLLM's own parser; importing it takes most of the time."""
     require_environment()
     command = [ENVIRONMENT / "bin" / "python", "-c", PARSE, *FILES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -49,7 +49,7 @@ def test_vllm_knows_every_option(file: Path, parsed: dict[str, dict[str, object]
     assert found == {"prefix caching": True, "cached tokens": True, "backend": "guidance"}
 
 
-def test_an_option_that_vllm_does_not_know_is_noticed(tmp_path: Path) -> None:
+def test_an_option_unknown_to_vllm_is_noticed(tmp_path: Path) -> None:
     require_environment()
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("model: microsoft/phi-4\nenable-prefix-cashing: true\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Stages of a run on the sample corpus, answered by a real vLLM server."""
+"""Stages of a run on the sample corpus with a real vLLM server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIZE = Size(sentences=5, targets=(1, 1, 1), distinct=3)
 
 @pytest.fixture(autouse=True)
 def served(vllm: VllmServer, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> VllmServer:
-    """Point the settings to the server, as a user does."""
+    """Point the settings to the server, as a user would."""
     monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", f"{vllm.url}/v1")
     monkeypatch.setenv("ABCDLINK_LLM_MODEL", vllm.model)
     monkeypatch.setenv("ABCDLINK_LLM_TIMEOUT", "600")
