@@ -1,4 +1,4 @@
-"""Only what annotators differ on is asked, once; what was decided is counted, exported and reported."""
+"""Only disagreements are adjudicated, once; decisions are counted, exported and reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asked(pools: list[Pool]) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(pool.pair, pool.source, tuple(candidate.target for candidate in pool.candidates)) for pool in pools]
 
 
-def test_only_complete_candidates_on_which_annotators_differ_are_asked() -> None:
+def test_only_complete_disputed_candidates_are_asked_about() -> None:
     pools = pools_to_decide(JUDGMENTS_MADE, CORPUS, RUN, 2)
     assert asked(pools) == [("pair-1", "sid-4", ("sid-1", "sid-5")), ("pair-1", "sid-1", ("sid-0",))]
     assert len({pool.key for pool in pools}) == 2
@@ -40,7 +40,7 @@ def test_only_complete_candidates_on_which_annotators_differ_are_asked() -> None
     assert not {pool.key for pool in pools_to_decide(JUDGMENTS_MADE, CORPUS, "other", 2)} & {p.key for p in pools}
 
 
-def test_nothing_is_asked_twice_and_what_is_new_is_added() -> None:
+def test_nothing_is_asked_twice_and_new_disputes_are_added() -> None:
     before = pools_to_decide(JUDGMENTS_MADE, CORPUS, RUN, 2)
     assert pools_to_decide(JUDGMENTS_MADE, CORPUS, RUN, 2, before) == before
     # Annotator 2 thinks otherwise of one candidate of a source that was asked, and there is another batch.
@@ -55,7 +55,7 @@ def test_nothing_is_asked_twice_and_what_is_new_is_added() -> None:
     assert len({pool.key for pool in after}) == 4
 
 
-def test_judgments_that_the_corpus_does_not_hold_are_an_error() -> None:
+def test_judgments_outside_the_corpus_are_an_error() -> None:
     for lost in (judged(4, 9, LINK, NO), judged(4, 1, LINK, NO, pair="pair-9")):
         with pytest.raises(InputError, match=r"not in the run.s corpus"):
             pools_to_decide(lost, CORPUS, RUN, 2)
@@ -66,7 +66,7 @@ def decision(source: int, target: int, label: Label, who: str = "adjudicator-1")
     return Adjudication(**at, adjudicator=who, label=label, consensus=who.startswith("annotator"))
 
 
-def test_counts_of_what_was_decided() -> None:
+def test_decisions_are_counted() -> None:
     moot = decision(0, 3, LINK)
     result = summarise(JUDGMENTS_MADE, [decision(4, 5, LINK), decision(4, 1, LINK, "annotator-2"), moot], 2)
     total = result.total
@@ -85,7 +85,7 @@ def test_counts_of_what_was_decided() -> None:
     assert result.moot == 1
 
 
-def test_counts_of_a_run_with_three_annotators_are_those_of_counting_by_hand() -> None:
+def test_counts_with_three_annotators_equal_counting_by_hand() -> None:
     judgments, decided = hostile_judgments(), hostile_adjudications()
     result = summarise(judgments, decided, 2)
     differ = disputed(judgments, 2)
@@ -121,7 +121,7 @@ def test_a_run_can_be_adjudicated_batch_by_batch(tmp_path: Path) -> None:
     assert {(p.pair, p.source, c.target) for p in both for c in p.candidates} == set(disputed(judgments, 2))
 
 
-def test_what_feedback_settled_is_decided_by_it_and_nobody_is_asked(tmp_path: Path) -> None:
+def test_disputes_settled_by_feedback_are_decided_without_asking(tmp_path: Path) -> None:
     store = example_run(tmp_path)
     judgments = store.read_records(JUDGMENTS, Judgment)
     places = disputed(judgments, 2)
@@ -175,7 +175,7 @@ def decide_all(store: Store) -> list[Adjudication]:
     return made
 
 
-def test_data_set_and_report_tell_what_was_decided(tmp_path: Path) -> None:
+def test_the_data_set_and_report_show_the_decisions(tmp_path: Path) -> None:
     store = example_run(tmp_path)
     assert decisions_in(store, store.read_records(JUDGMENTS, Judgment)) is None
     made = decide_all(store)

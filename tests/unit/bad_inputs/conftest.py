@@ -26,7 +26,7 @@ commands = lru_cache(app.make_app)
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder of one's own; the commands are put together once."""
+    """Work in a separate folder; the commands are built once."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(app, "make_app", commands)
     monkeypatch.setenv("COLUMNS", "200")
@@ -52,7 +52,7 @@ def call(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Files], int]:
 
 @pytest.fixture
 def refuses(call: Callable[[str, Files], int], capfd: pytest.CaptureFixture[str]) -> Callable[..., None]:
-    """Check that a command is refused by one message with the problem and the hint, and writes nothing."""
+    """Check that a command is refused with one message stating the problem and the hint, and writes nothing."""
 
     def check(command: str, files: Files, problem: str, hint: str) -> None:
         code = call(command, files)

@@ -127,7 +127,7 @@ def test_a_bad_file_is_one_clear_message_and_nothing_is_written(refuses, row):
 
 
 @pytest.mark.parametrize(("line", "reason"), REFUSED, ids=label)
-def test_a_bad_line_is_refused_by_its_number_and_the_rest_is_imported(call, capfd, line, reason):
+def test_a_bad_line_is_refused_with_its_number_and_the_rest_is_imported(call, capfd, line, reason):
     code = call("import jsonl d.jsonl --out made", {"d.jsonl": GOOD + line})
     err = capfd.readouterr().err
     assert code == 0, err

@@ -131,7 +131,7 @@ DOMAINS: list[tuple[str, str | bytes | None, str, str]] = [
 
 
 def domain_with(file: str, content: str | bytes | None) -> dict[str, str | bytes]:
-    """The files of a domain of which one is broken; ``None``: it is missing."""
+    """The files of a domain with one broken, or missing if ``None``."""
     good = {name: text for name, text in OWN.items() if name != file.split("/", maxsplit=1)[0]}
     files: dict[str, str | bytes] = {f"mine/{name}": text for name, text in good.items()}
     return files if content is None else {**files, f"mine/{file}": content}

@@ -1,4 +1,4 @@
-"""Candidates by probability, and what the audit says of those that nobody saw."""
+"""Candidates by probability, and what the audit says about those that nobody saw."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def everything(rankings):
 
 
 def made(seed=0, pairs=30):
-    """Return rankings with right probabilities, and one truth that they allow."""
+    """Return rankings with correct probabilities, and a truth drawn from them."""
     random = np.random.default_rng(seed)
     rankings = table([random.beta(0.15, 2.5, (8, 9)).tolist() for _ in range(pairs)])
     return rankings, random.random(len(rankings)) < rankings["score"].to_numpy()
@@ -44,7 +44,7 @@ matrices = st.lists(
 
 
 @given(matrices, st.integers(1, 3), st.integers(0, 2), st.integers(1, 40))
-def test_tasks_keep_to_their_sizes_and_the_best_come_first(scores, least, more, judgments):
+def test_tasks_keep_their_sizes_and_the_best_come_first(scores, least, more, judgments):
     rankings = table(scores)
     rules = BudgetRules(judgments=judgments, least=least, most=least + more, audit=0)
     order = Order(rankings, everything(rankings), rules)
@@ -60,7 +60,7 @@ def test_tasks_keep_to_their_sizes_and_the_best_come_first(scores, least, more, 
         assert not chosen.any() or rankings["score"][chosen].min() >= left
 
 
-def test_sources_that_the_filter_leaves_out_are_never_shown():
+def test_filtered_sources_are_never_shown():
     rankings, _ = made()
     wanted = (rankings["source"] != "s0").to_numpy()
     selection = Order(rankings, wanted, BudgetRules(judgments=500, audit=0.3)).select(1)
@@ -71,7 +71,7 @@ def test_sources_that_the_filter_leaves_out_are_never_shown():
     assert (selection.chance[selection.chosen] == 1).all()
 
 
-def test_a_budget_is_given_in_judgments_hours_or_links():
+def test_a_budget_is_in_judgments_hours_or_links():
     rankings, _ = made()
 
     def point(**rules):
@@ -90,7 +90,7 @@ def test_a_budget_is_given_in_judgments_hours_or_links():
         Order(rankings.assign(score=7.0), everything(rankings), BudgetRules())
 
 
-def test_the_forecast_holds_where_probabilities_are_right():
+def test_the_forecast_holds_when_probabilities_are_right():
     inside = {"links": 0, "recall": 0}
     for seed in range(40):
         rankings, linked = made(seed)
@@ -106,13 +106,13 @@ def test_the_forecast_holds_where_probabilities_are_right():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(0, 60))
-def test_chances_add_up_to_what_is_wanted_and_none_is_above_one(probability, wanted):
+def test_inclusion_probabilities_add_up_and_none_exceeds_one(probability, wanted):
     found = chances(np.array(probability), wanted)
     assert ((found >= 0) & (found <= 1)).all()
     assert found.sum() == pytest.approx(min(wanted, len(probability)))
 
 
-def test_the_same_seed_gives_the_same_audit_and_another_one_another():
+def test_the_audit_depends_only_on_the_seed():
     rankings, _ = made()
     order = Order(rankings, everything(rankings), BudgetRules(judgments=400, audit=0.3))
     assert (order.select(3).audited == order.select(3).audited).all()
@@ -121,7 +121,7 @@ def test_the_same_seed_gives_the_same_audit_and_another_one_another():
 
 @pytest.mark.parametrize("bias", [1.0, 0.4])
 @pytest.mark.parametrize("impossible", [0.0, 0.01, 0.03])
-def test_intervals_of_the_audit_cover_the_truth_also_where_probabilities_are_wrong(bias, impossible, monkeypatch):
+def test_audit_intervals_cover_the_truth_even_when_probabilities_are_wrong(bias, impossible, monkeypatch):
     """``impossible``: share of the candidates that look hopeless to the linker and are links nevertheless."""
     monkeypatch.setattr(audits, "DRAWS", 2000)  # enough for the ends of an interval
     rankings, linked = made(pairs=60)
@@ -148,7 +148,7 @@ def test_intervals_of_the_audit_cover_the_truth_also_where_probabilities_are_wro
     assert ((covered >= 0.9 * 200) & (covered <= 0.99 * 200)).all()
 
 
-def test_judged_candidates_stand_for_those_without_a_label():
+def test_judged_candidates_represent_those_without_a_label():
     linked, chance = np.array([True, False, True, True]), np.array([1, 1, 0.1, 0.2])
     whole = Audited(linked, chance, 5.0).result()
     assert whole.links.value == pytest.approx(1 + 10 + 5)

@@ -68,7 +68,7 @@ def shown(result: PoolResult, place: int = 0) -> dict[str, str]:
     return {c.target: c.method for c in result.pools[place].candidates}
 
 
-def test_pool_is_the_union_of_both_top_lists_in_document_order_with_distractors():
+def test_a_pool_is_the_union_of_both_top_lists_in_document_order_with_distractors():
     result = build([decision(("t7", "t3", "t1"))], [decision(("t3", "t5", "t9"))])
     (pool,) = result.pools
     methods = {c.target: c.method for c in pool.candidates}
@@ -80,7 +80,7 @@ def test_pool_is_the_union_of_both_top_lists_in_document_order_with_distractors(
     assert Counter(methods.values()) == {"retriever": 1, "both": 1, "llm": 1, "random": 1}
 
 
-def test_source_that_no_approach_links_has_no_pool_and_is_counted():
+def test_a_source_that_no_approach_links_has_no_pool_and_is_counted():
     result = build([decision(())], [])
     assert result.pools == ()
     # s0 and s2 have no candidate.
@@ -94,11 +94,11 @@ def test_filters_are_counted_by_reason():
     assert result.filtered == {"fewer than 4 words": 1, r"matches the excluded pattern \bFigure \d": 1}
 
 
-def test_pair_in_no_batch_is_counted():
+def test_a_pair_in_no_batch_is_counted():
     assert build([decision(("t1",))], [], batch_of={}).filtered == {NO_BATCH: 3}
 
 
-def test_foreign_ids_are_refused_and_the_rest_is_kept():
+def test_unknown_ids_are_refused_and_the_rest_is_kept():
     first = [decision(("nowhere", "t1")), decision(("t1",), source="s9"), decision(("t1",), pair="q")]
     result = build(first, [])
     assert len(result.refused) == 3
@@ -106,12 +106,12 @@ def test_foreign_ids_are_refused_and_the_rest_is_kept():
     assert "t1" in {c.target for c in result.pools[0].candidates}
 
 
-def test_a_repetition_of_a_decided_sentence_is_no_distractor():
+def test_a_repeat_of_a_proposed_sentence_is_not_a_distractor():
     result = build([decision(("t0",))], [], corpus=corpus(["Same words.", " Same words. ", "Other words."]))
     assert [(c.target, c.method) for c in result.pools[0].candidates] == [("t0", "retriever"), ("t2", "random")]
 
 
-def test_short_target_document_gives_as_many_distractors_as_it_has():
+def test_a_short_target_document_gives_as_many_distractors_as_it_can():
     result = build([decision(("t0",))], [], corpus=corpus(["Only one."]), distractors=sampled(5, 1))
     assert len(result.pools[0].candidates) == 1
 
@@ -133,7 +133,7 @@ def test_pools_are_the_same_in_another_process(tmp_path: Path):
     assert answer.stdout.strip() == here.model_dump_json()
 
 
-def test_another_seed_gives_other_distractors():
+def test_another_seed_gives_different_distractors():
     pools = {build([decision(("t1",))], [], distractors=sampled(1, seed)).pools[0].candidates for seed in range(20)}
     assert len(pools) > 1
 
@@ -189,7 +189,7 @@ FIRST, SECOND = ("t7", "t3", "t1", "t8"), ("t3", "t5", "t9", "t1")
         ),
     ],
 )
-def test_only_a_comparison_is_cut_to_the_sizes_of_the_domain(mode: PoolMode, expected: dict[str, str]):
+def test_only_a_comparison_is_limited_to_the_sizes_of_the_domain(mode: PoolMode, expected: dict[str, str]):
     second = None if mode is PoolMode.SINGLE else [decision(SECOND)]
     result = build([decision(FIRST)], second, rules=rules(mode=mode), distractors=sampled(0, 1))
     assert list(shown(result).items()) == list(expected.items())
@@ -214,19 +214,19 @@ def test_each_mode_says_why_a_source_has_no_pool(mode: PoolMode, reason: str):
 
 
 @pytest.mark.parametrize("mode", [PoolMode.INTERSECTION, PoolMode.UNION, PoolMode.COMPARISON])
-def test_distractors_are_never_what_an_approach_decided_though_it_is_not_shown(mode: PoolMode):
+def test_no_proposal_of_an_approach_becomes_a_distractor_even_if_not_shown(mode: PoolMode):
     result = build([decision(FIRST)], [decision(SECOND)], rules=rules(1, 1, mode), distractors=sampled(10, 1))
     assert {t for t, m in shown(result).items() if m == "random"} == {"t0", "t2", "t4", "t6"}
 
 
 @pytest.mark.parametrize("mode", [mode for mode in PoolMode if mode is not PoolMode.BUDGET])
-def test_a_mode_wants_as_many_approaches_as_it_says(mode: PoolMode):
+def test_a_mode_requires_its_number_of_approaches(mode: PoolMode):
     second = [decision(("t1",))] if mode is PoolMode.SINGLE else None
     with pytest.raises(InputError, match=f"the mode '{mode.value}' needs {mode.approaches} approach"):
         build([decision(("t1",))], second, rules=rules(mode=mode))
 
 
-def test_two_retrievers_are_told_apart_by_their_own_labels():
+def test_two_retrievers_have_distinct_labels():
     result = build([decision(("t7", "t3"))], [decision(("t3", "t5"))], labels=("bm25@3", "hybrid@3"))
     assert {t: m for t, m in shown(result).items() if m != "random"} == {"t3": "both", "t5": "hybrid@3", "t7": "bm25@3"}
 
@@ -237,11 +237,11 @@ def test_labels_that_would_mix_methods_are_refused(labels: tuple[str, str]):
         build([decision(("t1",))], [decision(("t2",))], labels=labels)
 
 
-def test_a_target_that_one_approach_names_twice_is_not_proposed_by_both():
+def test_a_target_named_twice_by_one_approach_is_not_proposed_by_both():
     assert shown(build([decision(("t1", "t1", "t2"))], []))["t1"] == "retriever"
 
 
-def test_given_distractors_are_taken_and_foreign_ones_refused():
+def test_given_distractors_are_used_and_unknown_ones_refused():
     picks = {("p", "s0"): ("t9", "t1", "nowhere"), ("p", "s1"): ("t2",)}
     result = build([decision(("t1",))], [], distractors=given_distractors(picks))
     assert shown(result) == {"t1": "retriever", "t9": "random"}
@@ -251,7 +251,7 @@ def test_given_distractors_are_taken_and_foreign_ones_refused():
     assert "'nowhere'" in refusal.reason
 
 
-def test_sources_without_proposals_are_shown_with_distractors_alone_where_the_domain_wants_it():
+def test_sources_without_proposals_get_only_distractors_if_the_domain_says_so():
     first = [decision(("t1",))]
     result = build(first, [], rules=rules(unproposed=True))
     assert [pool.source for pool in result.pools] == ["s0", "s2"]
@@ -260,7 +260,7 @@ def test_sources_without_proposals_are_shown_with_distractors_alone_where_the_do
     assert [pool.source for pool in silent.pools] == ["s0"]
 
 
-def test_other_pairs_and_filters_do_not_change_the_distractors_of_a_source():
+def test_distractors_of_a_source_do_not_depend_on_other_pairs_or_filters():
     first = [decision(("t1",)), decision(("t1",), "s2")]
     both, one = build(first, []), build(first, [], rules=rules(exclude=("Figure",)))
     assert one.pools == both.pools[:1]

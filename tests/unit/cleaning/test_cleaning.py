@@ -1,4 +1,4 @@
-"""Cleaning: what rules and the LLM take out, and that nothing is ever changed, added or moved."""
+"""Cleaning: what rules and the LLM remove, and that nothing is ever changed, added or moved."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ def server(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[Cal
         ("Photography is allowed.", ""),
     ],
 )
-def test_rules_take_what_never_belongs_to_an_article(news, text, rule):
+def test_rules_remove_what_never_belongs_to_an_article(news, text, rule):
     found = removed_by_rules(document("a", ["Bridge closes.", text]), news)
     assert [one.by for one in found] == ([rule] if rule else [])
 
 
-def test_a_document_of_leftovers_alone_stays(news):
+def test_a_document_of_nothing_but_leftovers_stays(news):
     assert removed_by_rules(document("a", ["Share this", "Read more"]), news) == []
 
 
-def test_rules_cost_nothing_and_most_documents_are_not_asked_about(news):
+def test_rules_cost_nothing_and_most_documents_need_no_question(news):
     made = corpus([], document("a", ARTICLE), document("b", PLAIN))
     cleaned = clean(made, news, CleaningPlan(ask=AskAbout.NONE), no_llm)
     assert [one.position for one in cleaned.removed] == [2, 4]
@@ -114,7 +114,7 @@ SENTENCES = st.lists(st.text(st.sampled_from("ab. \n"), max_size=4), min_size=1,
 
 
 @given(SENTENCES, st.text(st.sampled_from("ab. \nc"), max_size=20), st.floats(0.1, 1))
-def test_whatever_article_comes_back_only_whole_sentences_go(texts, answer, most):
+def test_whatever_article_comes_back_only_whole_sentences_are_removed(texts, answer, most):
     try:
         kept = kept_by_article(texts, answer, most)
     except InputError:
@@ -126,7 +126,7 @@ def test_whatever_article_comes_back_only_whole_sentences_go(texts, answer, most
 
 
 @given(SENTENCES.filter(lambda texts: any(text.strip() for text in texts)), st.data())
-def test_every_article_of_some_of_the_sentences_is_taken(texts, data):
+def test_any_subset_of_the_sentences_is_accepted_as_the_article(texts, data):
     kept = data.draw(st.sets(st.integers(0, len(texts) - 1)).filter(lambda some: any(texts[at].strip() for at in some)))
     found = kept_by_article(texts, "\n".join(texts[at] for at in sorted(kept)), 1.0)
     bare = ["".join(text.split()) for text in texts]
@@ -137,7 +137,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers(-2, 9) | st.text(max
 
 
 @given(SENTENCES, JSON | st.lists(st.integers(-1, 7)))
-def test_whatever_numbers_come_back_only_sentences_go(texts, answer):
+def test_whatever_numbers_come_back_only_sentences_are_removed(texts, answer):
     try:
         kept = kept_by_numbers(texts, answer, 1.0)
     except InputError:
@@ -147,7 +147,7 @@ def test_whatever_numbers_come_back_only_sentences_go(texts, answer):
 
 
 def tampered(seed: int) -> tuple[str, str]:
-    """Return a way of tampering and an article that came back so."""
+    """Return a way of tampering and an article tampered with in that way."""
     dice, texts = random.Random(seed), list(ARTICLE)
     at = dice.randrange(len(texts))
     words = texts[at].split()
@@ -169,14 +169,14 @@ def tampered(seed: int) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_fifty_answers_that_tamper_are_all_caught(seed):
+def test_all_of_fifty_tampered_answers_are_caught(seed):
     way, answer = tampered(seed)
     with pytest.raises(InputError, match=r"words that the document does not have|nothing of the document"):
         kept_by_article(ARTICLE, answer, 1.0)
     assert way
 
 
-def test_most_of_a_document_cannot_go():
+def test_most_of_a_document_cannot_be_removed():
     with pytest.raises(InputError, match="more than 50% of the sentences would go"):
         kept_by_numbers(ARTICLE, [0, 1, 2, 3], 0.5)
     assert kept_by_numbers(["One.", "Share this"], [1], 0.1) == [0]
@@ -186,7 +186,7 @@ def test_most_of_a_document_cannot_go():
 
 
 @pytest.mark.parametrize("form", Form)
-def test_the_llm_says_which_sentences_go(news, server, form):
+def test_the_llm_chooses_which_sentences_are_removed(news, server, form):
     left = [text for at, text in enumerate(ARTICLE) if at not in {2, 4, 5}]
     # Of the sentences that rules left, "Pictured here ..." is number 3.
     answer = {"remove": [3]} if form is Form.NUMBERS else {"article": " ".join(left)}
@@ -211,7 +211,7 @@ def test_the_llm_says_which_sentences_go(news, server, form):
         ('{"removed": [1]}', "not in the form asked for"),
     ],
 )
-def test_an_answer_that_does_not_fit_leaves_the_document_to_the_rules(news, server, answer, reason):
+def test_an_invalid_answer_leaves_the_document_to_the_rules(news, server, answer, reason):
     server(says(answer))
     cleaned = clean(corpus([], document("a", ARTICLE)), news, CleaningPlan(), LLM)
     assert [one.position for one in cleaned.removed] == [2, 4]
@@ -219,7 +219,7 @@ def test_an_answer_that_does_not_fit_leaves_the_document_to_the_rules(news, serv
     assert reason in cleaned.refused[0].reason
 
 
-def test_a_long_document_is_asked_about_in_pieces(news, server):
+def test_a_long_document_is_cleaned_in_pieces(news, server):
     def answer(request: Request) -> Response:
         numbers = [
             int(line.split(":")[0]) for line in request.prompt.splitlines() if "menu" in line and line[0].isdigit()
@@ -236,7 +236,7 @@ def test_a_long_document_is_asked_about_in_pieces(news, server):
 # the copy, its page, and undoing
 
 
-def test_the_copy_shows_what_was_removed_and_can_be_undone(news, tmp_path):
+def test_the_copy_shows_removals_and_can_be_undone(news, tmp_path):
     made = corpus(
         [], document("a <b>", [*ARTICLE, "Read more: <script>alert(1)</script>"]), document("c", [*PLAIN, "Share this"])
     )
@@ -263,7 +263,7 @@ def test_the_copy_shows_what_was_removed_and_can_be_undone(news, tmp_path):
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=8).filter(lambda gone: not all(gone)))
-def test_restoring_is_the_opposite_of_removing(gone):
+def test_restoring_undoes_removing(gone):
     whole = document("a", [f"Sentence {n}." for n in range(len(gone))])
     removed = [
         Removed(document="a", position=at, sentence=whole.sentences[at], by="x")

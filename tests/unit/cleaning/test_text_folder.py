@@ -1,4 +1,4 @@
-"""Text files are cleaned line by line before sentences are cut; lines go or stay, and can be put back."""
+"""Text files are cleaned line by line before segmentation; lines go or stay, and can be restored."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_rules_and_leftovers_go_before_sentences_are_cut(folder: Path, news: Domain) -> None:
+def test_rules_and_leftovers_apply_before_segmentation(folder: Path, news: Domain) -> None:
     raw, out = folder / "raw", folder / "clean"
     counts = run_cleaning(str(raw), str(out), news, RULES)
     assert str(counts).startswith("3 of 10 lines removed from 2 of 2 documents")
@@ -64,7 +64,7 @@ def test_rules_and_leftovers_go_before_sentences_are_cut(folder: Path, news: Dom
         run_cleaning(str(raw), str(raw), news, RULES)
 
 
-def test_removed_lines_can_be_put_back_twice_over(folder: Path, news: Domain) -> None:
+def test_removed_lines_can_be_restored_twice_over(folder: Path, news: Domain) -> None:
     raw, out = folder / "raw", folder / "clean"
     run_cleaning(str(raw), str(out), news, RULES)
     before = (out / "removed.jsonl").read_bytes()
@@ -76,7 +76,7 @@ def test_removed_lines_can_be_put_back_twice_over(folder: Path, news: Domain) ->
     assert (out / "a.target.txt").read_bytes() == "Es öffnet.\nPage 7\nIm Mai.\n".encode()
 
 
-def test_the_llm_says_which_lines_go(
+def test_the_llm_chooses_which_lines_are_removed(
     folder: Path, news: Domain, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(request: Request) -> Response:
@@ -96,7 +96,7 @@ lines = st.lists(st.sampled_from(["It rained.", "Share this", "", "Page 3", "> H
 
 
 @given(st.lists(lines, min_size=1, max_size=3))
-def test_cleaning_and_restoring_any_files_gives_them_back(tmp_path_factory, documents) -> None:
+def test_cleaning_and_restoring_returns_any_files_unchanged(tmp_path_factory, documents) -> None:
     root, news = tmp_path_factory.mktemp("any"), find_domain("news")
     (root / "raw").mkdir()
     for number, some in enumerate(documents):

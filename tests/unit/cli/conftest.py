@@ -1,4 +1,4 @@
-"""A run that the stages made with a scripted LLM, and the commands called as the shell does."""
+"""A run that the stages made with a scripted LLM, and commands called as the shell calls them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLAN = BenchmarkPlan(
 
 
 def answer(request: Request) -> Response:
-    """Write a sentence, or judge candidates by a fixed rule; some answers say nothing."""
+    """Write a sentence, or judge candidates by a fixed rule; some answers are empty."""
     digest = hashlib.sha256(request.prompt.encode()).hexdigest()
     properties = request.schema["properties"]
     if all(kind.get("type") == "boolean" for kind in properties.values()):

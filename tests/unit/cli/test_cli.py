@@ -1,4 +1,4 @@
-"""The command line as a person meets it: what it prints, and one clear message for what cannot be."""
+"""The command line as a user sees it: what it prints, and one clear message for each mistake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Call a command in a folder of its own; returns exit code, stdout, stderr."""
+    """Run a command in its own folder; returns exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
     return command
 
@@ -79,7 +79,7 @@ def test_benchmark_prints_one_json_object_in_fractions(run: Run, corpus: Path) -
     assert result["approaches"]["bm25@3"]["precision"] == pytest.approx(1 / 3)
 
 
-def test_benchmark_takes_either_definition_of_precision(run: Run, corpus: Path) -> None:
+def test_benchmark_accepts_either_definition_of_precision(run: Run, corpus: Path) -> None:
     """The target has 3 sentences: of 5 shown by the paper's definition there are 3, by the common one 5."""
     precision = {}
     for definition in ("paper", "common"):
@@ -94,7 +94,7 @@ def test_benchmark_takes_either_definition_of_precision(run: Run, corpus: Path) 
     assert "P@k as paper" in " ".join(run("benchmark", corpus, "--retrievers", "bm25")[1].split())
 
 
-def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
+def test_import_reports_what_it_wrote(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "p.source.txt").write_text("The bridge opened. It was dear.", encoding="utf-8")
@@ -118,7 +118,7 @@ def test_import_says_what_it_wrote(run: Run, tmp_path: Path) -> None:
     assert run("import", "text", others, "--out", tmp_path / "made", "--force")[0] == 0
 
 
-def test_import_of_documents_without_pairs_says_what_they_can_be_used_for(run: Run, tmp_path: Path) -> None:
+def test_import_of_documents_without_pairs_says_what_to_use_them_for(run: Run, tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("Nine millions were spent.", encoding="utf-8")
     _, _, err = run("import", "text", tmp_path / "texts", "--out", "made")
@@ -127,7 +127,7 @@ def test_import_of_documents_without_pairs_says_what_they_can_be_used_for(run: R
     assert "Tasks" not in err
 
 
-def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run: Run, tmp_path: Path) -> None:
+def test_import_reports_changes_totals_and_the_preview(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "p.source.txt").write_text("It was a long\nbridge &amp; dear.\n\nBy Jo Doe", encoding="utf-8")
@@ -157,7 +157,7 @@ def test_import_says_what_was_done_what_it_comes_to_and_where_the_preview_is(run
     assert 'It was a long"' in (tmp_path / "kept" / "documents.jsonl").read_text(encoding="utf-8")
 
 
-def test_documents_alone_are_imported_sampled_counted_and_generated_for(run: Run, tmp_path: Path) -> None:
+def test_unpaired_documents_are_imported_sampled_counted_and_used_for_generation(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     for n in range(4):
@@ -184,7 +184,7 @@ def test_documents_alone_are_imported_sampled_counted_and_generated_for(run: Run
     assert (code, "'topic' is not a condition" in err) == (2, True)
 
 
-def test_documents_are_paired_after_a_look_at_examples(run: Run, tmp_path: Path) -> None:
+def test_documents_are_paired_after_showing_examples(run: Run, tmp_path: Path) -> None:
     texts = {
         "a": "The old bridge over the river closed on Monday.",
         "b": "On Monday the town closed its old bridge.",
@@ -218,13 +218,13 @@ def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
     assert (code, "is not a cleaned corpus" in err) == (2, True)
 
 
-def test_import_needs_to_know_whether_to_write(run: Run, tmp_path: Path) -> None:
+def test_import_requires_a_choice_between_writing_and_checking(run: Run, tmp_path: Path) -> None:
     for options in ((), ("--check", "--out", "made")):
         code, _, err = run("import", "text", tmp_path, *options)
         assert (code, "--out or --check" in err, list(tmp_path.iterdir())) == (2, True, [])
 
 
-def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_makes_a_usable_domain(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path / "home"))
     get_settings.cache_clear()
     assert run("init", "patents", "--like", "reviews")[0] == 0
@@ -265,7 +265,7 @@ def test_init_makes_a_domain_that_can_be_used(run: Run, tmp_path: Path, monkeypa
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_is_one_clear_message(
+def test_impossible_requests_are_one_clear_message(
     run: Run, corpus: Path, arguments: tuple[str, ...], problem: str, hint: str
 ) -> None:
     code, out, err = run(*arguments)
@@ -276,7 +276,7 @@ def test_what_cannot_be_is_one_clear_message(
     assert out == ""
 
 
-def test_a_server_that_is_not_there_is_one_clear_message(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_one_clear_message(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     code, _, err = run("run", "reconcile")
     assert code == 3
@@ -296,7 +296,7 @@ def test_a_dead_llm_is_one_clear_message_and_leaves_nothing_half_done(
     assert not (isolated_home / "runs" / "r" / "generated").exists()
 
 
-def test_what_commands_give_a_flow_is_found_from_the_folder_where_flows_run(
+def test_paths_given_to_commands_are_found_where_flows_run(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in the guide: init, import, bootstrap; then the stages that the flow begins with, from the checkout."""
@@ -326,7 +326,7 @@ def test_what_commands_give_a_flow_is_found_from_the_folder_where_flows_run(
 
 
 @pytest.mark.parametrize(("option", "value"), [("--domain", "nowhere"), ("--corpus", "nowhere")])
-def test_a_domain_or_corpus_that_is_not_there_is_refused_before_a_flow_starts(
+def test_a_missing_domain_or_corpus_is_refused_before_a_flow_starts(
     run: Run, tmp_path: Path, option: str, value: str
 ) -> None:
     code, _, err = run("run", "bootstrap", "spring", option, value)

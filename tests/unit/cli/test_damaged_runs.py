@@ -1,4 +1,4 @@
-"""A file of a run that was cut or replaced is one clear message that names it, and nothing is changed."""
+"""A truncated or replaced file of a run is one clear message that names it, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _refuses(read: Callable[[Store], object], store: Store, name: str) -> None:
 
 
 def _files(store: Store) -> dict[str, bytes]:
-    """Return the run's results; the manifest notes with which settings a stage was begun."""
+    """Return the run's results; the manifest records the settings that a stage was begun with."""
     return {name: store.folder.read(name) for name in store.folder.names() if name not in {SHORTLIST, MANIFEST}}
 
 

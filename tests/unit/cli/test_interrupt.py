@@ -29,7 +29,7 @@ UNDER_WAY = 4
 """Most questions that a command has under way."""
 
 
-def test_an_interrupted_command_says_that_work_is_kept_and_exits_with_130(isolated_home: Path) -> None:
+def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(isolated_home: Path) -> None:
     interrupted = threading.Event()
 
     def held_back(_: Request) -> Response:
@@ -61,7 +61,7 @@ def test_an_interrupted_command_says_that_work_is_kept_and_exits_with_130(isolat
 
 
 @pytest.mark.parametrize("moment", [1, 9])
-def test_a_disk_that_is_full_is_one_error_and_no_answer_is_paid_twice(
+def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(
     isolated_home: Path, moment: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From a question on, no file of the command can grow (the kernel's limit): databases, answers, results."""

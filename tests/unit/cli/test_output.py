@@ -1,4 +1,4 @@
-"""Tables of the command line: nothing that a reader needs is cut, however narrow the terminal."""
+"""Tables of the command line: nothing that a reader needs is cut off, however narrow the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = st.integers(2, 7).flatmap(lambda n: st.lists(st.lists(WORD, min_size=n, m
 
 @settings(max_examples=40)
 @given(ROWS, st.integers(20, 160), st.lists(st.sampled_from(["cost, at most", "F1", "calls"]), min_size=7, max_size=7))
-def test_names_figures_and_title_stay_whole(rows: list[list[str]], width: int, heads: list[str]) -> None:
+def test_names_figures_and_title_are_never_cut_off(rows: list[list[str]], width: int, heads: list[str]) -> None:
     told = io.StringIO()
     title = "what the LLMs have still to be asked, in a title that is longer than many a table"
     console = Console(file=told, width=width)

@@ -1,4 +1,4 @@
-"""``abcdlink --help``: quick, in panels, and the same as the commands say themselves."""
+"""``abcdlink --help``: quick, in panels, and consistent with the help of each command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_overview_is_up_to_date() -> None:
     assert json.loads(OVERVIEW.read_text(encoding="utf-8")) == overview_of(make_app()), f"bring it up to date: {UPDATE}"
 
 
-def test_help_shows_what_all_commands_show() -> None:
+def test_the_overview_matches_the_help_of_every_command() -> None:
     shown = [CliRunner().invoke(app, ["--help"]).stdout for app in (help_only(), make_app())]
     assert shown[0] == shown[1]
     places = [shown[0].index(f" {panel} ─") for panel in (*PANELS, "Expert")]

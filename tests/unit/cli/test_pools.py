@@ -1,4 +1,4 @@
-"""From a benchmark to pools: the commands ``shortlist`` and ``candidates``, the form, the modes of a run."""
+"""From a benchmark to pools: the commands ``shortlist`` and ``candidates``, the form, and the modes of a run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Shown = dict[tuple[str, str], dict[str, str]]
 
 @pytest.fixture
 def store(store: Store, benchmarked: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """The benchmarked run, a copy for each test."""
+    """The benchmarked run, copied for each test."""
     shutil.copytree(benchmarked, isolated_home, dirs_exist_ok=True)
     monkeypatch.setenv("ABCDLINK_HOME", str(isolated_home))
     get_settings.cache_clear()
@@ -64,7 +64,7 @@ def top(store: Store, retriever: str, k: int) -> dict[Any, set[str]]:
     return {at: set(map(str, group["target"])) for at, group in best.groupby(["pair", "source"], observed=True)}
 
 
-def test_two_retrievers_make_pools_whose_methods_are_their_names(store: Store) -> None:
+def test_pools_of_two_retrievers_use_their_names_as_methods(store: Store) -> None:
     pools = make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan())
     first, second = top(store, "bm25", 2), top(store, "jaccard", 2)
     assert {m for of_one in pools.values() for m in of_one.values()} == {"bm25@3", "jaccard@3", "both", "random"}
@@ -78,7 +78,7 @@ def test_two_retrievers_make_pools_whose_methods_are_their_names(store: Store) -
         assert f"<b>{name}</b> (labelled <i>{name}</i>)" in page
 
 
-def test_what_comes_after_annotation_knows_two_approaches_of_one_kind(store: Store) -> None:
+def test_steps_after_annotation_handle_two_approaches_of_one_kind(store: Store) -> None:
     pools = make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan())
     judgments = [
         judgment((pair, source, target), n, link=True, method=method)
@@ -95,7 +95,7 @@ def test_what_comes_after_annotation_knows_two_approaches_of_one_kind(store: Sto
     assert {j.method for j in list(read_judgment_file(store.where(table)).judgments)} == set(methods)
 
 
-def test_a_single_approach_asks_nothing_of_the_other(store: Store, llm: FakeLLM) -> None:
+def test_a_single_approach_needs_nothing_from_the_other(store: Store, llm: FakeLLM) -> None:
     asked = len(llm.questions)
     pools = make(store, ShortlistRule(approaches=("bm25@3", LLM)), PoolPlan(mode=PoolMode.SINGLE))
     assert len(llm.questions) == asked
@@ -105,7 +105,7 @@ def test_a_single_approach_asks_nothing_of_the_other(store: Store, llm: FakeLLM)
     assert {m for methods in pools.values() for m in methods.values()} == {"retriever"}
 
 
-def test_intersection_and_union_are_those_of_the_lists(store: Store, isolated_home: Path) -> None:
+def test_intersection_and_union_are_those_of_the_top_lists(store: Store, isolated_home: Path) -> None:
     rule = ShortlistRule(approaches=("bm25@3", "jaccard@3"))
     shutil.copytree(isolated_home / "runs" / "r", isolated_home / "runs" / "u")
     both = make(store, rule, PoolPlan(mode=PoolMode.INTERSECTION))
@@ -119,7 +119,7 @@ def test_intersection_and_union_are_those_of_the_lists(store: Store, isolated_ho
         assert sum(m == "random" for m in methods.values()) == 1
 
 
-def test_one_shortlisted_approach_is_enough_for_a_single_and_for_nothing_else(store: Store) -> None:
+def test_one_shortlisted_approach_is_enough_only_for_mode_single(store: Store) -> None:
     run_shortlist(store, ShortlistRule(approaches=("jaccard@1",)))
     with pytest.raises(InputError, match="needs two approaches, and the shortlist has only jaccard@1"):
         run_candidates(store, find_domain("news"), PoolPlan())
@@ -135,7 +135,7 @@ def test_a_run_keeps_its_mode(store: Store) -> None:
     assert store.folder.read(POOLS) == before
 
 
-def test_a_choice_that_fails_does_not_bind_the_run(store: Store) -> None:
+def test_a_failed_choice_does_not_bind_the_run(store: Store) -> None:
     with pytest.raises(InputError, match="has no approach 'bm25@4'"):
         run_shortlist(store, ShortlistRule(approaches=("bm25@4",)))
     run_shortlist(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")))
@@ -144,7 +144,7 @@ def test_a_choice_that_fails_does_not_bind_the_run(store: Store) -> None:
     assert run_candidates(store, find_domain("news"), PoolPlan(batches=4)).pools
 
 
-def test_the_commands_choose_two_of_one_kind_and_count_what_was_left_out(run: Run, store: Store) -> None:
+def test_the_commands_choose_two_of_one_kind_and_count_omissions(run: Run, store: Store) -> None:
     said = run("shortlist", "r", "--kinds", "retriever,retriever")
     names = [line.split(" (method ")[0] for line in said.splitlines() if " (method " in line]
     assert [name.split("@")[0] for name in sorted(names)] == ["bm25", "jaccard"]
@@ -167,11 +167,13 @@ def test_the_commands_choose_two_of_one_kind_and_count_what_was_left_out(run: Ru
         (("--kinds", "learned"), "the benchmark has no learned linker approach"),
     ],
 )
-def test_what_the_benchmark_does_not_hold_is_one_clear_error(run: Run, options: tuple[str, ...], problem: str) -> None:
+def test_an_approach_missing_from_the_benchmark_is_one_clear_error(
+    run: Run, options: tuple[str, ...], problem: str
+) -> None:
     assert problem in " ".join(run("shortlist", "r", *options, fails=True).split())
 
 
-def test_the_form_of_annotation_makes_the_records_of_the_library() -> None:
+def test_the_annotation_form_makes_the_librarys_records() -> None:
     assert AnnotationParameters().pools() == PoolPlan()
     changed = AnnotationParameters.model_validate({"mode": "single", "distractors": 0, "batches": 3, "seed": 5})
     assert changed.pools() == PoolPlan(mode=PoolMode.SINGLE, distractors=0, batches=3, seed=5)

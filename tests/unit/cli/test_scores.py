@@ -20,7 +20,7 @@ Run = Callable[..., str]
 
 
 def row(table: str, name: str) -> list[str]:
-    """The cells of the row that begins with a name."""
+    """The cells of the row that starts with a name."""
     rows = [[cell.strip() for cell in line.strip("│ ").split("│")] for line in table.splitlines() if "│" in line]
     return next(cells for cells in rows if cells[0] == name)
 
@@ -29,7 +29,7 @@ def as_json(text: str) -> dict[str, Any]:
     return json.loads(text)
 
 
-def test_scores_come_best_first_with_failures_as_wrong(run: Run, store: Store):
+def test_scores_are_sorted_best_first_and_count_failures_as_wrong(run: Run, store: Store):
     table = run("scores", "r")
     results = sorted(read_benchmark(store).approaches, key=lambda one: -one.f1_of_all)
     places = [table.index(f"│ {one.approach.name} ") for one in results]
@@ -41,7 +41,7 @@ def test_scores_come_best_first_with_failures_as_wrong(run: Run, store: Store):
     assert row(table, LLM)[7] == f"{one.answered} of {one.sources}"
 
 
-def test_scores_say_what_came_of_the_questions_to_an_llm(run: Run, store: Store):
+def test_scores_report_the_outcomes_of_llm_questions(run: Run, store: Store):
     second = run("scores", "r").partition("the LLM's answers, and what they cost")[2]
     one = next(one for one in read_benchmark(store).approaches if one.approach.name == LLM)
     usage = read_benchmark(store).usage[LLM]
@@ -71,7 +71,7 @@ def test_scores_by_kind_of_source_sentence(run: Run, store: Store, trait: str):
     assert all(f"{one['bin']} ({one['sources']} sources)" in table for one in own)
 
 
-def test_compare_takes_the_best_one_name_or_several(run: Run, store: Store):
+def test_compare_accepts_the_best_one_name_or_several(run: Run, store: Store):
     names = {one.approach.name: one.f1_of_all for one in read_benchmark(store).approaches}
     best = max(names, key=names.__getitem__)
     whole = as_json(run("compare", "r", "--json"))["comparisons"]
@@ -84,7 +84,7 @@ def test_compare_takes_the_best_one_name_or_several(run: Run, store: Store):
     assert one["difference"]["mean"] == pytest.approx(names[LLM] - names["jaccard@1"])
 
 
-def test_compare_says_what_its_figures_are(run: Run, store: Store):
+def test_compare_explains_its_figures(run: Run, store: Store):
     names = {one.approach.name: one.f1_of_all for one in read_benchmark(store).approaches}
     told = run("compare", "r", LLM, "jaccard@1", "--unit", "pair")
     assert f"r: F1 of {LLM}" in told
@@ -93,7 +93,7 @@ def test_compare_says_what_its_figures_are(run: Run, store: Store):
     assert "corrected for 1 comparison (Holm)" in told
 
 
-def test_errors_are_all_that_differs_from_the_gold_links(run: Run, store: Store):
+def test_errors_are_all_differences_from_the_gold_links(run: Run, store: Store):
     corpus = read_corpus_from(store, "synthetic")
     gold = {(pair.id, s, t) for pair in corpus.pairs for s, targets in pair.links.items() for t in targets}
     found = as_json(run("errors", "r", "bm25@1", "--json"))
@@ -131,13 +131,13 @@ def test_errors_of_one_pattern_only(run: Run, store: Store):
 @pytest.mark.parametrize(
     "arguments", [("errors", "r", "nobody@3"), ("compare", "r", "nobody@3"), ("compare", "r", LLM, "nobody@3")]
 )
-def test_an_unknown_approach_is_said_with_the_known_ones(run: Run, arguments: tuple[str, ...]):
+def test_an_unknown_approach_is_reported_with_the_known_ones(run: Run, arguments: tuple[str, ...]):
     told = run(*arguments, fails=True)
     assert "did not score 'nobody@3'" in told
     assert LLM in told
 
 
 @pytest.mark.parametrize("arguments", [("scores", "r2"), ("compare", "r2"), ("errors", "r2", LLM)])
-def test_a_run_without_a_benchmark_is_told_which_stage_to_run(run: Run, arguments: tuple[str, ...]):
+def test_a_run_without_a_benchmark_says_which_stage_to_run(run: Run, arguments: tuple[str, ...]):
     take_corpus(open_run("r2"), "sample", find_domain("news"), first_pairs=1)
     assert "run the stage 'benchmark' first, or wait" in run(*arguments, fails=True)

@@ -1,4 +1,4 @@
-"""Wrong predictions are found by method, drawn once, coded by people, and counted with the agreement of coders."""
+"""Wrong predictions are found by method, sampled once, coded by people, and counted with the coders' agreement."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def at(target: str) -> tuple[str, str, str]:
     return "pair-1", "sid-1", target
 
 
-def test_a_rejected_candidate_is_wrong_of_its_methods_and_a_link_of_all_others() -> None:
+def test_a_rejected_candidate_is_an_error_of_its_methods_and_a_link_of_the_others() -> None:
     pools = [pool(a="first", b="second", c=BOTH, d=RANDOM)]
     rejected = wrong_predictions(pools, {at(name): False for name in "abcde"}, "run")
     assert [(one.target, one.kind, one.methods) for one in rejected] == [
@@ -76,7 +76,7 @@ METHOD = st.sampled_from(["first", "second", "third", BOTH, RANDOM])
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), METHOD), st.dictionaries(st.sampled_from("abcdefgh"), st.booleans()))
-def test_a_method_is_wrong_exactly_where_what_it_proposed_is_not_what_people_say(
+def test_a_method_is_wrong_exactly_where_people_disagree_with_its_proposals(
     methods: dict[str, str], links: dict[str, bool]
 ) -> None:
     own = sorted({*methods.values()} - {BOTH, RANDOM}) or [BOTH]
@@ -87,7 +87,7 @@ def test_a_method_is_wrong_exactly_where_what_it_proposed_is_not_what_people_say
             assert (proposed != link) == (target in found and method in found[target].methods)
 
 
-def test_only_what_all_say_or_somebody_adjudicated_is_clear() -> None:
+def test_only_unanimous_or_adjudicated_labels_are_clear() -> None:
     groups = {at("a"): [LINK, LINK], at("b"): [LINK, NO], at("c"): [LINK, NO], at("d"): [NO], at("e"): [NO, NO]}
     assert clear_links(groups, {at("c"): LINK, at("e"): LINK}, 2) == {at("a"): True, at("c"): True, at("e"): False}
 
@@ -99,7 +99,7 @@ def errors(count: int, methods: tuple[str, ...] = ("first",)) -> tuple[WrongPred
     )
 
 
-def test_the_draw_is_random_repeatable_and_in_the_order_of_the_documents() -> None:
+def test_the_sample_is_random_repeatable_and_in_document_order() -> None:
     every = errors(6)
     assert drawn(every, 3, CORPUS, 1) == drawn(every, 3, CORPUS, 1)
     assert len({tuple(drawn(every, 3, CORPUS, seed)) for seed in range(20)}) > 5
@@ -107,7 +107,7 @@ def test_the_draw_is_random_repeatable_and_in_the_order_of_the_documents() -> No
 
 
 def coded(*said: str, coding: Coding, missing: int = 0) -> list[Code]:
-    """One string for each coder, a letter for each error: the first letter of a pattern."""
+    """One string per coder with one letter per error: the first letter of a pattern."""
     names = {one.name[0]: one.name for one in coding.patterns}
     codes = [
         Code(key=error.key, coder=f"coder-{number}", pattern=names[letter])
@@ -141,7 +141,7 @@ def test_shares_and_agreement(coding: Coding) -> None:
     assert "kappa 0.78" in agreement_in_words(result)
 
 
-def test_three_coders_who_say_the_same_agree_fully_and_one_alone_says_nothing_of_agreement(coding: Coding) -> None:
+def test_three_unanimous_coders_agree_fully_and_one_coder_has_no_agreement(coding: Coding) -> None:
     same = summarise(coding, coded("xyzxyzxy", "xyzxyzxy", "xyzxyzxy", coding=coding), 3)
     assert [same.kappa, same.observed, same.alpha.value] == pytest.approx([1, 1, 1])
     alone = summarise(coding, coded("xyzxyzxy", coding=coding), 1)
@@ -161,14 +161,14 @@ def test_three_coders_who_say_the_same_agree_fully_and_one_alone_says_nothing_of
         (["a", "b" * 61], "has no name of 1 to 60"),
     ],
 )
-def test_patterns_that_cannot_be_used_are_refused_in_the_form_too(lines: list[str], problem: str) -> None:
+def test_unusable_patterns_are_refused_in_the_form_too(lines: list[str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         patterns_in(lines)
     with pytest.raises(InputError, match=problem):
         CodingParameters(patterns=tuple(lines))
 
 
-def test_the_usual_patterns_can_be_used() -> None:
+def test_the_default_patterns_are_usable() -> None:
     assert len(patterns_in([])) == len(PATTERNS)
     assert all(one.meaning for one in patterns_in([]))
 
@@ -178,7 +178,7 @@ def store() -> Store:
     return example_run(get_settings().home / "runs")
 
 
-def test_a_run_is_coded_once_by_what_people_clearly_said(store: Store) -> None:
+def test_a_run_is_coded_once_by_its_clear_labels(store: Store) -> None:
     made = prepare_coding(store, 1000, 2, 13, [])
     links = links_so_far(store)
     groups = by_candidate(store.read_records("judgments.jsonl", Judgment))
@@ -195,7 +195,7 @@ def test_a_run_is_coded_once_by_what_people_clearly_said(store: Store) -> None:
         prepare_coding(store, 10, 2, 13, [])
 
 
-def test_links_that_only_exhaustive_judging_found_are_missed_by_all(store: Store) -> None:
+def test_links_found_only_by_exhaustive_judging_are_missed_by_all_methods(store: Store) -> None:
     shown = {(one.pair, one.source, c.target) for one in store.read_records(POOLS, Pool) for c in one.candidates}
     sample = make_sample(store, find_domain("news"), 2, 13, number=2)
     first = sample.sources[0]
@@ -210,7 +210,7 @@ def test_links_that_only_exhaustive_judging_found_are_missed_by_all(store: Store
     assert (missed.kind, missed.methods) == (MISSED, ("llm", "retriever"))
 
 
-def test_a_run_without_judgments_is_refused_before_anything_is_claimed(store: Store) -> None:
+def test_a_run_without_judgments_is_refused_before_anything_is_written(store: Store) -> None:
     for name in [name for name in store.folder.names() if name.endswith("judgments.jsonl")]:
         store.folder.remove(name)
     with pytest.raises(InputError, match="no judgments"):
@@ -218,7 +218,7 @@ def test_a_run_without_judgments_is_refused_before_anything_is_claimed(store: St
     assert "coding" not in store.manifest.get("inputs", {})
 
 
-def test_the_command_and_the_report_show_it(store: Store) -> None:
+def test_the_command_and_the_report_show_the_patterns(store: Store) -> None:
     made = prepare_coding(store, 20, 2, 13, ["<b>wrong</b>: x", "other"])
     names = [one.name for one in made.patterns]
     codes = [

@@ -1,4 +1,4 @@
-"""Corpus records, the builder, and reading and writing in our own layout."""
+"""Corpus records, the builder, and reading and writing our own layout."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def corpora(draw) -> Corpus:
 
 
 @given(corpora())
-def test_what_is_written_is_read_back_the_same(tmp_path_factory, written):
+def test_a_corpus_survives_a_round_trip(tmp_path_factory, written):
     folder = tmp_path_factory.mktemp("corpora") / "any"
     write_corpus(written, folder)
     assert read_corpus(folder) == written
 
 
-def test_order_of_documents_and_pairs_is_kept(tmp_path):
+def test_the_order_of_documents_and_pairs_is_kept(tmp_path):
     pairs = [Pair(id=name, source="b", target="a") for name in ("z", "a", "m")]
     write_corpus(corpus(pairs, B, A), tmp_path)
     back = read_corpus(str(tmp_path))
@@ -101,7 +101,7 @@ def test_a_run_keeps_a_corpus_under_a_prefix(tmp_path):
 
 
 @pytest.mark.parametrize("absent", ["documents.jsonl", "pairs.jsonl"])
-def test_a_corpus_without_one_of_its_files_is_one_clear_error(tmp_path, absent):
+def test_a_corpus_that_lacks_a_file_is_one_clear_error(tmp_path, absent):
     write_corpus(corpus([], A), tmp_path)
     (tmp_path / absent).unlink()
     with pytest.raises(InputError, match=f"{absent} is missing"):
@@ -123,7 +123,7 @@ def test_an_empty_document_in_a_corpus_file_is_named(tmp_path):
         read_corpus(tmp_path)
 
 
-def test_links_to_absent_sentences_are_refused_and_the_others_stay(tmp_path):
+def test_links_to_missing_sentences_are_refused_and_the_others_kept(tmp_path):
     write_corpus(corpus([Pair(id="p", source="a", target="b", links={"0": ("1", "9"), "5": ("2",)})], A, B), tmp_path)
     back = read_corpus(tmp_path)
     assert back.pairs[0].links == {"0": ("1",)}
@@ -134,7 +134,7 @@ def test_links_to_absent_sentences_are_refused_and_the_others_stay(tmp_path):
     assert all("pairs.jsonl" in r.where for r in back.refused)
 
 
-def test_refusals_are_written_and_not_counted_twice(tmp_path):
+def test_refusals_are_written_and_counted_once(tmp_path):
     write_corpus(corpus([Pair(id="p", source="a", target="b", links={"0": ("1", "9")})], A, B), tmp_path)
     first = read_corpus(tmp_path)
     write_corpus(first, tmp_path)
@@ -142,7 +142,7 @@ def test_refusals_are_written_and_not_counted_twice(tmp_path):
     assert len(first.refused) == 1
 
 
-def test_a_pair_that_loses_all_links_is_not_taken_for_one_without_links():
+def test_a_pair_that_loses_all_its_links_does_not_pass_for_one_without_links():
     assert built(Pair(id="p", source="a", target="b", links={"0": ("9",)}), A, B).pairs[0].links is None
     assert built(Pair(id="p", source="a", target="b", links={}), A, B).pairs[0].links == {}
     assert built(Pair(id="p", source="a", target="b", links={"0": ()}), A, B).pairs[0].links == {"0": ()}
@@ -163,7 +163,7 @@ def test_a_pair_without_its_document_is_refused():
     ]
 
 
-def test_the_same_thing_twice_is_kept_once_and_another_of_its_id_is_refused():
+def test_a_duplicate_is_kept_once_and_a_conflicting_id_is_refused():
     builder = CorpusBuilder("c")
     for each in (A, A, B, document("c", "One."), document("c", "Other.")):
         builder.add_document("here", each)
@@ -178,7 +178,7 @@ def test_the_same_thing_twice_is_kept_once_and_another_of_its_id_is_refused():
     assert [r.where for r in result.refused] == ["here", "there"]
 
 
-def test_a_pair_that_names_an_id_of_two_texts_is_refused():
+def test_a_pair_that_names_an_ambiguous_id_is_refused():
     builder = CorpusBuilder("c")
     for each in (A, document("a", "Other."), B):
         builder.add_document("here", each)
@@ -191,7 +191,7 @@ def test_a_pair_that_names_an_id_of_two_texts_is_refused():
 
 
 @pytest.mark.parametrize(("text", "reason"), [(" ", "no text"), ("\n", "no text"), ("T\0w\0o\0", "full of NUL")])
-def test_a_document_without_usable_text_is_refused_and_so_is_the_pair_that_brings_it(text, reason):
+def test_a_document_without_usable_text_is_refused_with_its_pair(text, reason):
     builder = CorpusBuilder("c")
     builder.add_document("here", document("x", text))
     builder.add_whole_pair("there", A, document("b", text), Pair(id="p", source="a", target="b"))
@@ -207,7 +207,7 @@ whole_pairs = st.tuples(st.sampled_from("pqrst"), some_documents, some_documents
 
 
 @given(st.lists(whole_pairs, max_size=12), st.lists(some_documents, max_size=3))
-def test_a_pair_that_is_kept_has_the_documents_that_came_with_it(given_pairs, given_documents):
+def test_a_kept_pair_has_the_documents_that_came_with_it(given_pairs, given_documents):
     """The invariant of the builder, for pairs that bring their documents, in any order and with any ids."""
     builder = CorpusBuilder("c")
     for each in given_documents:
@@ -223,7 +223,7 @@ def test_a_pair_that_is_kept_has_the_documents_that_came_with_it(given_pairs, gi
 
 
 @given(st.lists(some_documents, max_size=6), st.lists(st.tuples(some_ids, some_ids), max_size=6))
-def test_a_pair_by_names_is_kept_only_where_each_name_stands_for_one_text(given_documents, named):
+def test_a_pair_of_names_is_kept_only_if_each_name_has_one_text(given_documents, named):
     builder = CorpusBuilder("c")
     for number, (source, target) in enumerate(named):
         builder.add_pair("pairs", Pair(id=str(number), source=source, target=target))
@@ -238,7 +238,7 @@ def test_a_pair_by_names_is_kept_only_where_each_name_stands_for_one_text(given_
     assert len(result.refused) >= len(named) - len(wanted)
 
 
-def test_many_texts_under_one_id_take_no_time_to_speak_of():
+def test_many_texts_under_one_id_are_handled_quickly():
     builder = CorpusBuilder("c")
     for number in range(3000):
         pair = Pair(id=str(number), source="a", target="b")
@@ -256,13 +256,13 @@ def test_line_separators_inside_sentences_do_not_end_a_line(tmp_path):
     assert json.loads((tmp_path / "documents.jsonl").read_bytes())["id"] == odd.id
 
 
-def test_refusals_that_earlier_versions_wrote_are_read() -> None:
+def test_refusals_from_earlier_versions_can_be_read() -> None:
     old = '{"where": "a.txt", "reason": "it is empty", "mend": "remove it"}'
     assert Refusal.model_validate_json(old) == Refusal(where="a.txt", reason="it is empty", hint="remove it")
 
 
 @pytest.mark.parametrize("bad", ["", "  ", "\n", "a\0b", "\ud800"])
-def test_an_id_that_nothing_can_hold_is_refused_with_its_document(bad):
+def test_an_unstorable_id_is_refused_with_its_document(bad):
     builder = CorpusBuilder("c")
     good = Document(id="good", sentences=(Sentence(id="0", text="One."),))
     for number, made in enumerate(
@@ -286,7 +286,7 @@ def test_an_id_that_nothing_can_hold_is_refused_with_its_document(bad):
 @pytest.mark.parametrize(
     "strange", ["../../etc", "a/b", "..", "CON", "-rf", "x" * 300, "\u00e9" * 200, '<b>"', "\u202e"]
 )
-def test_a_strange_id_is_an_id(strange):
+def test_an_unusual_id_is_accepted(strange):
     builder = CorpusBuilder("c")
     one, two = (Document(id=f"{strange}{n}", sentences=(Sentence(id=strange, text="One."),)) for n in (1, 2))
     builder.add_whole_pair("here", one, two, Pair(id=strange, source=one.id, target=two.id))

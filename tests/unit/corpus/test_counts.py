@@ -1,4 +1,4 @@
-"""Counts of a corpus: the cells of Table 1 and what goes beyond it."""
+"""Counts of a corpus: the cells of Table 1 and more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.corpus.test_corpus import corpora
 A, B = document("a", ["One.", "Two.", "Three."]), document("b", ["Uno.", "Dos.", "Tres.", "Cuatro."])
 
 
-def test_links_are_counted_over_pairs_whose_links_are_known():
+def test_links_are_counted_over_pairs_with_known_links():
     known = Pair(id="p", source="a", target="b", links={"0": ("0", "1"), "2": ("3",), "1": ()})
     none = Pair(id="q", source="a", target="b", links={})
     unknown = Pair(id="r", source="b", target="a")
@@ -35,7 +35,7 @@ def test_a_corpus_without_pairs_has_sentences_and_no_links():
 
 
 @given(corpora())
-def test_shares_are_shares_and_sums_fit(made):
+def test_shares_are_between_0_and_1_and_sums_are_consistent(made):
     counts = count(made)
     assert counts.linked_sources <= counts.links >= counts.linked_targets
     assert counts.sources_with_several_targets <= counts.linked_sources

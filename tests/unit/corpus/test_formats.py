@@ -1,4 +1,4 @@
-"""Importing outside data: what the formats mean, and every kind of bad input."""
+"""Importing data: what the formats mean, and every kind of bad input."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def test_abcd_link_nested_layout_needs_no_links(tmp_path):
     assert [(p.id, p.source, p.target, p.links) for p in corpus.pairs] == [("p", "p_doc1", "p_doc2", None)]
 
 
-def test_abcd_link_nested_layout_takes_links_of_its_pairs(tmp_path):
+def test_abcd_link_nested_layout_reads_links_of_its_pairs(tmp_path):
     docs = {"p": {"doc1": A, "doc2": B}, "q": {"doc1": A, "doc2": B}}
     corpus = load("abcd-link", released(tmp_path, docs, {"q": {"links": {"0": ["0"]}}}))
     assert {p.id: p.links for p in corpus.pairs} == {"q": {"0": ("0",)}, "p": None}
 
 
-def test_abcd_link_refuses_what_does_not_fit_and_keeps_the_rest(tmp_path):
+def test_abcd_link_refuses_invalid_entries_and_keeps_the_rest(tmp_path):
     docs = {"a": A, "b": B, "empty": {}, "list": ["x"], "null": {"0": None}, "blank": {"0": " "}}
     links = {
         "good": {"doc1": "a", "doc2": "b", "links": {"0": ["0", "77"]}},
@@ -97,12 +97,12 @@ def test_abcd_link_file_errors_are_one_clear_error(tmp_path, content, problem):
         load("abcd-link", tmp_path)
 
 
-def test_abcd_link_reads_a_byte_order_mark(tmp_path):
+def test_abcd_link_accepts_a_byte_order_mark(tmp_path):
     (tmp_path / "docs.json").write_bytes(b"\xef\xbb\xbf" + json.dumps({"a": A}).encode())
     assert list(load("abcd-link", tmp_path).documents) == ["a"]
 
 
-def test_a_source_of_nothing_but_refusals_is_an_error_that_says_why(tmp_path):
+def test_an_input_with_nothing_but_refusals_is_an_error_with_the_reason(tmp_path):
     with pytest.raises(InputError, match=r"no usable document \(1 refused; the first: .*document"):
         load("abcd-link", released(tmp_path, {"empty": {}}))
 
@@ -118,7 +118,7 @@ def test_text_pairs_by_file_name(tmp_path):
     assert reasons(corpus) == ["there is no alone.source.txt to pair it with"]
 
 
-def test_text_source_without_target_is_refused(tmp_path):
+def test_a_text_source_without_a_target_is_refused(tmp_path):
     corpus = load("text", files(tmp_path, {"x.source.txt": "One."}))
     assert corpus.pairs == []
     assert reasons(corpus) == ["pair 'x' names the document 'x.target', which does not exist or was refused"]
@@ -136,7 +136,7 @@ def test_text_pairs_by_table(tmp_path):
     ]
 
 
-def test_text_refuses_empty_and_undecodable_files_and_keeps_the_rest(tmp_path):
+def test_empty_and_undecodable_text_files_are_refused_and_the_rest_kept(tmp_path):
     files(tmp_path, {"a.txt": "One.", "b.txt": " \n ", "c.txt": b"ok\nno\xff", "d.txt": "x".encode("utf-16-le")})
     corpus = load("text", tmp_path)
     assert list(corpus.documents) == ["a"]
@@ -148,7 +148,7 @@ def test_text_refuses_empty_and_undecodable_files_and_keeps_the_rest(tmp_path):
 
 
 @pytest.mark.parametrize("table", ["", "from,to\na,b\n"])
-def test_text_table_without_its_columns_is_an_error(tmp_path, table):
+def test_a_text_table_without_its_columns_is_an_error(tmp_path, table):
     with pytest.raises(InputError, match=r"pairs\.csv has the columns"):
         load("text", files(tmp_path, {"a.txt": "One.", "pairs.csv": table}))
 
@@ -156,7 +156,7 @@ def test_text_table_without_its_columns_is_an_error(tmp_path, table):
 # jsonl
 
 
-def test_jsonl_folder_takes_texts_and_sentences(tmp_path):
+def test_a_jsonl_folder_may_hold_texts_or_sentences(tmp_path):
     lines(
         tmp_path / "documents.jsonl",
         {"id": "a", "text": "One. Two."},
@@ -178,12 +178,12 @@ def test_jsonl_folder_takes_texts_and_sentences(tmp_path):
     assert corpus.documents["c"].position == {"5": 0}
 
 
-def test_jsonl_folder_may_have_no_pairs(tmp_path):
+def test_a_jsonl_folder_may_have_no_pairs(tmp_path):
     lines(tmp_path / "documents.jsonl", {"id": "a", "text": "One."})
     assert load("jsonl", tmp_path).pairs == []
 
 
-def test_jsonl_refuses_lines_that_do_not_fit_and_keeps_the_rest(tmp_path):
+def test_jsonl_refuses_invalid_lines_and_keeps_the_rest(tmp_path):
     documents = lines(
         tmp_path / "documents.jsonl",
         {"id": "a", "text": "One."},
@@ -209,7 +209,7 @@ def test_jsonl_refuses_lines_that_do_not_fit_and_keeps_the_rest(tmp_path):
     assert reasons(corpus)[3] == "document 'b' needs either 'text' or 'sentences'"
 
 
-def test_jsonl_documents_with_one_id_and_other_texts_stay_with_their_pairs(tmp_path):
+def test_jsonl_documents_that_share_an_id_stay_with_their_pairs(tmp_path):
     path = lines(
         tmp_path / "p.jsonl",
         *(
@@ -236,7 +236,7 @@ def test_jsonl_documents_with_one_id_and_other_texts_stay_with_their_pairs(tmp_p
     assert (corpus.refused, [(note.count, note.examples) for note in corpus.notes]) == ([], [(2, ("a@2", "b@2"))])
 
 
-def test_jsonl_single_file_holds_whole_pairs(tmp_path):
+def test_a_single_jsonl_file_holds_whole_pairs(tmp_path):
     target = {"id": "t", "text": "Three. Four."}
     path = lines(
         tmp_path / "pairs of mine.jsonl",
@@ -251,7 +251,7 @@ def test_jsonl_single_file_holds_whole_pairs(tmp_path):
     assert reasons(corpus) == ["document 's3' has no sentences"]
 
 
-def test_jsonl_reads_our_own_layout_back(tmp_path):
+def test_jsonl_reads_our_own_layout(tmp_path):
     corpus = load("abcd-link", released(tmp_path, {"p": {"doc1": A, "doc2": B}}, {"p": {"links": {"0": ["10"]}}}))
     write_corpus(corpus, tmp_path / "own")
     back = load("jsonl", tmp_path / "own")

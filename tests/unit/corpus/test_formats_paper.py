@@ -1,4 +1,4 @@
-"""The sources of the paper's corpora: NLPeer, WikinewsSum and SPICED, in files with their quirks."""
+"""The sources of the paper's corpora, with their quirks: NLPeer, WikinewsSum and SPICED."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_nlpeer_papers_and_reviews_keep_their_sentences(tmp_path):
     assert (list(papers.documents), papers.pairs, papers.refused) == (["abc", "def"], [], [])
 
 
-def test_of_a_paper_of_nlpeer_the_shortest_review_is_taken(tmp_path):
+def test_the_shortest_review_of_an_nlpeer_paper_is_taken(tmp_path):
     drawn, _ = sample_pairs(load("nlpeer", nlpeer(tmp_path)), PairSampling(one_source=True))
     assert [pair.source for pair in drawn.pairs] == ["abc__r3"]
 
@@ -101,14 +101,14 @@ def test_of_a_paper_of_nlpeer_the_shortest_review_is_taken(tmp_path):
         ({"span_nodes": [{"ntype": "s"}]}, "no list 'span_nodes'"),
     ],
 )
-def test_a_graph_that_does_not_fit_is_refused(tmp_path, change, reason):
+def test_an_invalid_graph_is_refused(tmp_path, change, reason):
     files(tmp_path, {"a/v1/paper.itg.json": json.dumps({**GRAPH, **change}), "b/v1/paper.itg.json": json.dumps(GRAPH)})
     corpus = load("nlpeer", tmp_path)
     assert list(corpus.documents) == ["b"]
     assert reason in reasons(corpus)[0]
 
 
-def test_a_folder_without_papers_is_said(tmp_path):
+def test_a_folder_without_papers_is_reported(tmp_path):
     with pytest.raises(InputError, match="contains no paper"):
         load("nlpeer", tmp_path)
 
@@ -176,7 +176,7 @@ BOUNDARIES = {"98": {"doc1": FIRST, "doc2": SECOND}, "118": {"doc1": SECOND_118,
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_news_he_is_cut_by_the_released_boundaries_and_eight_pairs_are_reversed(tmp_path, newline):
+def test_news_he_uses_the_released_boundaries_and_reverses_eight_pairs(tmp_path, newline):
     spiced(tmp_path, newline)
     (tmp_path / "sentence_boundaries.json").write_text(json.dumps(BOUNDARIES), encoding="utf-8")
     corpus = load("spiced", tmp_path, as_released=True)
@@ -205,7 +205,7 @@ def test_spiced_by_topic_without_boundaries(tmp_path):
         load("spiced", tmp_path, as_released=True)
 
 
-def test_boundaries_that_do_not_fit_are_refused(tmp_path):
+def test_mismatched_boundaries_are_refused(tmp_path):
     spiced(tmp_path)
     wrong = {
         "98": {"doc1": {"0": [0, 99]}, "doc2": SECOND},

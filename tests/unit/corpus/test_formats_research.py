@@ -28,7 +28,7 @@ def submission(folder: Path, *rows: str) -> Path:
     return files(folder, contents)
 
 
-def test_f1000rd_keeps_the_rows_on_which_both_main_annotators_agree(tmp_path):
+def test_f1000rd_keeps_rows_on_which_both_main_annotators_agree(tmp_path):
     rows = ("0,quote,1.0,r@1,1.0,p@2", "1,,1,r@1,1,p@1", "2,,0.0,r@0,1.0,p@0", "3,,,r@1,1.0,p@0", "4,sec,,r@1,,whole")
     corpus = load("f1000rd", submission(tmp_path, *rows))
     assert [(p.id, p.source, p.target, p.links) for p in corpus.pairs] == [("r1__sub", "r1", "sub", {"1": ("2", "1")})]
@@ -36,12 +36,12 @@ def test_f1000rd_keeps_the_rows_on_which_both_main_annotators_agree(tmp_path):
     assert corpus.refused == []
 
 
-def test_f1000rd_without_an_agreed_row_is_no_pair(tmp_path):
+def test_f1000rd_without_an_agreed_row_gives_no_pair(tmp_path):
     with pytest.raises(InputError, match="contains no document"):
         load("f1000rd", submission(tmp_path, "0,,0,r@1,1,p@1"))
 
 
-def test_f1000rd_refuses_rows_and_tables_that_do_not_fit(tmp_path):
+def test_f1000rd_refuses_invalid_rows_and_tables(tmp_path):
     source = submission(tmp_path, "0,,1,r@1,1,p@1", "1,,1,r@9,1,p@1", "2,,yes,r@1,1,p@1")
     files(source, {"sub/linking/r2.csv": F1000RD_HEADER + "0,,1,r@1,1,p@1\n", "sub/linking/r3.csv": "exp\n"})
     corpus = load("f1000rd", source)
@@ -55,7 +55,7 @@ def test_f1000rd_refuses_rows_and_tables_that_do_not_fit(tmp_path):
 @pytest.mark.parametrize(
     "paper", ["[]", "{}", '{"span_nodes": [{"ix": 1}]}', '{"span_nodes": [{"ix": "p@1", "content": "a"}', nodes("p")]
 )
-def test_f1000rd_refuses_a_paper_that_is_none(tmp_path, paper):
+def test_f1000rd_refuses_an_invalid_paper(tmp_path, paper):
     source = submission(tmp_path, "0,,1,r@1,1,p@1")
     files(source, {"sub/v1.json": paper})
     with pytest.raises(InputError, match="no usable document"):
@@ -116,7 +116,7 @@ def ecb(tmp_path: Path) -> Path:
     return files(tmp_path, contents)
 
 
-def test_ecb_plus_links_validated_sentences_that_mention_one_event(ecb):
+def test_ecb_plus_links_validated_sentences_that_mention_the_same_event(ecb):
     corpus = load("ecb-plus", ecb)
     assert [(p.id, p.source, p.target, p.links) for p in corpus.pairs] == [
         ("1_10ecbplus__1_1ecbplus", "1_10ecbplus", "1_1ecbplus", {"0": ("1",), "2": ("1",)})
@@ -140,7 +140,7 @@ def test_ecb_plus_links_validated_sentences_that_mention_one_event(ecb):
         (ecb_document({"0": "a"}, mention(1, 7), coreference("ACT1", 1)), "token '7', which does not exist"),
     ],
 )
-def test_ecb_plus_refuses_a_document_that_does_not_fit(ecb, broken, reason):
+def test_ecb_plus_refuses_an_invalid_document(ecb, broken, reason):
     files(ecb, {"ECB+/2/2_1ecbplus.xml": broken})
     corpus = load("ecb-plus", ecb)
     assert len(corpus.pairs) == 1
@@ -148,7 +148,7 @@ def test_ecb_plus_refuses_a_document_that_does_not_fit(ecb, broken, reason):
     assert reason in reasons(corpus)[0]
 
 
-def test_ecb_plus_refuses_a_validated_sentence_of_no_document(ecb):
+def test_ecb_plus_refuses_a_validated_sentence_without_a_document(ecb):
     with (ecb / "ECBplus_coreference_sentences.csv").open("a", encoding="utf-8") as table:
         table.write("3,1ecbplus,0\n3,1ecb,0\n3,1ecb,1\n")
     corpus = load("ecb-plus", ecb)
@@ -157,7 +157,7 @@ def test_ecb_plus_refuses_a_validated_sentence_of_no_document(ecb):
     assert [(note.count, note.examples) for note in corpus.notes] == [(2, ("3_1ecb", "3_1ecb"))]
 
 
-def test_ecb_plus_as_released_drops_addresses_mirrored_links_and_the_older_corpus(tmp_path):
+def test_ecb_plus_as_released_drops_urls_mirrored_links_and_the_older_corpus(tmp_path):
     words = {"0": "http : //a", "1": "Shop burned", "2": "It burned again", "3": "Bob fled"}
     first = ecb_document(
         words,
@@ -196,7 +196,7 @@ def test_ecb_plus_as_released_drops_addresses_mirrored_links_and_the_older_corpu
     assert [note.examples for note in released.notes] == [("1_3ecb",), ("ECB+/1/1_3ecb.xml",)]
 
 
-def test_a_variant_as_released_is_for_formats_that_have_one(tmp_path):
+def test_as_released_is_refused_for_formats_without_that_variant(tmp_path):
     with pytest.raises(InputError, match="'text' has no released variant"):
         load("text", files(tmp_path, {"a.txt": "One."}), as_released=True)
 

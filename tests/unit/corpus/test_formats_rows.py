@@ -1,4 +1,4 @@
-"""Tables with one document or pair in each row: CSV, Parquet, Hugging Face data sets."""
+"""Tables with one document or pair per row: CSV, Parquet, Hugging Face data sets."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def texts(corpus: Corpus) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "hf"])
-def test_a_row_is_a_document(tmp_path, ending):
+def test_each_row_can_be_a_document(tmp_path, ending):
     corpus = load(ending, written(tmp_path, ending, ROWS), columns={"text": "body", "id": "headline"})
     assert texts(corpus) == {
         "Bridge": ["The bridge closed.", "Nobody was hurt."],
@@ -55,7 +55,7 @@ def test_a_row_is_a_document(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "hf"])
-def test_a_row_is_a_pair(tmp_path, ending):
+def test_each_row_can_be_a_pair(tmp_path, ending):
     columns = {"source": "text_a", "target": "text_b", "source_id": "id_a"}
     corpus = load(ending, written(tmp_path, ending, PAIRS), columns=columns)
     assert [(pair.id, pair.source, pair.target) for pair in corpus.pairs] == [
@@ -73,20 +73,20 @@ def test_a_row_is_a_pair(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "hf"])
-def test_rows_are_numbered_where_no_column_names_them_and_filtered_by_metadata(tmp_path, ending):
+def test_unnamed_rows_are_numbered_and_filtered_by_metadata(tmp_path, ending):
     corpus = load(ending, written(tmp_path, ending, ROWS), columns={"text": "body"}, only={"topic": ("weather",)})
     assert texts(corpus) == {"1": ["It rained.", "The mayor spoke."]}
     assert [str(note) for note in corpus.notes] == ["Items without topic weather, which were left out: 1"]
 
 
-def test_supplied_sentences_are_kept(tmp_path):
+def test_given_sentences_are_kept(tmp_path):
     rows = {"text": [["The bridge closed. Why?", " Nobody knows. "], ["It rained."]]}
     for ending in ("parquet", "hf"):
         corpus = load(ending, written(tmp_path, ending, rows))
         assert texts(corpus) == {"0": ["The bridge closed. Why?", " Nobody knows. "], "1": ["It rained."]}
 
 
-def test_a_blank_text_is_refused_and_the_others_stay(tmp_path):
+def test_a_blank_text_is_refused_and_the_others_kept(tmp_path):
     rows = {"text": ["One.", None, " ", "Four."]}
     corpus = load("parquet", written(tmp_path, "parquet", rows))
     assert list(corpus.documents) == ["0", "3"]
@@ -111,7 +111,7 @@ QUIRKS = {
 
 
 @pytest.mark.parametrize("name", QUIRKS)
-def test_csv_as_programs_write_it(tmp_path, name):
+def test_csv_files_of_common_programs_are_read(tmp_path, name):
     content, expected = QUIRKS[name]
     path = tmp_path / "x.csv"
     path.write_bytes(content.encode())
@@ -119,7 +119,7 @@ def test_csv_as_programs_write_it(tmp_path, name):
 
 
 @given(st.lists(st.text(st.sampled_from('ab. \n",;\té'), min_size=1).filter(str.strip), min_size=1, max_size=5))
-def test_what_pandas_writes_is_read(tmp_path_factory, contents):
+def test_csv_files_of_pandas_are_read(tmp_path_factory, contents):
     """Every text comes through with all that is not white space."""
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     pd.DataFrame({"text": contents, "other": contents}).to_csv(path, index=False)
@@ -138,12 +138,12 @@ def test_what_pandas_writes_is_read(tmp_path_factory, contents):
         ({"source": "body"}, "it is unclear"),
     ],
 )
-def test_columns_that_are_not_there_are_named(tmp_path, columns, problem):
+def test_missing_columns_are_named(tmp_path, columns, problem):
     with pytest.raises(InputError, match=problem):
         load("csv", written(tmp_path, "csv", ROWS), columns=columns)
 
 
-def test_what_is_no_table_is_said(tmp_path):
+def test_a_file_that_is_not_a_table_is_reported(tmp_path):
     (tmp_path / "x.csv").write_bytes("text\nCafé".encode("latin-1"))
     with pytest.raises(InputError, match=r"not UTF-8: byte 8 \(line 2\) is 0xe9"):
         load("csv", tmp_path / "x.csv")

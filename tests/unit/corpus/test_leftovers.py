@@ -1,4 +1,4 @@
-"""Lines of plain text that nobody should judge: removed before sentences are cut, listed, and nothing else changed."""
+"""Lines of plain text that nobody should judge are removed before segmentation and listed; nothing else changes."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ INTERVIEW = """\
     ],
     ids=["mail", "outlook", "ticket", "book", "subtitles", "hearing", "interview"],
 )
-def test_what_is_left_of_documents_of_each_kind(text: str, language: str, sentences: list[str]) -> None:
+def test_documents_of_each_kind_lose_their_leftovers(text: str, language: str, sentences: list[str]) -> None:
     texts = PlainText(get_segmenter(language))
     assert texts.document("a", text).texts == sentences
     lines = re.split("[\n\f]", text)
@@ -197,11 +197,11 @@ def test_what_is_left_of_documents_of_each_kind(text: str, language: str, senten
         "-----Original Message-----",  # nothing would be left
     ],
 )
-def test_what_only_looks_like_a_leftover_stays(text: str) -> None:
+def test_text_that_only_looks_like_a_leftover_stays(text: str) -> None:
     assert without_leftovers(text) == (text, [])
 
 
-def test_a_domain_names_more_lines_and_texts_with_links_keep_all() -> None:
+def test_a_domain_can_name_more_lines_and_texts_with_links_keep_all() -> None:
     text = "14 MAR 2023 : Column 231\nThe House divided."
     texts = PlainText(get_segmenter(), remove=[(re.compile(r": Column \d+$"), "column")])
     assert texts.document("a", text).texts == ["The House divided."]
@@ -226,7 +226,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=40))
-def test_every_line_is_kept_as_it_is_or_listed(lines: list[str]) -> None:
+def test_every_line_is_kept_unchanged_or_listed(lines: list[str]) -> None:
     text = "\n".join(lines)
     rest, removed = without_leftovers(text)
     whole = {number: line for number, line, _ in removed}
@@ -239,7 +239,7 @@ def test_every_line_is_kept_as_it_is_or_listed(lines: list[str]) -> None:
 
 
 @given(st.text(st.sampled_from("aB .>\n-:1[0]\f`"), max_size=120))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_can_be_read(text: str) -> None:
     rest, _ = without_leftovers(text)
     assert bool(rest.strip()) == bool(text.strip())
 
@@ -255,5 +255,5 @@ def test_any_text_is_read(text: str) -> None:
          "Das Schul- und Hochschulwesen erstattet berichte anders."),
     ],
 )  # fmt: skip
-def test_words_divided_by_hyphenation_are_joined(text: str, joined: str) -> None:
+def test_hyphenated_words_are_joined(text: str, joined: str) -> None:
     assert " ".join(PlainText(get_segmenter("de")).document("a", text).texts) == joined

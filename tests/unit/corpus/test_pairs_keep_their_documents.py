@@ -1,4 +1,4 @@
-"""The invariant of all readers and of drops: a pair that is kept has the documents that came with it, or none."""
+"""The invariant of all readers and of drops: every kept pair has the documents that came with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.helpers.outside_files import files, lines, load
 
 
 class Given(NamedTuple):
-    """A pair as somebody writes it: ids from a small stock, so that they often come again with other texts."""
+    """A pair as someone might write it, with ids from a small set so that they often recur with other texts."""
 
     name: str
     source: str
@@ -140,7 +140,7 @@ READERS = (jsonl_file, jsonl_folder, abcd_link, text_by_name, text_by_table, f10
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
 @given(pairs=given_pairs)
-def test_a_pair_that_is_kept_has_the_documents_that_came_with_it(tmp_path_factory, reader: Reader, pairs):
+def test_a_kept_pair_has_the_documents_that_came_with_it(tmp_path_factory, reader: Reader, pairs):
     found, allowed = reader(tmp_path_factory.mktemp("pairs"), pairs)
     assert set(found) <= allowed
 
@@ -158,7 +158,7 @@ def test_every_line_of_whole_pairs_is_kept_or_refused(tmp_path_factory, pairs):
     [(jsonl_file, 2), (jsonl_folder, 0), (abcd_link, 2), (text_by_name, 2), (f1000rd, 2), (ecb_plus, 2), (drops, 2)],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_two_pairs_whose_ids_are_the_same_and_whose_texts_are_not(tmp_path, reader: Reader, count):
+def test_pairs_with_the_same_ids_and_different_texts_are_never_mixed(tmp_path, reader: Reader, count):
     pairs = [
         Given("p", "a", "b", "The bridge reopened.", "Open."),
         Given("q", "a", "b", "The mayor resigned.", "Gone."),

@@ -1,4 +1,4 @@
-"""Plain text before it is cut: entities, and lines that are wrapped or one sentence each."""
+"""Plain text before segmentation: entities, and lines that are wrapped or one sentence each."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_lines_that_are_one_sentence_each_are_kept(text):
     assert [line for line in join_lines(text).split("\n") if line] == [line for line in text.split("\n") if line]
 
 
-def test_what_lines_mean_can_be_forced():
+def test_the_meaning_of_lines_can_be_forced():
     assert join_lines("One thing.\nAnother thing.", Lines.JOIN) == "One thing. Another thing."
     assert join_lines(WRAPPED, Lines.KEEP) == WRAPPED
     assert join_lines("One thing\nAnother thing\n\nA third", Lines.JOIN) == "One thing Another thing\nA third"
@@ -81,7 +81,7 @@ words = st.lists(st.text("abcdefg", min_size=1, max_size=9), min_size=12, max_si
 
 
 @given(words, st.integers(24, 60))
-def test_any_text_that_was_wrapped_at_a_width_comes_back_as_one_line(some, width):
+def test_any_text_wrapped_at_a_width_comes_back_as_one_line(some, width):
     text = "T" + " ".join(some) + "."
     lines = [""]
     for word in text.split():
@@ -117,13 +117,13 @@ def test_entities_are_decoded_once_and_only_with_their_semicolon(text, decoded):
         ("<p>Nobody closes", ["<p>Nobody closes"]),
     ],
 )
-def test_tags_of_html_go_and_other_angle_brackets_stay(text, sentences):
+def test_html_tags_are_removed_and_other_angle_brackets_stay(text, sentences):
     texts = PlainText(get_segmenter())
     assert texts.document("a", text).texts == sentences
     assert bool(texts.notes()) == (texts.document("a", text, is_linked=True).texts != sentences)
 
 
-def test_what_was_done_to_texts_is_counted():
+def test_changes_to_texts_are_counted():
     texts = PlainText(get_segmenter())
     assert texts.document("a", WRAPPED).texts == [UNWRAPPED]
     assert texts.document("b", "One.\nTwo.").texts == ["One.", "Two."]

@@ -1,4 +1,4 @@
-"""What people really give: one row for each shape of input, with what becomes of it."""
+"""Input as people really provide it: one row per shape of input, with the expected outcome."""
 
 # ruff: noqa: E501 - one row is one line
 
@@ -194,7 +194,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.format}: {shape.name}")
-def test_what_becomes_of_an_import(tmp_path: Path, shape: Shape):
+def test_an_import_has_the_expected_outcome(tmp_path: Path, shape: Shape):
     files(tmp_path / "in", shape.files)
     source = tmp_path / "in"
     if shape.format == "jsonl" and list(shape.files) == ["x.jsonl"]:
@@ -286,7 +286,7 @@ DROPPED = [
 
 
 @pytest.mark.parametrize("dropped", DROPPED, ids=lambda dropped: dropped.name)
-def test_what_becomes_of_a_drop(tmp_path: Path, dropped: Dropped):
+def test_a_drop_has_the_expected_outcome(tmp_path: Path, dropped: Dropped):
     folder = tmp_path / "in"
     files(folder, dropped.files)
     before = {name: (folder / name).read_bytes() for name in dropped.files}

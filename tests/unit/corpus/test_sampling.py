@@ -1,4 +1,4 @@
-"""Samples of documents and pairs: what is drawn, that it can be drawn again, and what is said of it."""
+"""Samples of documents and pairs: what is drawn, that the draw is repeatable, and what is reported."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def topical(number: int) -> Corpus:
     return Corpus(name="topical", documents=documents, pairs=pairs)
 
 
-def test_documents_that_are_only_sources_are_no_targets():
+def test_documents_used_only_as_sources_are_never_targets():
     drawn, sampled = sample_targets(topical(6), Sampling())
     assert list(drawn.documents) == [f"t{n}" for n in range(6)]
     assert (drawn.pairs, sampled.there, sampled.drawn) == ([], 6, 6)
 
 
 @given(st.integers(1, 40), st.integers(0, 5), st.data())
-def test_a_draw_has_the_size_asked_for_and_comes_out_the_same_again(number, seed, data):
+def test_a_sample_has_the_requested_size_and_is_repeatable(number, seed, data):
     size = data.draw(st.integers(1, number))
     how = Sampling(size=size, seed=seed, by="topic")
     drawn, sampled = sample_targets(topical(number), how)
@@ -52,7 +52,7 @@ def test_other_seeds_draw_other_documents():
     assert len(draws) > 5
 
 
-def test_the_shortest_of_those_that_fit_are_drawn_from():
+def test_samples_are_drawn_from_the_shortest_eligible_documents():
     how = Sampling(only={"topic": ("sports", "culture")}, shortest=4, size=2, seed=1)
     drawn, sampled = sample_targets(topical(20), how)
     fitting = [n for n in range(20) if TOPICS[n % 3] != "politics"]
@@ -64,7 +64,7 @@ def test_the_shortest_of_those_that_fit_are_drawn_from():
     )
 
 
-def test_of_each_target_the_shortest_source_is_taken():
+def test_the_shortest_source_of_each_target_is_taken():
     corpus, sampled = sample_pairs(topical(10), PairSampling(one_source=True, shortest=4, size=3, seed=2))
     assert {pair.id.rpartition("-")[2] for pair in corpus.pairs} == {"1"}
     assert (len(corpus.pairs), len(corpus.documents), sampled.there) == (3, 6, 20)
@@ -86,6 +86,6 @@ def test_pairs_are_stratified_by_the_topic_of_their_target():
         (Sampling(only={"topic": ("chess",)}, size=1), "only 0 available"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(how, problem):
+def test_impossible_samples_are_refused(how, problem):
     with pytest.raises(InputError, match=problem):
         sample_targets(topical(6), how)

@@ -1,4 +1,4 @@
-"""Cutting text into sentences by rules (trained models are optional and absent in CI)."""
+"""Segmenting text into sentences by rules (trained models are optional and absent in CI)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_line_end_ends_a_sentence(rules, end):
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\n \t\n"])
-def test_blank_text_has_no_sentences_and_is_no_document(rules, blank):
+def test_blank_text_has_no_sentences_and_makes_no_document(rules, blank):
     assert rules.split(blank) == []
     with pytest.raises(InputError, match="'memo' has no sentences"):
         rules.document("memo", blank)
@@ -68,7 +68,7 @@ def test_other_languages_use_rules_and_unknown_ones_are_named():
 
 
 @given(st.text(alphabet=st.sampled_from(list("aZ1—「」。！(.!?\"'“”()-… \n\r\t*\u2028\ufffdé"))))
-def test_no_character_but_white_space_is_lost(text):
+def test_only_white_space_is_ever_lost(text):
     sentences = get_segmenter().split(text)
     assert "".join("".join(sentences).split()) == "".join(text.split())
     assert all(sentence == sentence.strip() != "" for sentence in sentences)
@@ -89,13 +89,13 @@ NAMES = st.sampled_from(["Q", "A", "Interviewer", "Witness", "Ms. Fox", "THE COU
         max_size=4,
     )
 )
-def test_the_number_of_an_item_stays_with_its_sentence(items):
+def test_a_list_number_stays_with_its_sentence(items):
     sentences = [f"{label} {number}. {text}" for label, number, text in items]
     assert get_segmenter().split(" ".join(sentences)) == sentences
 
 
 @given(st.lists(st.tuples(NAMES, st.sampled_from(["No.", "No. I did not.", "Yes.", "Why?", "No. Never."])), max_size=5))
-def test_an_answer_ends_where_somebody_else_speaks(turns):
+def test_an_answer_ends_where_another_speaker_starts(turns):
     said = [
         part
         for name, text in turns
@@ -124,7 +124,7 @@ def test_an_answer_ends_where_somebody_else_speaks(turns):
         ["I can do Wed.", "Tom cannot."],
     ],
 )
-def test_what_looks_like_an_item_or_an_answer_is_cut_as_before(rules, sentences):
+def test_text_that_only_looks_like_an_item_or_answer_is_cut_as_usual(rules, sentences):
     assert rules.split(" ".join(sentences)) == sentences
 
 
@@ -139,7 +139,7 @@ def places(pieces):
     return set(list(accumulate(sizes))[:-1])
 
 
-def test_hard_boundaries_are_found_with_few_wrong_ones(rules):
+def test_hard_boundaries_are_found_with_few_false_ones(rules):
     """Precision 0.96 and recall 0.98 on the list that the rules were made with; spaCy's sentencizer: 0.68 and 0.87."""
     right = wrong = missed = candidates = 0
     for line in HARD.read_text(encoding="utf-8").splitlines():

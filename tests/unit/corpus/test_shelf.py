@@ -1,4 +1,4 @@
-"""Documents that are in memory or in a file behave the same."""
+"""Documents behave the same in memory and in a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
 @given(st.dictionaries(names, st.lists(texts, min_size=1, max_size=3), max_size=8), st.sampled_from([0, 20, 10_000]))
-def test_a_shelf_is_a_dictionary_in_the_order_of_adding(contents, most_held):
+def test_a_shelf_is_a_dictionary_in_insertion_order(contents, most_held):
     shelf, plain = Shelf(most_held), {}
     for name, sentences in contents.items():
         plain[name] = document(name, sentences).model_copy(update={"meta": {"topic": name}})
@@ -35,7 +35,7 @@ def test_a_shelf_is_a_dictionary_in_the_order_of_adding(contents, most_held):
         shelf["absent"]
 
 
-def test_a_corpus_that_is_not_in_memory_is_written_and_read_like_any_other(tmp_path, monkeypatch):
+def test_a_corpus_kept_on_disk_is_written_and_read_like_any_other(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_builder, "Shelf", lambda _: Shelf(30))
     documents = [Document(id=f"d{n}", sentences=(Sentence(id="0", text=f"Sentence {n}."),)) for n in range(50)]
     builder = corpus_builder.CorpusBuilder("large")
@@ -52,7 +52,7 @@ def test_a_corpus_that_is_not_in_memory_is_written_and_read_like_any_other(tmp_p
     assert (type(small), small.documents) == (Corpus, {one.id: one for one in documents})
 
 
-def test_the_import_of_a_large_file_holds_little_of_it(tmp_path, monkeypatch):
+def test_importing_a_large_file_keeps_little_of_it_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_builder, "Shelf", lambda _: Shelf(100_000))
     path = tmp_path / "large.jsonl"
     with path.open("w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: agree with theory, repeat by seed, respect groups."""
+"""Bootstrap intervals agree with theory, depend only on the seed, and respect groups."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def difference(a: Values, b: Values, *options: int, **more: object) -> MeanDiffe
 
 
 @given(values)
-def test_the_interval_holds_the_mean_and_stays_within_the_values(sample):
+def test_the_interval_contains_the_mean_and_stays_within_the_values(sample):
     interval = bootstrap_mean(sample, resamples=200)
     assert interval.mean == pytest.approx(np.mean(sample))
     assert min(sample) - 1e-9 <= interval.low <= interval.high <= max(sample) + 1e-9
 
 
-def test_the_interval_is_that_of_the_normal_approximation_for_many_values():
+def test_the_interval_of_many_values_matches_the_normal_approximation():
     sample = np.random.default_rng(5).normal(0.4, 0.2, 2000)
     interval = bootstrap_mean(sample)
     half = 1.96 * sample.std() / np.sqrt(len(sample))
     assert (interval.high - interval.low) / 2 == pytest.approx(half, rel=0.05)
 
 
-def test_same_seed_same_interval_however_the_draws_are_cut(monkeypatch):
+def test_the_same_seed_gives_the_same_interval_however_draws_are_chunked(monkeypatch):
     sample = np.linspace(0, 1, 50) ** 2
     first = bootstrap_mean(sample, resamples=500, seed=3)
     monkeypatch.setattr(statistics, "DRAWS_AT_ONCE", 101)
@@ -40,19 +40,19 @@ def test_same_seed_same_interval_however_the_draws_are_cut(monkeypatch):
     assert bootstrap_mean(sample, resamples=500, seed=4) != first
 
 
-def test_values_that_move_together_widen_the_interval_when_groups_are_drawn():
+def test_correlated_values_widen_the_interval_when_groups_are_resampled():
     sample = np.repeat(np.random.default_rng(1).random(20), 10)
     alone, grouped = bootstrap_mean(sample), bootstrap_mean(sample, groups=np.repeat(np.arange(20), 10).tolist())
     assert grouped.mean == alone.mean
     assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
 
 
-def test_groups_of_one_are_the_values_themselves():
+def test_groups_of_one_equal_single_values():
     sample = np.random.default_rng(2).random(40)
     assert bootstrap_mean(sample, groups=list(range(40))).low == pytest.approx(bootstrap_mean(sample).low)
 
 
-def test_a_clear_difference_has_a_small_p_and_none_has_p_one():
+def test_a_clear_difference_has_a_small_p_and_no_difference_has_p_1():
     base = np.random.default_rng(7).random(200)
     better = difference(base + 0.1 + 0.01 * base, base)
     assert better.low > 0.1
@@ -61,7 +61,7 @@ def test_a_clear_difference_has_a_small_p_and_none_has_p_one():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=20))
-def test_a_difference_turns_round_with_its_sides(sample):
+def test_swapping_sides_negates_the_difference(sample):
     a, b = zip(*sample, strict=True)
     forth, back = difference(a, b, resamples=200), difference(b, a, resamples=200)
     assert (forth.mean, forth.p) == pytest.approx((-back.mean, back.p))
@@ -69,7 +69,7 @@ def test_a_difference_turns_round_with_its_sides(sample):
 
 
 def plain(rows, resamples, seed, groups):
-    """Return the resampled means of each column, drawn as the module says, by plain loops."""
+    """Return the resampled means of each column, drawn as in the module, by plain loops."""
     members = {}
     for number, label in enumerate(groups):
         members.setdefault(label, []).append(number)
@@ -100,7 +100,7 @@ def test_many_columns_at_once_equal_a_plain_loop_over_the_same_draws(sample, gro
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-def test_drawing_kinds_of_units_gives_the_intervals_of_drawing_units(monkeypatch, grouped):
+def test_resampling_kinds_of_units_matches_resampling_units(monkeypatch, grouped):
     """Of 2,000 units only few differ; the two ways draw differently, so they agree within the noise of 20,000 draws."""
     units = np.random.default_rng(4).choice([-0.5, 0.0, 1.0], 2000)
     sample, groups = (np.repeat(units, 2), np.repeat(np.arange(2000), 2).tolist()) if grouped else (units, None)

@@ -37,7 +37,7 @@ RESULTS = [
 ]
 
 
-def test_measures_by_cutoff_hold_only_what_ranks_and_is_cut_at_k():
+def test_measures_by_cutoff_cover_only_rankings_cut_at_k():
     table = by_cutoff(RESULTS, "recall")
     assert table.loc["bm25"].to_dict() == {1: 0.3, 3: 0.7}
     assert np.isnan(table.loc["jaccard", 1])
@@ -87,7 +87,7 @@ def test_by_position_in_the_source_document(corpus):
 
 
 @pytest.mark.parametrize("size", range(1, 9))
-def test_a_document_read_backwards_has_its_thirds_backwards(size):
+def test_reversing_a_document_reverses_its_thirds(size):
     text = document("a", "x" * size)
     links = {s.id: ("s0",) for s in text.sentences}
     corpus = Corpus(name="c", documents={"a": text}, pairs=[Pair(id="p", source="a", target="a", links=links)])
@@ -112,7 +112,7 @@ def test_by_length_of_the_target_document():
     assert bins(table_of(rows[:1]), corpus, Trait.LENGTH) == {"up to 5 sentences": 0}
 
 
-def test_what_was_not_answered_is_counted_apart_and_as_wrong(corpus):
+def test_unanswered_sources_are_counted_separately_and_as_wrong(corpus):
     rows = [("p", "s1", 0.4, True), ("q", "s0", 0.9, False), ("p", "s2", 0.7, False)]
     found = break_down(table_of(rows), corpus, Trait.LINKS).set_index("bin")
     assert found.loc["1 link", ["sources", "answered", "f1", "f1_of_all"]].tolist() == [2, 1, 0.4, 0.2]
@@ -120,7 +120,7 @@ def test_what_was_not_answered_is_counted_apart_and_as_wrong(corpus):
 
 
 @given(scripted_corpora(), st.sampled_from(list(Trait)))
-def test_bins_hold_every_source_once_and_their_weighted_mean_is_the_whole(example, trait):
+def test_bins_hold_every_source_once_and_average_to_the_overall_score(example, trait):
     corpus, scores = example
     frames = [
         score_ranking(corpus, rank_corpus(corpus, Scripted(scores)), [k]).assign(approach=f"x@{k}", answered=True)
@@ -136,6 +136,6 @@ def test_bins_hold_every_source_once_and_their_weighted_mean_is_the_whole(exampl
         assert (group["f1"] * group["sources"]).sum() == pytest.approx(own["f1"].sum())
 
 
-def test_another_corpus_is_an_error(corpus):
+def test_a_different_corpus_is_an_error(corpus):
     with pytest.raises(InputError, match="'z' was scored, but is not in the corpus 'c'"):
         break_down(table_of([("z", "s0", 0.5, True)]), corpus, Trait.LINKS)

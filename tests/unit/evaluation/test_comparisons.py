@@ -1,4 +1,4 @@
-"""Comparisons of approaches: paired, honest about what was not answered, corrected for their number."""
+"""Comparisons of approaches: paired, counting unanswered sources, corrected for their number."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def table():
 
 
 def f1_of(table, name):
-    """Return F1 in the order that sorting by pair and source gives."""
+    """Return F1 sorted by pair and source."""
     return table[table["approach"] == name].sort_values(["pair", "source"])["f1"].to_numpy()
 
 
 @pytest.mark.parametrize("by", ["source", "pair"])
-def test_a_comparison_is_the_paired_bootstrap_of_its_two_columns_whatever_the_order_of_rows(table, by):
+def test_a_comparison_is_the_paired_bootstrap_in_any_row_order(table, by):
     groups = np.sort([f"p{n // 3}" for n in range(3 * PAIRS)]).tolist() if by == "pair" else None
     difference = np.subtract(f1_of(table, "high"), f1_of(table, "middle"))
     (expected,) = bootstrap_differences(difference[:, None], groups=groups)
@@ -60,19 +60,19 @@ def test_a_comparison_is_the_paired_bootstrap_of_its_two_columns_whatever_the_or
     assert found.p_adjusted == found.difference.p
 
 
-def test_a_constant_lead_is_told_apart_and_a_tie_is_not(table):
+def test_a_constant_lead_is_significant_and_a_tie_is_not(table):
     assert compare(table, "high", "low").told_apart
     same = compare(table, "low", "low")
     assert (same.difference.mean, same.difference.p, same.told_apart) == (0, 1, False)
 
 
-def test_what_was_not_answered_counts_as_zero():
+def test_unanswered_sources_count_as_zero():
     table = scores(a=[0.5] * 6, b=[0.8] * 6)
     table.loc[(table["approach"] == "b") & (table["source"] != "0"), "answered"] = False
     assert compare(table, "a", "b").difference.mean == pytest.approx(0.5 - 0.8 / 3)
 
 
-def test_the_best_is_compared_with_each_other_one_and_the_p_values_are_corrected_together(table):
+def test_the_best_is_compared_with_every_other_with_joint_correction(table):
     comparisons = compare_with_best(table)
     means = {name: f1_of(table, name).mean() for name in ("low", "middle")}
     assert [c.a for c in comparisons] == ["high"] * 2
@@ -87,7 +87,7 @@ def test_one_approach_has_nothing_to_be_compared_with():
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_is_its_definition(p):
+def test_holm_matches_its_definition(p):
     def adjusted(value):
         """Largest of (m - rank of q) * q over all q that are not larger, at most 1."""
         return max(min(1, q * sum(r >= q for r in p)) for q in p if q <= value)
@@ -99,7 +99,7 @@ def test_holm_of_a_worked_example():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
-def test_tables_that_cannot_be_compared_are_errors(table):
+def test_incomparable_tables_are_errors(table):
     with pytest.raises(InputError, match=r"did not score 'x'.*high, low, middle"):
         compare(table, "x", "low")
     with pytest.raises(InputError, match="high was not scored on every source"):

@@ -1,4 +1,4 @@
-"""Error analysis: what was wrong, what stands around it, and which pattern's rule holds."""
+"""Error analysis: what was wrong, its context, and which pattern's rule applies."""
 
 import pytest
 from hypothesis import given, settings
@@ -64,7 +64,7 @@ SOURCE = "The harbour bridge collapsed after a gravel barge struck its granite p
 WORDS = {"harbour", "bridge", "collapsed", "gravel", "barge", "struck", "granite", "pier"}
 
 
-def test_the_numbers_of_a_source_sentence_are_counted_by_hand():
+def test_the_counts_of_a_source_sentence_equal_counting_by_hand():
     a = document("a", SOURCE)
     b = document(
         "b",
@@ -88,14 +88,14 @@ def test_the_numbers_of_a_source_sentence_are_counted_by_hand():
     assert analyse_errors(corpus, [decision("a0", "b4")]) == analysis
 
 
-def test_a_word_in_common_is_needed_for_a_distractor():
+def test_a_distractor_needs_a_word_in_common():
     a = document("a", SOURCE)
     b = document("b", "Nobody knows why.", "Rain fell.", "The barge.")
     analysis = analyse_errors(corpus_of(a, b, {"a0": ("b0",)}), [decision("a0")])
     assert analysis.errors[0].traits.distractors == 1  # the gold link has similarity 0, and so has b1
 
 
-def test_false_and_missed_links_come_with_both_neighbourhoods_in_the_order_of_the_documents():
+def test_errors_show_both_neighbourhoods_in_document_order():
     a, b = document("a", *(f"Alpha {i}." for i in range(9))), document("b", *(f"Beta {i}." for i in range(9)))
     corpus = corpus_of(a, b, {"a0": ("b8", "b1"), "a4": ("b4",)})
     decisions = [decision("a0", "b5", "b1"), decision("a4", "b4"), decision("a8", "b0")]
@@ -115,7 +115,7 @@ def test_false_and_missed_links_come_with_both_neighbourhoods_in_the_order_of_th
     assert (analysis.approach, analysis.sources, analysis.unanswered) == ("x@3", 3, 6)
 
 
-def test_what_was_not_answered_is_counted_and_is_no_error():
+def test_unanswered_sources_are_counted_but_are_not_errors():
     a, b = document("a", "One.", "Two.", "Three."), document("b", "One.", "Two.")
     corpus = corpus_of(a, b, {"a0": ("b0",), "a1": ("b1",)})
     decisions = [decision("a0", outcome=Outcome.REFUSED), decision("a1", outcome=Outcome.MISSING_IDS)]
@@ -139,7 +139,7 @@ def test_an_error_counts_for_every_pattern_it_shows():
     assert counts[FALSE] == {Pattern.SCATTERED: 1, Pattern.AMBIGUOUS: 1, Pattern.DISTRACTORS: 0, Pattern.OTHER: 1}
 
 
-def test_pairs_that_nobody_annotated_are_left_out():
+def test_pairs_with_unknown_links_are_left_out():
     a, b = document("a", "One."), document("b", "Two.")
     assert analyse_errors(corpus_of(a, b, None), [decision("a0", "b0")]).errors == ()
     assert [e.kind for e in analyse_errors(corpus_of(a, b, {}), [decision("a0", "b0")]).errors] == [FALSE]
@@ -153,7 +153,7 @@ def test_several_approaches_at_once_are_refused():
 
 @settings(max_examples=8)  # each one loads a tokenizer
 @given(scripted_corpora())
-def test_errors_are_what_differs_between_decided_and_gold_links(drawn):
+def test_errors_are_the_differences_between_decided_and_gold_links(drawn):
     corpus, scores = drawn
     decisions, expected = [], set()
     for pair in corpus.pairs:

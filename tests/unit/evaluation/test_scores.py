@@ -1,4 +1,4 @@
-"""Scores against plain loops on random corpora, and their corner cases."""
+"""Scores against plain loops on random corpora, and corner cases."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_ranking_scores_equal_plain_loops(example, definition):
 
 @st.composite
 def masked(draw):
-    """Draw a corpus, its rankings, and which of their rows are decided links, in any order of the rows."""
+    """Draw a corpus, its rankings in any row order, and which rows are decided links."""
     corpus, scores = draw(scripted_corpora())
     rankings = rank_corpus(corpus, Scripted(scores))
     chosen = np.array(draw(st.lists(st.booleans(), min_size=len(rankings), max_size=len(rankings))), bool)
@@ -89,7 +89,7 @@ def test_scores_of_a_mask_equal_plain_loops_over_sets(example):
 
 
 @given(masked())
-def test_all_sources_of_a_mask_are_those_of_its_decisions(example):
+def test_all_sources_scores_of_a_mask_equal_those_of_its_decisions(example):
     corpus, rankings, chosen = example
     decided = triples(rankings[chosen])
     decisions = [
@@ -108,7 +108,7 @@ def test_all_sources_by_cutoff_take_the_top_ranked_rows(example):
 
 
 @given(scripted_corpora())
-def test_ids_that_no_other_document_has_change_no_score(example):
+def test_unique_ids_do_not_change_scores(example):
     corpus, scores = example
 
     def own(document_id, sentence_id):
@@ -128,7 +128,7 @@ def test_ids_that_no_other_document_has_change_no_score(example):
 
 
 @given(scripted_corpora(), st.randoms(use_true_random=False))
-def test_the_order_of_documents_of_pairs_and_of_rows_does_not_change_scores(example, random):
+def test_the_order_of_documents_pairs_and_rows_does_not_change_scores(example, random):
     corpus, scores = example
     before = macro_by_cutoff(score_ranking(corpus, rank_corpus(corpus, Scripted(scores)), CUTOFFS))
     documents = dict(random.sample(list(corpus.documents.items()), len(corpus.documents)))
@@ -141,7 +141,7 @@ def test_the_order_of_documents_of_pairs_and_of_rows_does_not_change_scores(exam
 
 
 @given(scripted_corpora(), st.sampled_from(CUTOFFS))
-def test_top_k_decisions_score_as_their_ranking(example, k):
+def test_top_k_decisions_score_like_their_ranking(example, k):
     corpus, scores = example
     rankings = rank_corpus(corpus, Scripted(scores))
     decided = score_decisions(corpus, decide_chosen("scripted@k", rankings, (rankings["rank"] <= k).to_numpy()))
@@ -150,7 +150,7 @@ def test_top_k_decisions_score_as_their_ranking(example, k):
 
 
 @given(scripted_corpora(), st.data())
-def test_all_sources_equals_a_plain_count_of_links(example, data):
+def test_all_sources_scores_equal_a_plain_count_of_links(example, data):
     corpus, _ = example
     gold, decided, decisions = set(), set(), []
     for pair in corpus.pairs:
@@ -183,30 +183,30 @@ def decide(source, targets, outcome=Outcome.OK, pair="p"):
     return Decision(approach="x", pair=pair, source=source, targets=targets, outcome=outcome)
 
 
-def test_nothing_decided_counts_as_zero(corpus):
+def test_a_source_without_decided_links_scores_zero(corpus):
     scores = macro(score_decisions(corpus, [decide("s0", ("s0",)), decide("s1", ())]))
     assert (scores.f1, scores.sources, scores.answered) == (0.5, 2, 2)
 
 
 @pytest.mark.parametrize("rest", [[], [decide("s1", (), Outcome.FAILED)], [decide("s1", ("s0",), Outcome.MISSING_IDS)]])
-def test_a_source_that_was_not_answered_is_counted_apart(corpus, rest):
+def test_an_unanswered_source_is_counted_separately(corpus, rest):
     scores = macro(score_decisions(corpus, [decide("s0", ("s0",)), *rest]))
     assert (scores.f1, scores.sources, scores.answered) == (1.0, 2, 1)
 
 
-def test_nothing_answered_is_zero_and_said(corpus):
+def test_no_answers_at_all_score_zero_and_are_reported(corpus):
     scores = macro(score_decisions(corpus, []))
     assert (scores.f1, scores.sources, scores.answered) == (0.0, 2, 0)
 
 
-def test_false_links_on_sources_without_links_cost(corpus):
+def test_false_links_on_sources_without_links_lower_the_score(corpus):
     right = [decide("s0", ("s0",)), decide("s1", ("s0", "s1"))]
     clean, false = (all_sources(corpus, [*right, decide("s2", targets)]) for targets in ((), ("s1",)))
     assert (clean.precision, clean.false_link_rate) == (1.0, 0.0)
     assert (false.precision, false.recall, false.false_link_rate) == (0.75, 1.0, 1.0)
 
 
-def test_pairs_that_nobody_annotated_are_not_scored(corpus):
+def test_pairs_with_unknown_links_are_not_scored(corpus):
     unknown = Pair(id="q", source="b", target="a")
     more = corpus.model_copy(update={"pairs": [*corpus.pairs, unknown]})
     decisions = [decide("s0", ("s0",)), decide("s1", ("s1",), pair="q")]
@@ -214,13 +214,13 @@ def test_pairs_that_nobody_annotated_are_not_scored(corpus):
     assert all_sources(more, decisions).sources == 3
 
 
-def test_a_source_with_links_that_was_not_ranked_is_an_error(corpus):
+def test_an_unranked_source_with_links_is_an_error(corpus):
     rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
     with pytest.raises(InputError, match=r"do not contain the source 's1' of the pair 'p'"):
         score_ranking(corpus, rankings[rankings["source"] != "s1"], [1])
 
 
-def test_all_sources_want_every_source_in_the_rankings(corpus):
+def test_all_sources_scores_need_every_source_in_the_rankings(corpus):
     rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
     part = rankings[rankings["source"] != "s2"]
     assert len(score_chosen(corpus, part, np.ones(len(part), bool))) == 2
@@ -242,12 +242,12 @@ def test_outcomes_are_counted_by_source_sentence():
 
 
 @pytest.mark.parametrize("cutoffs", [(), (0, 1)])
-def test_cutoffs_begin_at_one(corpus, cutoffs):
+def test_cutoffs_start_at_one(corpus, cutoffs):
     with pytest.raises(InputError, match="cutoffs"):
         score_ranking(corpus, pd.DataFrame(), cutoffs)
 
 
-def test_decisions_of_two_approaches_or_of_another_corpus_are_an_error(corpus):
+def test_decisions_of_two_approaches_or_another_corpus_are_an_error(corpus):
     with pytest.raises(InputError, match="two decisions"):
         score_decisions(corpus, [decide("s0", ("s0",)), decide("s0", ())])
     with pytest.raises(InputError, match="'q', which is not in the corpus"):

@@ -1,4 +1,4 @@
-"""The shortlist: two kinds, the best of each unless a cheaper one is as good, and reasons that give the numbers."""
+"""The shortlist: the best of each of two kinds unless a cheaper one is as good, with reasons in numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def result(kind, cutoff, f1, retriever="bm25", answered=SOURCES, cost=1.0, recal
 
 
 def table(results):
-    """Return per-source scores with the means of the results; every second approach is noisy."""
+    """Return per-source scores with the means of the results; every other approach is noisy."""
     frames = []
     for place, r in enumerate(results):
         answered = np.arange(SOURCES) < r.answered
@@ -52,7 +52,7 @@ def choose(*results, rule=None, lengths=SAME):
 LLM = result("llm", 7, 0.8, cost=9000)
 
 
-def test_the_best_of_each_kind_is_taken_also_when_one_kind_is_better_throughout():
+def test_the_best_of_each_kind_is_taken_even_if_one_kind_is_always_better():
     chosen = choose(LLM, result("llm", 5, 0.7), result("retriever", 1, 0.4), result("retriever", 3, 0.5))
     assert (chosen.first.name, chosen.second.name) == ("bm25@3", "bm25@7+llm-listwise-4")
     text = " ".join(chosen.reasons)
@@ -62,7 +62,7 @@ def test_the_best_of_each_kind_is_taken_also_when_one_kind_is_better_throughout(
     assert Shortlist.model_validate_json(chosen.model_dump_json()) == chosen
 
 
-def test_a_cheaper_approach_that_cannot_be_told_from_the_best_is_taken():
+def test_a_cheaper_approach_not_significantly_worse_is_taken():
     best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.495, cost=2)
     chosen = choose(best, cheap, LLM)
     assert chosen.first.name == "bm25@3"
@@ -72,7 +72,7 @@ def test_a_cheaper_approach_that_cannot_be_told_from_the_best_is_taken():
     assert "bm25@3 was chosen instead, because it costs less: 2 seconds per 1,000 pairs, hybrid@3 120 seconds" in text
 
 
-def test_on_few_sources_cost_decides_nothing():
+def test_cost_does_not_matter_on_few_sources():
     few = [
         result("retriever", 3, f1, name, cost=cost).model_copy(update={"sources": 49, "answered": 49})
         for f1, name, cost in ((0.5, "hybrid", 120), (0.495, "bm25", 2))
@@ -82,12 +82,12 @@ def test_on_few_sources_cost_decides_nothing():
     assert any("bm25@3 costs less, but 49 source sentences are too few" in reason for reason in chosen.reasons)
 
 
-def test_a_cheaper_approach_that_is_clearly_worse_is_not_taken():
+def test_a_clearly_worse_cheaper_approach_is_not_taken():
     best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.4, cost=2)
     assert choose(best, cheap, LLM).first.name == "hybrid@3"
 
 
-def test_costs_that_differ_by_less_than_a_tenth_are_equal_and_then_the_better_one_is_taken():
+def test_at_costs_within_a_tenth_the_better_approach_is_taken():
     best, other = result("retriever", 3, 0.5, "hybrid", cost=105), result("retriever", 3, 0.495, cost=100)
     chosen = choose(best, other, LLM)
     assert chosen.first.name == "hybrid@3"
@@ -96,7 +96,7 @@ def test_costs_that_differ_by_less_than_a_tenth_are_equal_and_then_the_better_on
     assert choose(best, cheap, LLM).first.name == "jaccard@3"
 
 
-def test_the_unit_of_the_bootstrap_is_that_of_the_rule():
+def test_the_bootstrap_uses_the_unit_of_the_rule():
     """Sources of one pair move together: by source the difference is told apart, by pair it is not."""
     best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.47, cost=2)
     scores = table([best, cheap, LLM])
@@ -113,12 +113,12 @@ def test_an_approach_does_not_win_by_answering_only_the_easy_sources():
     assert chosen.second.cutoff == 5
 
 
-def test_sources_that_were_not_answered_are_said():
+def test_unanswered_sources_are_reported():
     chosen = choose(result("retriever", 3, 0.5), result("llm", 7, 0.9, answered=98))
     assert any("did not answer 2 source(s)" in reason for reason in chosen.reasons)
 
 
-def test_among_equals_the_smaller_cutoff_then_the_first_name_is_taken():
+def test_ties_go_to_the_smaller_cutoff_then_the_first_name():
     equals = [result("retriever", 5, 0.5), result("retriever", 3, 0.5, "hybrid"), result("retriever", 3, 0.5)]
     for results in (equals, equals[::-1]):
         assert choose(*results, LLM).first.name == "bm25@3"
@@ -142,7 +142,7 @@ RETRIEVERS = [
 TWO_RETRIEVERS = ShortlistRule(kinds=(ApproachKind.RETRIEVER, ApproachKind.RETRIEVER))
 
 
-def test_of_two_retrievers_the_second_is_no_other_cut_of_the_first():
+def test_the_second_retriever_is_not_another_cutoff_of_the_first():
     chosen = choose(*RETRIEVERS, LLM, rule=TWO_RETRIEVERS)
     assert [a.name for a in chosen.approaches] == ["bm25@3", "hybrid@5"]
     assert list(chosen.labels) == ["bm25@3", "hybrid@5"]
@@ -152,7 +152,7 @@ def test_of_two_retrievers_the_second_is_no_other_cut_of_the_first():
     assert Shortlist.model_validate_json(chosen.model_dump_json()) == chosen
 
 
-def test_a_recall_target_does_not_make_the_two_the_same():
+def test_a_recall_target_keeps_the_two_distinct():
     lengths = Lengths(benchmark=20, annotated=40)
     rule = TWO_RETRIEVERS.model_copy(update={"recall_target": 0.4})
     chosen = choose(*RETRIEVERS, rule=rule, lengths=lengths)
@@ -170,7 +170,7 @@ def test_two_set_ups_of_an_llm_and_two_learned_linkers_can_be_compared():
     assert list(chosen.labels) == ["learned-logistic@3", "learned-boosting@3"]
 
 
-def test_one_retriever_at_several_cutoffs_makes_no_two():
+def test_one_retriever_at_several_cutoffs_does_not_make_two():
     with pytest.raises(InputError, match="no second retriever approach beside bm25@3"):
         choose(*RETRIEVERS[:2], LLM, rule=TWO_RETRIEVERS)
 
@@ -181,7 +181,7 @@ def test_one_kind_makes_a_shortlist_of_one():
     assert chosen.labels == {"llm": LLM.approach}
 
 
-def test_named_approaches_are_taken_as_they_are_and_in_this_order():
+def test_named_approaches_are_taken_unchanged_and_in_order():
     fitted = result("learned", "expected-f1", 0.6, "learned-logistic", fitted="fitted on the other folds")
     rule = ShortlistRule(approaches=("learned-logistic@expected-f1", "hybrid@3"))
     chosen = choose(*RETRIEVERS, LLM, fitted, rule=rule, lengths=Lengths(benchmark=20, annotated=400))
@@ -191,13 +191,13 @@ def test_named_approaches_are_taken_as_they_are_and_in_this_order():
     assert "learned-logistic@expected-f1 was fitted on the other folds." in chosen.reasons
 
 
-def test_a_name_that_the_benchmark_does_not_hold_is_an_error_that_suggests_others():
+def test_an_unknown_name_is_an_error_with_suggestions():
     with pytest.raises(InputError, match="the benchmark has no approach 'hybrid@4'") as refused:
         choose(*RETRIEVERS, LLM, rule=ShortlistRule(approaches=("bm25@3", "hybrid@4")))
     assert "hybrid@3" in refused.value.hint
 
 
-def test_two_names_that_cut_one_ranking_are_refused():
+def test_two_names_for_one_ranking_are_refused():
     with pytest.raises(InputError, match="bm25@3 and bm25@5 cut the same ranking"):
         choose(*RETRIEVERS, rule=ShortlistRule(approaches=("bm25@3", "bm25@5")))
     deeper = result("llm", 9, 0.79)
@@ -215,12 +215,12 @@ def test_two_names_that_cut_one_ranking_are_refused():
         ({"approaches": ("bm25@3",), "recall_target": 0.9}, "kinds or a recall target as well"),
     ],
 )
-def test_rules_that_contradict_themselves_are_refused(fields, problem):
+def test_contradictory_rules_are_refused(fields, problem):
     with pytest.raises(InputError, match=problem):
         ShortlistRule(**fields)
 
 
-def test_a_rule_that_was_stored_with_nulls_is_read():
+def test_a_rule_stored_with_nulls_can_be_read():
     assert ShortlistRule.model_validate({"approaches": None, "kinds": None}) == ShortlistRule()
 
 
@@ -256,7 +256,7 @@ def test_the_cutoff_is_the_smallest_that_reaches_the_recall_target(target, expec
 
 
 @pytest.mark.parametrize(("annotated", "expected"), [(10, 5), (20, 5), (21, 6), (30, 8), (40, 10), (400, 10)])
-def test_longer_documents_raise_the_cutoff_up_to_twice_itself(annotated, expected):
+def test_longer_documents_at_most_double_the_cutoff(annotated, expected):
     assert cutoff(0.8, annotated)[0] == expected
 
 
@@ -271,7 +271,7 @@ def test_the_cutoff_is_explained():
     assert "none reaches the recall target of 95.0%: recall of bm25 at 7 is 93.0%" in cutoff(0.95)[1]
 
 
-def test_an_llm_gets_as_many_candidates_as_the_recall_of_its_retriever_wants():
+def test_an_llm_gets_enough_candidates_for_its_retrievers_recall_target():
     assert cutoff(0.8, approach=LLM.approach)[0] == 5
     other = Approach(kind="llm", retriever="hybrid", cutoff=7, prompt_mode=4)
     found, said = cutoff(0.8, approach=other)
@@ -284,12 +284,12 @@ def test_an_llm_gets_as_many_candidates_as_the_recall_of_its_retriever_wants():
     )
 
 
-def test_the_shortlist_takes_the_cutoff_of_the_recall_target():
+def test_the_shortlist_uses_the_cutoff_of_the_recall_target():
     chosen = choose(*RECALLS, LLM, rule=ShortlistRule(recall_target=0.8), lengths=Lengths(benchmark=20, annotated=30))
     assert (chosen.first.cutoff, chosen.second.cutoff) == (8, 8)
 
 
-def test_the_length_of_documents_is_that_of_the_targets_of_pairs():
+def test_document_length_is_measured_on_the_targets_of_pairs():
     documents = {"a": document("a", "x" * 9), "b": document("b", "x" * 4), "c": document("c", "x" * 2)}
     pairs = [Pair(id=str(n), source="a", target=target) for n, target in enumerate("bbc")]
     corpus = Corpus(name="c", documents=documents, pairs=pairs)

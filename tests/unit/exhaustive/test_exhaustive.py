@@ -19,7 +19,7 @@ RULES = SourceFilter(min_words=3, exclude=("^Figure",))
 
 
 def corpus(*sizes: int) -> Corpus:
-    """Pairs of so many usable source sentences, and two that the filters leave out."""
+    """Pairs with this many usable source sentences and two that the filters leave out."""
     documents, pairs = {}, []
     for number, size in enumerate(sizes):
         texts = ["Too short", *(f"Usable sentence number {n}" for n in range(size)), "Figure 3 shows a bridge"]
@@ -44,13 +44,13 @@ def test_a_sample_is_stratified_by_pair_and_leaves_filtered_sources_out():
     assert not {(one.pair, one.source) for one in sample.sources} & {("p0", "0"), ("p0", "21"), ("p3", "6")}
 
 
-def test_the_same_seed_gives_the_same_sample_and_another_seed_another_one():
+def test_the_sample_depends_only_on_the_seed():
     first, same, other = (sample_sources(corpus(30, 30), RULES, "run", seed, number=9) for seed in (1, 1, 2))
     assert first == same
     assert {one.at for one in first.sources} != {one.at for one in other.sources}
 
 
-def test_every_source_has_the_same_chance():
+def test_every_source_is_equally_likely():
     draws = 3000
     seen = Counter(
         one.at for seed in range(draws) for one in sample_sources(corpus(1, 2, 7), RULES, "run", seed, number=3).sources
@@ -84,24 +84,24 @@ def test_task_keys_are_opaque_and_differ_between_runs():
         ({"number": 1, "links": 0}, "stop at 0 links"),
     ],
 )
-def test_a_size_that_cannot_be_sampled(given: dict[str, float], problem: str):
+def test_an_impossible_size_is_refused(given: dict[str, float], problem: str):
     with pytest.raises(InputError, match=problem):
         sample_sources(corpus(3), RULES, "run", 1, **given)  # type: ignore[arg-type]
 
 
-def test_more_than_there_are_gives_all_and_none_is_an_error():
+def test_asking_for_more_gives_all_and_no_sources_is_an_error():
     assert len(sample_sources(corpus(3), RULES, "run", 1, number=99).sources) == 3
     assert len(sample_sources(corpus(3), RULES, "run", 1, share=0.01).sources) == 1
     with pytest.raises(InputError, match="no source sentence"):
         sample_sources(corpus(0), RULES, "run", 1, share=0.5)
 
 
-def test_there_is_no_gold_by_a_rule_that_needs_an_adjudicator():
+def test_rules_that_need_an_adjudicator_give_no_gold():
     with pytest.raises(InputError, match="not adjudicated"):
         gold_of([("p", "s")], [], LabelRule.ADJUDICATED, 2)
 
 
-def test_gold_by_rule_with_ties_and_incomplete_sources():
+def test_gold_follows_the_rule_with_ties_and_incomplete_sources():
     said = {"1": (True, True), "2": (True, False), "3": (False, False)}
     judgments = [judged("s", target, n, link=link) for target, by in said.items() for n, link in enumerate(by)]
     judgments += [judged("half", target, 0, link=True) for target in said]
@@ -114,7 +114,7 @@ def test_gold_by_rule_with_ties_and_incomplete_sources():
     assert (majority.links, majority.unlabelled) == ({("p", "s"): {"1"}}, {("p", "s"): {"2"}})
 
 
-def test_a_source_without_links_is_gold_too():
+def test_a_source_without_links_counts_as_gold_too():
     gold = gold_of([("p", "s")], [judged("s", "1", n, link=False) for n in (1, 2)], LabelRule.BOTH, 2)
     assert (gold.with_gold, gold.without_gold) == ([], [("p", "s")])
 
@@ -127,7 +127,7 @@ FIRST = {("p", "0"): ["1", "5"], ("p", "1"): ["9"], ("p", "2"): ["1"], ("p", "3"
 SECOND = {("p", "0"): ["2", "1"], ("p", "1"): ["1"], ("p", "2"): []}
 
 
-def test_measures_by_hand():
+def test_measures_equal_those_by_hand():
     first, second, both, shared = measure(GOLD, {"a": FIRST, "b": SECOND}, View.FULL, ("a", "b"), 200)
     # Source 0 of a: 1 hit of 2 found, of 2 gold; source 1: the unlabelled 9 counts for nothing.
     assert [m.mean for m in first.measures if m] == [0.25, 0.25, 0.25]
@@ -143,7 +143,7 @@ def test_measures_by_hand():
     )
 
 
-def test_sources_that_were_not_answered_are_counted_apart_and_not_as_wrong():
+def test_unanswered_sources_are_counted_separately_and_not_as_wrong():
     decisions = [
         Decision(approach="x", pair="p", source="0", targets=("1", "2", "7")),
         Decision(approach="x", pair="p", source="1", targets=(), outcome=Outcome.FAILED),
@@ -154,13 +154,13 @@ def test_sources_that_were_not_answered_are_counted_apart_and_not_as_wrong():
     assert (row.without_gold, row.false_links) == (0, None)
 
 
-def test_no_source_with_gold_gives_no_mean():
+def test_no_mean_without_a_source_with_gold():
     gold = ExhaustiveGold({("p", "2"): frozenset()})
     (row,) = measure(gold, {"a": FIRST}, View.FULL)
     assert (row.measures, row.sources, row.without_gold, row.false_links) == ((None, None, None), 0, 1, 1)
 
 
-def test_random_targets_of_a_source_do_not_depend_on_the_others():
+def test_random_targets_of_a_source_do_not_depend_on_other_sources():
     targets = {("p", str(n)): [str(target) for target in range(9)] for n in range(40)}
     drawn = random_lists(targets, 2, seed=13)
     assert random_lists({("p", "3"): targets["p", "3"]}, 2, seed=13) == {("p", "3"): drawn["p", "3"]}
@@ -169,7 +169,7 @@ def test_random_targets_of_a_source_do_not_depend_on_the_others():
     assert random_lists({("p", "0"): ["1"]}, 2, seed=13) == {("p", "0"): ("1",)}
 
 
-def test_where_judging_stops_at_a_number_of_links_the_sources_are_in_random_order():
+def test_sources_are_shuffled_if_judging_stops_at_a_number_of_links():
     plain, stopping = (sample_sources(corpus(30, 30), RULES, "run", 5, share=1, links=links) for links in (None, 4))
     assert stopping.links == 4
     assert {one.key for one in stopping.sources} == {one.key for one in plain.sources}
