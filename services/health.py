@@ -199,11 +199,27 @@ def holder(port: int) -> str:
     except psutil.AccessDenied:
         return "a program of another user"
     for connection in connections:
-        if connection.status != psutil.CONN_LISTEN or connection.laddr.port != port:
-            continue
-        if connection.laddr.ip in ANY_ADDRESS and connection.pid is not None:
-            return f"{program_of(connection.pid)} (process {connection.pid})"
+        if _is_at(connection, port) and connection.pid is not None:
+            pid = _first_of(connection.pid, port)
+            return f"{program_of(pid)} (process {pid})"
     return "a program of another user"
+
+
+def _is_at(connection: Any, port: int) -> bool:  # noqa: ANN401 - psutil has a type for each platform
+    return (
+        connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.laddr.ip in ANY_ADDRESS
+    )
+
+
+def _first_of(pid: int, port: int) -> int:
+    """Return the process that opened the socket: its children hold it too, at least until they run another program."""
+    try:
+        process = psutil.Process(pid)
+        while (parent := process.parent()) and any(_is_at(each, port) for each in parent.net_connections("tcp")):
+            process = parent
+    except psutil.Error:
+        return pid
+    return int(process.pid)
 
 
 def program_of(pid: int) -> str:

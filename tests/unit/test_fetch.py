@@ -35,7 +35,7 @@ def there(tmp_path, monkeypatch):
 @pytest.fixture
 def address(there):
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(there)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from logging import getLogger
+from multiprocessing.context import ForkProcess
 from types import SimpleNamespace
 from uuid import UUID, uuid4
 
@@ -31,6 +33,7 @@ from flows.reconcile import awake_since, look_at_all
 from flows.watcher import STALE, Watcher, WorthALook
 from services import Heartbeat, read_heartbeat
 from tasks.runs import GONE, suspend
+from tests.helpers.forked import FORK, forked
 
 FLOW = Flow(id=uuid4(), name="annotate")
 
@@ -249,25 +252,24 @@ def test_a_heartbeat_that_is_old_is_read_again_after_the_wait(isolated_home, mon
     assert awake_since() == awake
 
 
-HOLDS = "import flows, sys; print('holds', flush=True); sys.stdin.read()"
-
-
 @contextmanager
-def process_of(run: FlowRun) -> Iterator[subprocess.Popen[str]]:
+def process_of(run: FlowRun) -> Iterator[ForkProcess]:
     """The process of a flow run, as far as its lock goes."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDS],
-        env={**os.environ, "PREFECT__FLOW_RUN_ID": str(run.id)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    here, there = FORK.Pipe()
+
+    def hold() -> None:
+        os.environ["PREFECT__FLOW_RUN_ID"] = str(run.id)
+        importlib.reload(flows)
+        there.send("holds")
+        signal.pause()
+
+    process = forked(hold)
     try:
-        assert process.stdout.readline() == "holds\n"
+        assert here.recv() == "holds"
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.join()
 
 
 def test_a_process_that_was_killed_is_missed_sooner_than_one_that_gives_no_sign(isolated_home, restarted, monkeypatch):
@@ -279,25 +281,26 @@ def test_a_process_that_was_killed_is_missed_sooner_than_one_that_gives_no_sign(
         look_at_all(Prefect(run), STALE)
         return stale.pop()
 
+    monkeypatch.setattr("abcdlink.locks.SECONDS_TO_TRY", 0.1)
     assert seconds() == 150  # its process is on another machine, say
     with process_of(run) as process:
         assert seconds() == 150
-        process.send_signal(signal.SIGSTOP)
+        os.kill(process.pid, signal.SIGSTOP)
         assert seconds() == 150
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         assert seconds() == 45
         with process_of(run) as again:
             assert seconds() == 150
             with process_of(run) as other:  # the first slept, was taken for dead, and woke up
                 again.kill()
-                again.wait()
+                again.join()
                 assert seconds() == 150
                 other.kill()
-    with process_of(run) as ended:
-        ended.communicate("")
-        assert ended.returncode == 0
-        assert seconds() == 150
+    subprocess.run(
+        [sys.executable, "-c", "import flows"], env={**os.environ, "PREFECT__FLOW_RUN_ID": str(run.id)}, check=True
+    )
+    assert seconds() == 150  # it ended by itself
     assert not list((isolated_home / "locks").glob("_flow-*"))
 
 

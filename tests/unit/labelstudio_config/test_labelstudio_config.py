@@ -347,7 +347,7 @@ class Tokens(BaseHTTPRequestHandler):
 
 def test_an_account_without_a_token_gets_one() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Tokens) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         with closing(httpx.Client(base_url=f"http://127.0.0.1:{server.server_port}")) as session:
             for _ in range(2):
                 with closing(with_own_token(session)) as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import threading
 import time
@@ -16,8 +17,9 @@ from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import Result, ServiceState
 from services.checks import doctor
 from services.credentials import ensure_credentials
-from services.health import PrefectApi, free_port, worker_is_online
+from services.health import PrefectApi, free_port, holder, worker_is_online
 from services.state import status
+from tests.helpers.forked import forked
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def server() -> Iterator[tuple[str, dict[str, tuple[int, object]]]]:
             """Keep the tests quiet."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        threading.Thread(target=http.serve_forever, daemon=True).start()
+        threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{http.server_address[1]}", replies
         http.shutdown()
 
@@ -161,6 +163,14 @@ def test_doctor_sees_secrets_that_others_can_read_and_a_taken_port(tmp_path):
     assert result is Result.FAIL
     assert f"process {os.getpid()}" in what
     assert "ABCDLINK_PREFECT_PORT" in hint
+
+
+def test_the_holder_of_a_port_is_the_process_that_opened_it_not_its_child():
+    with socket.create_server(("127.0.0.1", 0)) as mine:
+        child = forked(signal.pause)
+        assert f"(process {os.getpid()})" in holder(mine.getsockname()[1])
+        child.kill()
+        child.join()
 
 
 def test_status_of_servers_elsewhere(tmp_path, server):
