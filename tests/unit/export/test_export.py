@@ -1,4 +1,4 @@
-"""The data set: its labels, its tables, and what holds for every layout."""
+"""The data set: its labels, its tables, and the promises of every layout."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def rows_of(store: Store, rule: str = "both") -> list[LabelledCandidate]:
 
 
 @pytest.mark.parametrize("votes", [v for n in (1, 2, 3, 4) for v in product("LN", repeat=n)], ids="".join)
-def test_rules_agree_with_counting(votes: tuple[str, ...]):
+def test_rules_agree_with_counting_by_hand(votes: tuple[str, ...]):
     labels = [Label.LINK if vote == "L" else Label.NO_LINK for vote in votes]
     links, size = votes.count("L"), len(votes)
     both, majority = (verdict(labels, rule, needed=2) for rule in (LabelRule.BOTH, LabelRule.MAJORITY))
@@ -71,7 +71,7 @@ def test_rules_agree_with_counting(votes: tuple[str, ...]):
 
 @pytest.mark.parametrize("votes", ["LL", "NN", "LN", "LLN", "L"])
 @pytest.mark.parametrize("decision", [None, *Label])
-def test_a_decision_counts_only_where_annotators_differ(votes: str, decision: Label | None):
+def test_a_decision_counts_only_where_annotators_disagree(votes: str, decision: Label | None):
     labels = [Label.LINK if vote == "L" else Label.NO_LINK for vote in votes]
     link, provenance = verdict(labels, LabelRule.ADJUDICATED, 2, decision)
     if len(votes) < 2:
@@ -87,7 +87,7 @@ def test_a_decision_counts_only_where_annotators_differ(votes: str, decision: La
         assert verdict(labels, rule, 2, decision) == verdict(labels, rule, 2)
 
 
-def test_one_file_has_the_labels_by_all_rules(hostile: Store):
+def test_one_file_holds_the_labels_by_every_rule(hostile: Store):
     by_rule = {rule: rows_of(hostile, rule) for rule in LabelRule}
     assert len({tuple(row.link for row in rows) for rows in by_rule.values()}) == 3
     for rule, rows in by_rule.items():
@@ -108,7 +108,7 @@ def test_one_file_has_the_labels_by_all_rules(hostile: Store):
             assert (row.link, row.provenance) == (decision.label is Label.LINK, Provenance.ADJUDICATED)
 
 
-def test_without_decisions_there_is_no_data_set_by_them(hostile: Store):
+def test_there_is_no_adjudicated_data_set_without_decisions(hostile: Store):
     hostile.folder.remove(ADJUDICATIONS)
     with pytest.raises(InputError, match=r"no adjudications\.jsonl yet .*'adjudicate'"):
         export_dataset(hostile, "csv", "adjudicated")
@@ -158,7 +158,7 @@ def test_hostile_texts_and_ids_survive_in_jsonl_and_parquet(hostile: Store):
     assert [LabelledCandidate.model_validate(row) for row in read] == rows
 
 
-def test_rows_say_where_a_program_judged(hostile: Store):
+def test_rows_mark_judgments_of_programs(hostile: Store):
     rows = rows_of(hostile)
     assert {row.simulated for row in rows} == {True, False}
     assert all(row.simulated == ("annotator-9" in row.judgments) for row in rows)
@@ -222,7 +222,7 @@ def test_abcd_link_is_read_back_with_the_same_documents_and_links(hostile: Store
     assert links == [(row.pair, row.source, row.target) for row in rows if row.link]
 
 
-def test_candidate_with_a_missing_judgment_has_no_label(store: Store):
+def test_a_candidate_with_a_missing_judgment_has_no_label(store: Store):
     judgments = store.read_records("judgments.jsonl", Judgment)
     store.write_records("judgments.jsonl", judgments[1:])
     rows = rows_of(store)
@@ -231,14 +231,14 @@ def test_candidate_with_a_missing_judgment_has_no_label(store: Store):
     assert len(read_judgment_file(store.where("dataset/annotations.csv")).refused) == 1
 
 
-def test_as_many_judgments_are_needed_as_were_asked_for(hostile: Store):
+def test_a_label_needs_all_the_requested_judgments(hostile: Store):
     hostile.note("annotation", {"batches": 2, "overlap": 3})
     rows = rows_of(hostile)
     assert all((row.link is None) == (len(row.judgments) < 3) for row in rows)
 
 
 @pytest.mark.parametrize("layout", ExportFormat)
-def test_no_layout_says_who_the_annotators_are(hostile: Store, layout: ExportFormat):
+def test_no_layout_reveals_who_the_annotators_are(hostile: Store, layout: ExportFormat):
     exported = export_dataset(hostile, layout, licence="cc-by-4.0")
     assert exported.candidates == len(rows_of(hostile))
     for name in exported.files:
@@ -259,7 +259,7 @@ def test_judgments_that_name_an_account_are_not_exported(hostile: Store, name: s
 
 
 @pytest.mark.parametrize("layout", ExportFormat)
-def test_what_an_earlier_export_left_goes_and_nothing_else(hostile: Store, layout: ExportFormat):
+def test_only_files_of_an_earlier_export_are_removed(hostile: Store, layout: ExportFormat):
     before = export_dataset(hostile, layout)
     hostile.write_text("dataset/notes.txt", "mine")
     judgments = hostile.read_records("judgments.jsonl", Judgment)
@@ -281,7 +281,7 @@ def test_a_failing_layout_writes_nothing(hostile: Store, monkeypatch: pytest.Mon
     assert "exports" not in hostile.manifest
 
 
-def test_what_cannot_be_exported_is_a_clear_error(store: Store, tmp_path: Path):
+def test_impossible_exports_are_clear_errors(store: Store, tmp_path: Path):
     with pytest.raises(InputError, match=r"no export format 'xml'.*abcd-link"):
         export_dataset(store, "xml")
     with pytest.raises(InputError, match=r"no label rule 'most'.*majority"):
@@ -295,7 +295,7 @@ def test_what_cannot_be_exported_is_a_clear_error(store: Store, tmp_path: Path):
             export_dataset(store)
 
 
-def test_the_command_says_what_it_wrote_and_changed(isolated_home: Path):
+def test_the_command_reports_what_it_wrote_and_changed(isolated_home: Path):
     store = hostile_run(isolated_home / "runs")
     done = CliRunner().invoke(make_app(), ["export", "hostile", "--format", "brat", "--rule", "majority"])
     assert done.exit_code == 0, done.output

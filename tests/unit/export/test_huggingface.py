@@ -56,7 +56,7 @@ def test_datasets_loads_the_folder_with_all_rows(tmp_path: Path, monkeypatch: py
     ]
 
 
-def test_the_card_counts_what_was_judged(store: Store):
+def test_the_card_counts_judgments(store: Store):
     _, text = card_of(store)
     judgments = store.read_records("judgments.jsonl", Judgment)
     result = agreement(judgments)
@@ -164,7 +164,7 @@ def test_the_card_of_a_hostile_run_counts_labels_by_provenance(tmp_path: Path):
     assert all(sentence not in text for sentence in (*TEXTS[1:9], *PAIRS))
 
 
-def test_the_card_tells_labels_by_each_rule_and_who_decided(tmp_path: Path):
+def test_the_card_counts_labels_by_each_rule_and_decider(tmp_path: Path):
     store = hostile_run(tmp_path)
     _, text = card_of(store, rule="adjudicated")
     export_dataset(store, "jsonl", "adjudicated")
@@ -183,6 +183,6 @@ def test_the_card_tells_labels_by_each_rule_and_who_decided(tmp_path: Path):
     assert "| adjudicated:" not in text
 
 
-def test_without_its_domain_the_run_has_no_card(tmp_path: Path):
+def test_a_run_without_its_domain_has_no_card(tmp_path: Path):
     with pytest.raises(InputError, match="there is no run"):
         export_dataset(example_run(tmp_path), "huggingface")

@@ -1,4 +1,4 @@
-"""Layouts that annotate a text: UIMA CAS XMI, read back by cassis, and brat's standoff."""
+"""Layouts that annotate a text: UIMA CAS XMI, read back with cassis, and brat's standoff format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hostile(tmp_path: Path) -> Store:
 def exported(
     store: Store, layout: str, rule: str = "both"
 ) -> tuple[list[str], dict[str, int], list[LabelledCandidate]]:
-    """Export; returns the names of the files, the changes, and the rows as JSON Lines have them."""
+    """Export; returns the file names, the changes, and the rows of the JSON Lines file."""
     export_dataset(store, "jsonl", rule)
     rows = store.read_records("dataset/links.jsonl", LabelledCandidate)
     done = export_dataset(store, layout, rule)
@@ -40,7 +40,7 @@ def exported(
 
 
 def for_xml(text: str) -> str:
-    """Replace what XML 1.0 cannot hold, told by Unicode categories instead of by the ranges of its grammar."""
+    """Replace what XML 1.0 cannot hold, using Unicode categories instead of the ranges of its grammar."""
     return "".join(
         LOST if c in "\ufffe\uffff" or (unicodedata.category(c) == "Cc" and c < " " and c not in "\t\n\r") else c
         for c in text
@@ -71,7 +71,7 @@ def read_xmi(store: Store, name: str) -> Xmi:
 
 
 @pytest.mark.parametrize("rule", LabelRule)
-def test_xmi_shows_the_same_links_when_cassis_reads_it(hostile: Store, rule: LabelRule):
+def test_xmi_read_by_cassis_holds_the_same_links(hostile: Store, rule: LabelRule):
     names, _, rows = exported(hostile, "uima", rule)
     assert names[0] == "dataset/uima/TypeSystem.xml"
     assert len(names) == 1 + len(PAIRS)
@@ -117,7 +117,7 @@ def test_xmi_follows_the_rules_that_inception_checks(hostile: Store):
         assert all((link.begin, link.end) == (link.Dependent.begin, link.Dependent.end) for link in xmi.links)
 
 
-def test_xmi_offsets_count_utf_16_units_as_uima_does(hostile: Store):
+def test_xmi_offsets_count_utf_16_units_as_in_uima(hostile: Store):
     names, _, _ = exported(hostile, "uima")
     raw = hostile.read_text(names[1])
     text = read_xmi(hostile, names[1]).cas.sofa_string
@@ -125,7 +125,7 @@ def test_xmi_offsets_count_utf_16_units_as_uima_does(hostile: Store):
 
 
 @pytest.mark.parametrize("rule", LabelRule)
-def test_both_layouts_say_who_decided_where_the_label_is_a_decision(hostile: Store, rule: LabelRule):
+def test_both_layouts_say_who_decided_adjudicated_labels(hostile: Store, rule: LabelRule):
     names, _, rows = exported(hostile, "uima", rule)
     said = [link.judgments for name in names[1:] for link in read_xmi(hostile, name).links]
     decided = [words for words in said if words.endswith("; decided by adjudicator-1: Link")]
@@ -136,7 +136,7 @@ def test_both_layouts_say_who_decided_where_the_label_is_a_decision(hostile: Sto
     assert notes.count("; decided by adjudicator-1: Link") == len(decided)
 
 
-def test_xmi_tells_who_judged_and_how(hostile: Store):
+def test_xmi_says_who_judged_and_how(hostile: Store):
     names, _, rows = exported(hostile, "uima", "majority")
     xmi = read_xmi(hostile, names[1])
     assert xmi.pair.annotators == "simulated"
@@ -157,7 +157,7 @@ def test_ids_of_pairs_never_become_paths(hostile: Store):
             assert ".." not in name
 
 
-def test_pairs_whose_harmless_names_are_the_same_have_files_of_their_own(tmp_path: Path):
+def test_pairs_with_the_same_safe_name_have_separate_files(tmp_path: Path):
     from abcdlink.corpus.io import read_corpus_from, write_corpus_to
     from abcdlink.judgments import Judgment
 
@@ -207,7 +207,7 @@ def read_ann(text: str) -> Ann:
 
 
 @pytest.mark.parametrize("rule", LabelRule)
-def test_standoff_shows_the_same_links(hostile: Store, rule: LabelRule):
+def test_standoff_holds_the_same_links(hostile: Store, rule: LabelRule):
     names, _, rows = exported(hostile, "brat", rule)
     assert names[0] == "dataset/brat/annotation.conf"
     stems = [name.removesuffix(".txt") for name in names if name.endswith(".txt")]
@@ -228,7 +228,7 @@ def test_standoff_shows_the_same_links(hostile: Store, rule: LabelRule):
 
 
 def place(side: int, sentence: str) -> tuple[int, int]:
-    """Where a sentence stands in the standoff text, counted from the texts."""
+    """The place of a sentence in the standoff text, counted from the texts."""
     lines = [text if shown(text) != LOST else LOST for text in TEXTS]
     number = [sentence_id(n) for n in range(len(TEXTS))].index(sentence)
     document = sum(len(line) + 1 for line in lines) + 1
@@ -250,7 +250,7 @@ def test_a_clean_run_needs_no_change(tmp_path: Path):
     assert exported(store, "uima")[1] == exported(store, "brat")[1] == {}
 
 
-def test_a_document_paired_with_itself_is_laid_out_twice():
+def test_a_document_paired_with_itself_appears_twice():
     from abcdlink.export.dataset import JudgedPair
     from abcdlink.export.standoff import lay_out
 

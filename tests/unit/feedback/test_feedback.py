@@ -21,7 +21,7 @@ TARGETS = [
 
 
 def small_case(own: str, other: str) -> dict[str, str]:
-    """Both strings hold L or N for each candidate of one source sentence."""
+    """Both strings hold an L or N for each candidate of one source sentence."""
     source = Document(id="a", sentences=tuple(Sentence(id=str(n), text=f"Source {n} here.") for n in range(3)))
     target = Document(id="b", sentences=tuple(Sentence(id=str(n), text=t) for n, t in enumerate(TARGETS)))
     corpus = Corpus(name="c", documents={"a": source, "b": target}, pairs=[Pair(id="p", source="a", target="b")])
@@ -41,37 +41,37 @@ def small_case(own: str, other: str) -> dict[str, str]:
     return memos(judgments, corpus, [pool])
 
 
-def test_memo_tells_rates_and_directions():
+def test_a_memo_gives_rates_and_directions():
     both = small_case("NNL", "LLL")
     assert "| annotator-2 | 3 | 33% | 100% | 2 | 0 |" in both["annotator-1"]
     assert "differ on 2 of 3" in both["annotator-1"]
     assert "| annotator-1 | 3 | 100% | 33% | 0 | 2 |" in both["annotator-2"]
 
 
-def test_patterns_count_short_and_far_apart_candidates():
+def test_patterns_count_short_and_distant_candidates():
     memo = small_case("NLN", "LLL")["annotator-1"]
     assert "| short candidate | 1 of 1 | 100% |" in memo
     assert "| far apart | 1 of 1 | 100% |" in memo
     assert "| all candidates | 2 of 3 | 67% |" in memo
 
 
-def test_texts_reach_the_reader_as_they_stand():
+def test_texts_reach_the_reader_unchanged():
     html = MarkdownIt("commonmark", {"html": True}).render(small_case("LLN", "LLL")["annotator-1"])
     assert "&lt;b&gt;bold&lt;/b&gt; [a](http://x) *s* | `c` # h" in html
 
 
-def test_full_agreement_has_nothing_to_look_at_again():
+def test_full_agreement_leaves_nothing_to_review():
     memo = small_case("LNL", "LNL")["annotator-1"]
     assert "Nowhere so far" in memo
     assert "Case 1" not in memo
     assert "Kappa: 1.00" in memo
 
 
-def test_one_label_says_undefined():
+def test_a_single_label_makes_agreement_undefined():
     assert "undefined (one label only)" in small_case("LLL", "LLL")["annotator-1"]
 
 
-def test_annotator_who_is_alone_has_nothing_to_compare():
+def test_a_lone_annotator_has_nothing_to_compare():
     result = small_case("LNL", "   ")
     assert list(result) == ["annotator-1"]
     assert "nothing to compare" in result["annotator-1"]
@@ -86,7 +86,7 @@ def run(tmp_path: Path) -> Store:
     return Store(LocalFolder(tmp_path / "r"), "r")
 
 
-def test_memos_of_a_run_never_tell_methods_and_show_at_most_five_cases(run: Store):
+def test_memos_never_reveal_methods_and_show_at_most_five_cases(run: Store):
     corpus = take_in(run)
     judgments = make_pools(run, corpus)
     result = memos(judgments, corpus, run.read_records("candidates.jsonl", Pool))

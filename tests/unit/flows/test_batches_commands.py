@@ -1,4 +1,4 @@
-"""The commands of batches: what they print, what they say in JSON, and what they refuse."""
+"""The commands of batches: what they print, as text and as JSON, and what they refuse."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_status_names_everyone_and_the_link(server: FakeLabelStudio, keys: tuple
         assert part in shown
 
 
-def test_what_is_there_so_far_is_shown_and_a_whole_pull_refused(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+def test_interim_results_are_shown_and_a_full_pull_is_refused(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     for user in (ADA, BEN):
         server.answer(keys[0], user)
     pools = {pool.key: pool for pool in open_run(RUN).read_records(POOLS, Pool)}
@@ -79,7 +79,7 @@ def test_what_is_there_so_far_is_shown_and_a_whole_pull_refused(server: FakeLabe
     assert "not complete" in str(refused.exception)
 
 
-def test_changes_are_told_and_pulled_once(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+def test_changes_are_reported_and_pulled_once(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     answers = [server.answer(key, user) for key in keys for user in (ADA, BEN)]
     look_now(open_run(RUN), "batch-1")
     pull.fn(RUN, LinkingPage(batch=1, overlap=2))
@@ -93,7 +93,9 @@ def test_changes_are_told_and_pulled_once(server: FakeLabelStudio, keys: tuple[s
     assert "Nothing had changed" in call("pull", RUN).stdout
 
 
-def test_work_is_handed_on_and_skips_are_offered_again(server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+def test_work_is_handed_over_and_skipped_tasks_are_offered_again(
+    server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
     server.answer(keys[0], ADA, skipped=True)
     assert any("no longer waits for" in line for line in called("reassign", RUN, "--from", PEOPLE[ADA])["said"])
     assert len(called("requeue", RUN)["said"]) == 1
@@ -101,7 +103,7 @@ def test_work_is_handed_on_and_skips_are_offered_again(server: FakeLabelStudio, 
     assert server.task(keys[0])["annotations"] == []
 
 
-def test_what_now_looks_at_label_studio_and_gives_the_links(
+def test_what_now_checks_label_studio_and_gives_the_links(
     server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait_for(open_run(RUN), "f1", "annotate", WaitsFor.ANNOTATORS, "batch-1")
@@ -128,7 +130,7 @@ def invoke(*words: str) -> Result:
     return result
 
 
-def test_a_closed_batch_goes_on_with_the_answers_that_are_there(
+def test_a_closed_batch_continues_with_its_present_answers(
     server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resumed: list[str] = []

@@ -1,4 +1,4 @@
-"""The form of the flow pair offers the rule of the library."""
+"""The form of the flow pair offers the library's rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from abcdlink.pairing import PairingRule
 from flows.corpora import pair
 
 
-def test_the_form_offers_every_field_of_the_rule_and_what_it_means() -> None:
+def test_the_form_offers_and_explains_every_field_of_the_rule() -> None:
     schema = parameter_schema(pair.fn)
     (rule,) = (one for one in schema.definitions.values() if one["title"] == "PairingRule")
     assert set(rule["properties"]) == set(PairingRule.model_fields)

@@ -28,7 +28,7 @@ def said(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output + str(result.exception or "")
 
 
-def test_show_tells_memos_draft_and_outcome(run: Store) -> None:
+def test_show_prints_memos_draft_and_outcome(run: Store) -> None:
     code, text = said("show", "harbour")
     assert code == 0
     for part in ("# Feedback for annotator-1", "# Feedback for annotator-2", "> DRAFT", "12 borderline cases"):
@@ -46,14 +46,16 @@ def test_show_tells_memos_draft_and_outcome(run: Store) -> None:
         (WaitsFor.NOTHING, batch_slug(2), "waits for nothing, not for feedback"),
     ],
 )
-def test_starting_is_refused_when_nothing_is_to_accept(run: Store, kind: WaitsFor, slug: str, problem: str) -> None:
+def test_starting_is_refused_when_there_is_nothing_to_accept(
+    run: Store, kind: WaitsFor, slug: str, problem: str
+) -> None:
     wait_for(run, "00000000-0000-0000-0000-000000000000", "annotate", kind, slug)
     code, text = said("start", "harbour")
     assert code != 0
     assert problem in text
 
 
-def test_clarifications_are_taken_once_and_from_a_file_that_is_there(run: Store) -> None:
+def test_clarifications_are_taken_once_and_only_from_an_existing_file(run: Store) -> None:
     wait_for(run, "x", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
     assert "there is no file nowhere.md" in said("start", "harbour", "--clarifications", "nowhere.md")[1]
     wait_for(run, "x", "annotate", WaitsFor.ANNOTATORS, feedback_slug(1))

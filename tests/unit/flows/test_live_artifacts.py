@@ -1,4 +1,4 @@
-"""What the page of a waiting run shows: one bar and one table, replaced in place, and only when something is new."""
+"""The page of a waiting run shows one bar and one table, replaced in place, and only when something is new."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def store(tmp_path: Path) -> Store:
     return Store(LocalFolder(tmp_path / "spring"), "spring")
 
 
-def test_a_look_at_which_nothing_is_new_shows_nothing(server: Server, store: Store) -> None:
+def test_a_check_without_news_shows_nothing(server: Server, store: Store) -> None:
     for _ in range(3):
         show_progress(store, RUN, "batch-1", 50.0, "1 of 2 tasks done")
         show_rows(store, RUN, "batch-1", "annotators", [{"account": "ada@example.org", "done": 1}], "1 of 2")
@@ -66,20 +66,20 @@ def test_a_look_at_which_nothing_is_new_shows_nothing(server: Server, store: Sto
     assert {run for run, _ in server.held.values()} == {RUN}
 
 
-def test_what_is_new_is_replaced_in_place(server: Server, store: Store) -> None:
+def test_updates_replace_artifacts_in_place(server: Server, store: Store) -> None:
     for percent in (0.0, 50.0, 100.0):
         show_progress(store, RUN, "batch-1", percent, "said")
     assert server.calls == ["create", "update", "update"]
     assert list(server.held.values()) == [(RUN, 100.0)]
 
 
-def test_another_run_of_the_flow_has_a_page_of_its_own(server: Server, store: Store) -> None:
+def test_another_run_of_the_flow_has_its_own_page(server: Server, store: Store) -> None:
     show_progress(store, RUN, "batch-1", 50.0, "said")
     show_progress(store, OTHER, "batch-1", 50.0, "said")
     assert server.calls == ["create", "create"]
 
 
-def test_an_artifact_that_was_deleted_is_shown_anew(server: Server, store: Store) -> None:
+def test_a_deleted_artifact_is_created_again(server: Server, store: Store) -> None:
     show_progress(store, RUN, "batch-1", 0.0, "said")
     server.held.clear()
     show_progress(store, RUN, "batch-1", 50.0, "said")

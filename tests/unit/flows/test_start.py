@@ -1,4 +1,4 @@
-"""What a goal takes: the form of the flow start."""
+"""What each goal needs: the form of the flow start."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from flows.commands.starting import Goal
 RETRIEVERS = (ApproachKind.RETRIEVER, ApproachKind.RETRIEVER)
 
 
-def test_who_wants_links_gets_none_of_the_embedded_llm_s_guesses(isolated_home: Path) -> None:
+def test_the_embedded_llm_is_not_used_to_find_links(isolated_home: Path) -> None:
     job, annotation = job_for(Goal.FIND, "corpus", 2)
     assert (job.benchmark.llm, job.shortlist.kinds, annotation.mode) == (None, RETRIEVERS, PoolMode.UNION)
 
 
-def test_an_llm_of_one_s_own_proposes_links(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configured_llm_proposes_links(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", "http://gpu-host:8000/v1")
     get_settings.cache_clear()
     job, _ = job_for(Goal.FIND, "corpus", 2)

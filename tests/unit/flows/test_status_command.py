@@ -1,4 +1,4 @@
-"""`abcdlink status RUN`, which people give again and again while they wait."""
+"""`abcdlink status RUN`, which people run again and again while they wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, wait_for
 
 
-def test_status_of_a_run_links_its_page_without_prefect_which_takes_a_second_to_import(
+def test_status_links_the_page_of_a_run_without_importing_prefect(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("prefect", "prefect.client.orchestration", "flows.waiting", "tasks.runs"):

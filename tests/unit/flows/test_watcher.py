@@ -1,4 +1,4 @@
-"""The watcher: which runs it looks at, what it does about them, and that one broken run keeps no other waiting."""
+"""The watcher: which runs it looks at, what it does about them, and that one broken run holds up no other."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def restarted(monkeypatch, tmp_path) -> list[str]:
     return names
 
 
-def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restarted, monkeypatch):
+def test_dead_runs_are_restarted_and_a_broken_one_holds_up_no_other(restarted, monkeypatch):
     broken, lost = run_of("broken", Suspended()), run_of("lost", Suspended())
     wait_for(open_run("broken"), str(broken.id), "annotate", WaitsFor.ANNOTATORS, "batch-1")
     (open_run("lost").folder.root / "waiting").mkdir(parents=True)
@@ -105,7 +105,7 @@ def test_dead_runs_are_started_again_and_a_broken_one_keeps_none_waiting(restart
     assert found.done == [f"Run {name} was restarted." for name in restarted]
 
 
-def test_the_heartbeat_names_the_broken_run_and_its_fault_is_told_once(restarted, tmp_path, caplog):
+def test_the_heartbeat_names_the_broken_run_and_its_fault_is_reported_once(restarted, tmp_path, caplog):
     broken = run_of("broken", Suspended())
     wait_for(open_run("broken"), str(broken.id), "annotate", WaitsFor.ANNOTATORS, "batch-1")
     watcher = Watcher(tmp_path)
@@ -117,7 +117,7 @@ def test_the_heartbeat_names_the_broken_run_and_its_fault_is_told_once(restarted
     assert len([line for line in caplog.messages if line.startswith("This run could not be checked")]) == 1
 
 
-def test_a_server_that_is_away_is_noted_beside_the_last_look(tmp_path):
+def test_an_unreachable_server_is_noted_with_the_last_look(tmp_path):
     long_ago = datetime.now(UTC) - timedelta(minutes=5)
     Heartbeat(looked=long_ago).write(tmp_path)
     Watcher(tmp_path).note("ConnectError: refused")
@@ -155,7 +155,7 @@ def scene(monkeypatch) -> tuple[WorthALook, Clock, Counts]:
     return WorthALook(), clock, counts
 
 
-def test_a_project_is_read_whole_when_something_is_new_and_every_ten_minutes(scene):
+def test_a_project_is_read_in_full_on_news_and_every_ten_minutes(scene):
     choice, clock, counts = scene
     assert choice.is_due("spring", [7])
     choice.looked("spring")
@@ -182,7 +182,7 @@ def test_a_project_that_cannot_be_counted_is_looked_at(scene):
 
 
 @pytest.mark.parametrize(("took", "pause"), [(4, 40), (15, 60)])
-def test_a_look_that_takes_long_is_not_repeated_at_once(scene, took, pause):
+def test_a_slow_look_is_not_repeated_at_once(scene, took, pause):
     choice, clock, counts = scene
     assert choice.is_due("large", [7])
     clock.now += took
@@ -194,7 +194,7 @@ def test_a_look_that_takes_long_is_not_repeated_at_once(scene, took, pause):
     assert choice.is_due("large", [7])
 
 
-def test_an_llms_batch_is_looked_at_once_a_minute(scene):
+def test_an_llm_batch_is_checked_once_a_minute(scene):
     choice, clock, counts = scene
     assert choice.is_due("spring natural", None)
     clock.now += 59
@@ -204,7 +204,7 @@ def test_an_llms_batch_is_looked_at_once_a_minute(scene):
     assert counts.asked == 0
 
 
-def test_a_project_where_nobody_answers_for_long_is_asked_about_once_a_minute(scene):
+def test_a_quiet_project_is_checked_once_a_minute(scene):
     choice, clock, counts = scene
     assert choice.is_due("spring", [7])
     choice.looked("spring")
@@ -221,7 +221,7 @@ def test_a_project_where_nobody_answers_for_long_is_asked_about_once_a_minute(sc
     assert choice.is_due("spring", [7])
 
 
-def test_after_a_sleep_no_run_is_dead_before_it_could_give_a_sign_of_life(tmp_path, monkeypatch):
+def test_after_a_sleep_every_run_has_time_to_give_a_sign_of_life(tmp_path, monkeypatch):
     monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path))
     get_settings.cache_clear()
     restarted = []
@@ -243,7 +243,7 @@ def test_after_a_sleep_no_run_is_dead_before_it_could_give_a_sign_of_life(tmp_pa
     assert restarted == ["annotate working"]
 
 
-def test_a_heartbeat_that_is_old_is_read_again_after_the_wait(isolated_home, monkeypatch):
+def test_an_old_heartbeat_is_read_again_after_the_wait(isolated_home, monkeypatch):
     awake = datetime.now(UTC)
     Heartbeat(looked=awake - timedelta(hours=8)).write(isolated_home)
     monkeypatch.setattr(
@@ -272,7 +272,7 @@ def process_of(run: FlowRun) -> Iterator[ForkProcess]:
         process.join()
 
 
-def test_a_process_that_was_killed_is_missed_sooner_than_one_that_gives_no_sign(isolated_home, restarted, monkeypatch):
+def test_a_killed_process_is_noticed_sooner_than_a_silent_one(isolated_home, restarted, monkeypatch):
     run = run_of("killed", Running())
     stale = []
     monkeypatch.setattr(flows.reconcile, "is_dead", lambda _, after, __: stale.append(after.total_seconds()) or False)
@@ -304,7 +304,7 @@ def test_a_process_that_was_killed_is_missed_sooner_than_one_that_gives_no_sign(
     assert not list((isolated_home / "locks").glob("_flow-*"))
 
 
-def test_the_lock_of_another_machine_says_nothing(isolated_home):
+def test_a_lock_of_another_machine_is_ignored(isolated_home):
     with process_of(run := run_of("killed", Running())):
         pass
     assert is_abandoned(f"{FLOW_LOCK}{run.id}")
@@ -323,7 +323,7 @@ class Served(Prefect):
     ("state", "raised"),
     [(AwaitingRetry(message=GONE), Abort), (Pending(), Abort), (Completed(), Abort), (Running(), RuntimeError)],
 )
-def test_a_process_taken_for_dead_gives_way_and_does_not_fail_its_run(state, raised, monkeypatch):
+def test_a_process_presumed_dead_yields_without_failing_its_run(state, raised, monkeypatch):
     def refuse(**_: object) -> None:
         raise RuntimeError
 

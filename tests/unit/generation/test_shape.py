@@ -1,4 +1,4 @@
-"""The shape of a synthetic corpus: what is asked for is what the sizes add up to."""
+"""The shape of a synthetic corpus: the planned sizes add up to what was asked for."""
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ from abcdlink.generation import compare_shape, learn_shape, sizes_of
 
 
 def corpus(*lengths_and_links):
-    """Return a corpus: for each pair the length of its source and its links by position."""
+    """Return a corpus; each pair is given by the length of its source and its links by position."""
     documents, pairs = {}, []
     for number, (length, links) in enumerate(lengths_and_links):
         for side, count in (("a", length), ("b", 30)):
@@ -50,7 +50,7 @@ def test_the_sizes_of_many_documents_have_the_means_of_the_shape(shape, document
     assert links / distinct == pytest.approx(shape.sources, rel=0.15)
 
 
-def test_one_document_gets_the_middle_and_documents_without_a_usable_sentence_get_nothing():
+def test_one_document_gets_the_mean_and_unusable_documents_get_nothing():
     sizes = sizes_of(Shape(sentences=(8, 12), linked=0.4), {"a": 50, "b": 0}, 1)
     assert list(sizes) == ["a"]
     assert (sizes["a"].sentences, sizes["a"].linked) == (10, 4)
@@ -64,14 +64,14 @@ def test_lengths_differ_and_depend_on_the_seed():
 
 
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(0, 3), max_size=6), SHAPES)
-def test_short_targets_are_asked_for_no_more_links_than_they_can_have(targets, shape):
+def test_short_targets_get_no_more_links_than_they_can_have(targets, shape):
     for name, size in sizes_of(shape, targets, 3).items():
         assert size.distinct <= targets[name]
         assert max(size.targets) <= size.distinct
         assert size.linked <= 2 * targets[name]
 
 
-def test_a_shape_is_learnt_from_pairs_with_links():
+def test_a_shape_is_learned_from_pairs_with_links():
     found = corpus((10, {0: [1, 2], 3: [2], 4: []}), (14, {1: [5]}), (50, None))
     shape = learn_shape(found)
     assert shape.sentences == (9, 15)  # mean 12, standard deviation 2

@@ -19,7 +19,7 @@ HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
 
 
 def said(*columns: str, method: str = "llm", batch: int = 1, first: int = 1) -> list[Judgment]:
-    """One string an annotator: L is Link, N is No Link, a blank is no judgment; one place a candidate."""
+    """One string per annotator, one character per candidate: L is Link, N is No Link, a blank is no judgment."""
     return [
         judgment((f"p{batch}", f"{method}{place // 3}", str(place)), number, letter == "L", batch=batch, method=method)
         for number, column in enumerate(columns, start=first)
@@ -45,7 +45,7 @@ def test_two_annotators():
     assert result.note == ""
 
 
-def test_acceptance_needs_all_annotators_and_orders_both_and_random_last():
+def test_acceptance_needs_all_annotators_and_lists_both_and_random_last():
     judgments = said("LN", "LL", method="random") + said("LL", "LN", method="both") + said("LL", "LL")
     result = agreement(judgments)
     assert {m: (a.accepted, a.candidates) for m, a in result.acceptance.items()} == {
@@ -57,7 +57,7 @@ def test_acceptance_needs_all_annotators_and_orders_both_and_random_last():
     assert result.acceptance["llm"].interval[0] < 1 == result.acceptance["llm"].rate
 
 
-def test_batches_and_methods_apart():
+def test_agreement_by_batch_and_by_method():
     result = agreement(said("LLNN", "LLNN") + said("LNLN", "NLNL", batch=2, method="both"))
     assert result.batches[1].kappa == pytest.approx(1)
     assert result.batches[2].kappa == pytest.approx(-1)
@@ -65,27 +65,27 @@ def test_batches_and_methods_apart():
 
 
 @pytest.mark.parametrize("column", ["LLL", "NNN"])
-def test_one_label_is_undefined(column: str):
+def test_agreement_on_one_label_is_undefined(column: str):
     result = agreement(said(column, column))
     assert (result.kappa, result.ac1, result.interval, result.note) == (None, None, None, ONE_LABEL)
     assert result.observed == 1
 
 
-def test_nothing_and_one_annotator_are_undefined():
+def test_agreement_without_judgments_or_of_one_annotator_is_undefined():
     assert (agreement([]).judged, agreement([]).note) == (0, ONE_ANNOTATOR)
     alone = agreement(said("LN"))
     assert (alone.judged, alone.kappa, alone.note) == (2, None, ONE_ANNOTATOR)
     assert alone.acceptance["llm"].accepted == 1
 
 
-def test_candidates_without_all_judgments_are_counted_and_left_out():
+def test_incomplete_candidates_are_counted_and_left_out():
     result = agreement(said("LLNN", "LN  "))
     assert (result.judged, result.incomplete) == (2, 2)
     assert result.acceptance["llm"].candidates == 2
     assert agreement(said("LLNN", "LN  "), overlap=1).acceptance["llm"].candidates == 4
 
 
-def test_three_annotators_give_the_mean_over_pairs_and_say_so():
+def test_three_annotators_get_the_mean_over_pairs_and_are_told_so():
     columns = ["LLNNLN", "LNNNLL", "NLNNLN"]
     result = agreement(said(*columns))
     expected = [cohen_kappa_score(list(columns[a]), list(columns[b])) for a, b in ((0, 1), (0, 2), (1, 2))]
@@ -93,7 +93,7 @@ def test_three_annotators_give_the_mean_over_pairs_and_say_so():
     assert result.note == "mean over 3 pairs of annotators"
 
 
-def test_three_annotators_two_a_candidate():
+def test_three_annotators_with_two_per_candidate():
     result = agreement(said("LLNN  ", "LN  LN", "  NLLN"))
     assert (result.judged, result.incomplete) == (6, 0)
     assert result.acceptance["llm"].accepted == 2
@@ -112,21 +112,21 @@ def test_fast_kappa_equals_scikit_learn(table: list[int]):
 
 
 @given(tables)
-def test_ac1_is_bounded_and_one_on_full_agreement(table: list[int]):
+def test_ac1_is_bounded_and_1_on_full_agreement(table: list[int]):
     assert -1 - 1e-9 <= gwet_ac1(np.array(table)) <= 1 + 1e-9
     assert gwet_ac1(np.array([table[0], 0, 0, table[3] + 1])) == pytest.approx(1)
 
 
-def test_ac1_by_hand():
+def test_ac1_equals_counting_by_hand():
     # p_o = 0.9, q = 0.9, p_e = 2 * 0.9 * 0.1 = 0.18
     assert gwet_ac1(np.array([85, 5, 5, 5])) == pytest.approx((0.9 - 0.18) / 0.82)
 
 
-def test_kappas_of_one_label_are_nan():
+def test_kappa_of_one_label_is_nan():
     assert math.isnan(kappas(np.array([4, 0, 0, 0])))
 
 
-def test_interval_narrows_with_more_sources_and_does_not_depend_on_chunks(monkeypatch: pytest.MonkeyPatch):
+def test_the_interval_narrows_with_more_sources_whatever_the_chunks(monkeypatch: pytest.MonkeyPatch):
     few = np.random.default_rng(1).integers(0, 4, size=(20, 1, 4))
     many = np.tile(few, (20, 1, 1))
     wide, narrow = kappa_interval(few), kappa_interval(many)
@@ -145,14 +145,14 @@ def _interval_in_one_chunk(tables: np.ndarray) -> tuple[float, float]:
 
 
 @given(st.permutations(range(12)))
-def test_order_of_judgments_does_not_matter(order: list[int]):
+def test_the_order_of_judgments_does_not_matter(order: list[int]):
     judgments = said("LLNNLN", "LNNNLL")
     shuffled = agreement([judgments[i] for i in order])
     assert shuffled.kappa == pytest.approx(agreement(judgments).kappa)
     assert shuffled.acceptance == agreement(judgments).acceptance
 
 
-def test_released_table(tmp_path: Path):
+def test_the_released_table_can_be_read(tmp_path: Path):
     rows = (
         "d1,1,2,mutual,Link,Link\nd1,1,3,overlap,Link,No Link\nd2,0,1,R+LLM,Link,Link\nd2,0,2,random,No Link,No Link\n"
     )
@@ -162,7 +162,7 @@ def test_released_table(tmp_path: Path):
     assert {j.annotator for j in judgments} == {"annotator-1", "annotator-2"}
 
 
-def test_rows_that_are_no_judgments_are_refused_one_by_one(tmp_path: Path):
+def test_invalid_rows_are_refused_one_by_one(tmp_path: Path):
     rows = (
         "d,1,2,llm,Link,Link\nd,1,3,llm,,Link\n,1,4,llm,Link,Link\nd,1,5,llm,Maybe,Link\nd,1,2,llm,No Link,Link\nd,1\n"
     )
@@ -172,7 +172,7 @@ def test_rows_that_are_no_judgments_are_refused_one_by_one(tmp_path: Path):
     assert "Maybe" in file.refused[2].reason
 
 
-def test_third_annotator_may_have_blanks(tmp_path: Path):
+def test_a_third_annotator_may_have_blanks(tmp_path: Path):
     text = "document_id,source_id,target_id,method,annotator_1,annotator_2,annotator_3\nd,1,2,llm,Link,,Link\n"
     assert [j.annotator for j in list(read_judgment_file(write(tmp_path, text)).judgments)] == [
         "annotator-1",
@@ -180,7 +180,7 @@ def test_third_annotator_may_have_blanks(tmp_path: Path):
     ]
 
 
-def test_own_layout(tmp_path: Path):
+def test_our_own_layout_can_be_read(tmp_path: Path):
     judgments = said("LLN", "LNN")
     path = write(tmp_path, "".join(j.model_dump_json() + "\n" for j in judgments), "judgments.jsonl")
     assert list(read_judgment_file(path).judgments) == judgments
@@ -202,7 +202,7 @@ def test_unusable_files_are_named(tmp_path: Path, name: str, content: bytes, nam
         list(read_judgment_file(tmp_path / name).judgments)
 
 
-def test_missing_file_and_folder_are_named(tmp_path: Path):
+def test_missing_files_and_folders_are_named(tmp_path: Path):
     with pytest.raises(InputError, match="no file"):
         list(read_judgment_file(tmp_path / "none.csv").judgments)
     with pytest.raises(InputError, match="folder"):

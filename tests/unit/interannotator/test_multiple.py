@@ -22,7 +22,7 @@ RELIABILITY = ["123321412   ", "1233224125 3", " 3332342251 ", "12332441251 "]
 
 
 def counts_of(rows: list[str], labels: str) -> np.ndarray:
-    """Return how often each label was given to each unit; one string an observer."""
+    """Return how often each label was given to each unit; one string per observer."""
     return np.array([[[row[unit] for row in rows].count(label) for label in labels] for unit in range(len(rows[0]))])
 
 
@@ -36,7 +36,7 @@ def alpha_of(rows: list[str], labels: str) -> float | None:
 
 
 def alpha_by_coincidences(rows: list[str]) -> float:
-    """Alpha by its definition: a matrix of coincidences, filled one ordered pair of values at a time."""
+    """Alpha by definition: a coincidence matrix filled one ordered pair of values at a time."""
     coincidences: dict[tuple[str, str], float] = {}
     for unit in zip(*rows, strict=True):
         values = [value for value in unit if value != " "]
@@ -52,7 +52,7 @@ def alpha_by_coincidences(rows: list[str]) -> float:
 
 
 def fleiss_by_pairs(counts: np.ndarray) -> float:
-    """Fleiss' kappa by its definition: agreeing pairs of raters among all pairs, against shares of labels."""
+    """Fleiss' kappa by definition: agreeing pairs of raters among all pairs, against shares of labels."""
     agreeing = []
     for row in counts:
         raters = [label for label, times in enumerate(row) for _ in range(times)]
@@ -63,7 +63,7 @@ def fleiss_by_pairs(counts: np.ndarray) -> float:
     return (float(np.mean(agreeing)) - chance) / (1 - chance)
 
 
-def test_fleiss_as_published():
+def test_fleiss_kappa_matches_the_published_example():
     counts = np.array([[int(digit) for digit in row] for row in DIAGNOSES.split()])
     assert counts.shape == (30, 5)
     assert (counts.sum(axis=1) == 6).all()
@@ -73,7 +73,7 @@ def test_fleiss_as_published():
     assert found == pytest.approx(fleiss_by_pairs(counts))
 
 
-def test_krippendorff_as_published():
+def test_krippendorffs_alpha_matches_the_published_example():
     assert alpha_of(["0100000010", "1110010000"], "01") == pytest.approx(0.095, abs=5e-4)
     assert alpha_of(RELIABILITY, "12345") == pytest.approx(0.743, abs=5e-4)
     assert alpha_by_coincidences(RELIABILITY) == pytest.approx(0.743, abs=5e-4)
@@ -83,7 +83,7 @@ labels = st.sampled_from("LN ")
 
 
 @given(st.lists(st.tuples(labels, labels, labels), min_size=2, max_size=30))
-def test_alpha_is_that_of_the_definition_with_judgments_missing(units: list[tuple[str, str, str]]):
+def test_alpha_with_missing_judgments_matches_its_definition(units: list[tuple[str, str, str]]):
     rows = ["".join(column) for column in zip(*units, strict=True)]
     found = alpha_of(rows, "LN")
     seen = {v for unit in units for v in unit if v != " " and sum(w != " " for w in unit) > 1}
@@ -93,7 +93,7 @@ def test_alpha_is_that_of_the_definition_with_judgments_missing(units: list[tupl
         assert found == pytest.approx(alpha_by_coincidences(rows))
 
 
-def test_summary_of_three_annotators_has_both_and_each_pair_of_annotators():
+def test_a_summary_of_three_annotators_has_both_measures_and_each_pair():
     columns = ["LLNNLNLN", "LNNNLLLN", "NLNNLNLL"]
     judgments = task(columns[0:3]) + task(["LN", "LN", "NN"], source="1")
     result = agreement(judgments)
@@ -118,21 +118,21 @@ def test_two_annotators_need_no_measure_of_many():
     assert agreement(task(["LN", "NN"])).multiple is None
 
 
-def test_fleiss_takes_the_most_frequent_number_of_judgments_and_says_of_how_many():
+def test_fleiss_kappa_uses_the_commonest_number_of_judgments_and_names_it():
     result = agreement(task(["LLNNL", "LNNLL", "L    "])).multiple
     assert result is not None
     assert (result.fleiss_judged, result.fleiss_judgments, result.krippendorff_judged) == (4, 2, 5)
 
 
 @pytest.mark.parametrize("letter", "LN")
-def test_one_label_is_undefined(letter: str):
+def test_agreement_on_one_label_is_undefined(letter: str):
     result = agreement(task([letter * 3] * 3)).multiple
     assert result is not None
     for one in (result.fleiss, result.krippendorff):
         assert (one.value, one.interval, one.note) == (None, None, ONE_LABEL)
 
 
-def test_three_annotators_who_never_meet():
+def test_three_annotators_without_a_common_candidate():
     result = agreement(task(["L  ", " N ", "  L"]), overlap=1).multiple
     assert result is not None
     assert (result.fleiss.value, result.krippendorff.value, result.fleiss_judged) == (None, None, 0)

@@ -33,7 +33,7 @@ def kappa(*columns: tuple[str, str]) -> float:
     return float(cohen_kappa_score(list(first), list(second)))
 
 
-def test_curve_goes_by_the_last_submission_and_is_cumulative():
+def test_the_curve_is_cumulative_by_last_submission():
     judgments = (
         task(POOR, "1", minute={1: 1, 2: 90})
         + task(GOOD, "2", minute={1: 2, 2: 20})
@@ -47,7 +47,7 @@ def test_curve_goes_by_the_last_submission_and_is_cumulative():
     assert [point.measures.kappa for point in curve.points] == pytest.approx(expected)
 
 
-def test_curve_goes_by_appearance_when_a_time_is_missing():
+def test_the_curve_follows_file_order_when_a_time_is_missing():
     judgments = task(POOR, "1", minute=9) + task(GOOD, "2", minute={1: 1})
     curve = learning_curve(judgments, Unit.TASK)
     assert not curve.by_time
@@ -68,13 +68,13 @@ def test_a_pair_is_done_when_its_last_task_is():
     assert curve.points[-1].measures.kappa == pytest.approx(agreement(judgments).kappa)
 
 
-def test_long_curves_are_thinned_and_end_with_all():
+def test_long_curves_are_thinned_but_keep_the_last_point():
     curve = learning_curve(many(100, [GOOD, BAD], sources=1))
     assert len(curve.points) == 40
     assert (curve.points[-1].done, curve.total, curve.points[-1].measures.judged) == (100, 100, 400)
 
 
-def test_quarters_go_by_the_mean_place_in_the_own_orders():
+def test_quarters_follow_the_mean_position_in_each_annotators_order():
     # The second annotator works faster and in another order than the documents have.
     kinds = [GOOD, GOOD, BAD, BAD, GOOD, GOOD, POOR, POOR]
     judgments = []
@@ -94,7 +94,7 @@ def test_quarters_go_by_the_mean_place_in_the_own_orders():
     assert (batch.change.before_judged, batch.change.after_judged) == (8, 8)
 
 
-def test_batches_are_cut_apart_and_small_ones_into_fewer_parts():
+def test_batches_are_divided_and_small_ones_into_fewer_parts():
     judgments = task(GOOD, "1") + task(BAD, "1", pair="q", batch=2) + task(BAD, "2", pair="q", batch=2)
     one, two = by_position(judgments)
     assert (one.batch, len(one.parts), one.change, one.by_time) == (1, 1, None, False)
@@ -103,7 +103,7 @@ def test_batches_are_cut_apart_and_small_ones_into_fewer_parts():
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 6, 7, 22])
-def test_parts_hold_every_task_once_and_the_times_of_everyone(count: int):
+def test_parts_hold_every_task_once_and_everyones_times(count: int):
     judgments = [one for place in range(count) for one in task(GOOD, str(place), minute=place, seconds=20)]
     (batch,) = by_position(judgments)
     sizes = [part.tasks for part in batch.parts]
@@ -112,7 +112,7 @@ def test_parts_hold_every_task_once_and_the_times_of_everyone(count: int):
     assert [part.timed for part in batch.parts] == [2 * size for size in sizes]
 
 
-def test_difference_of_batches_and_its_interval():
+def test_the_difference_between_batches_has_an_interval():
     judgments = many(8, [BAD, POOR, GOOD]) + many(8, [GOOD, GOOD, BAD], batch=2)
     (found,) = batch_differences(judgments)
     one, two = (agreement([j for j in judgments if j.batch == batch]) for batch in (1, 2))
@@ -125,7 +125,7 @@ def test_difference_of_batches_and_its_interval():
     assert found.kappa.interval[0] > 0
 
 
-def test_interval_of_a_difference_adds_the_variances_of_both_sides():
+def test_the_interval_of_a_difference_adds_both_variances():
     generator = np.random.default_rng(5)
     judgments = []
     for batch in (1, 2):
@@ -141,7 +141,7 @@ def test_interval_of_a_difference_adds_the_variances_of_both_sides():
     assert width == pytest.approx(float(np.hypot(*widths)), rel=0.05)
 
 
-def test_any_two_sets_can_be_compared_and_the_same_differ_by_nothing():
+def test_any_two_sets_can_be_compared_and_equal_ones_do_not_differ():
     judgments = many(6, [GOOD, BAD])
     found = difference(judgments, judgments, ("first", "again"))
     assert found.kappa.value == 0
@@ -169,7 +169,7 @@ def test_measures_by_document():
 
 
 @pytest.mark.parametrize("judgments", [[], task(("LNL",)), task(("LL", "LL")), task(("L ", " L"))])
-def test_nothing_crashes_on_too_little(judgments: list):
+def test_too_few_judgments_crash_nothing(judgments: list):
     curve = learning_curve(judgments)
     assert all(point.measures.kappa is None for point in curve.points)
     assert all(part.measures.kappa is None for batch in by_position(judgments) for part in batch.parts)
@@ -177,7 +177,7 @@ def test_nothing_crashes_on_too_little(judgments: list):
     assert all(one.kappa is None for one in by_document(judgments).values())
 
 
-def test_intervals_of_all_three_measures():
+def test_all_three_measures_have_intervals():
     result = agreement(many(10, [GOOD, BAD, GOOD]))
     for value, interval in (
         (result.kappa, result.interval),

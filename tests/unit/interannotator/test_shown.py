@@ -1,4 +1,4 @@
-"""What the coordinator sees of a batch's agreement in the Prefect UI."""
+"""A batch's agreement as the coordinator sees it in the Prefect UI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GOOD, BAD = ("LLNN", "LLNN"), ("LLNN", "LNLN")
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
-    """Artifacts by key, rather than in a Prefect server."""
+    """Artifacts by key instead of in a Prefect server."""
     kept: dict[str, dict[str, Any]] = {}
     for kind in ("create_table_artifact", "create_markdown_artifact"):
         monkeypatch.setattr(running, kind, lambda key, **what: kept.update({key: what}))
@@ -35,7 +35,7 @@ def run_of(folder: Path, *batches: list[Judgment]) -> Store:
     return store
 
 
-def test_second_batch_is_compared_with_the_first(tmp_path: Path, shown: dict[str, dict[str, Any]]):
+def test_the_second_batch_is_compared_with_the_first(tmp_path: Path, shown: dict[str, dict[str, Any]]):
     first, second = many(6, [BAD, GOOD, BAD]), many(6, [GOOD, GOOD, BAD], batch=2)
     store, result = run_of(tmp_path, first, second), agreement(second)
     artifacts.show_agreement(store, 2, result)
@@ -52,21 +52,21 @@ def test_second_batch_is_compared_with_the_first(tmp_path: Path, shown: dict[str
     assert "more pairs are needed" in text
 
 
-def test_first_batch_knows_nothing_of_the_second(tmp_path: Path, shown: dict[str, dict[str, Any]]):
+def test_the_first_batch_is_shown_without_the_second(tmp_path: Path, shown: dict[str, dict[str, Any]]):
     first = many(6, [BAD, GOOD, BAD])
     artifacts.show_agreement(run_of(tmp_path, first, many(6, [GOOD], batch=2)), 1, agreement(first))
     assert "batch 2" not in shown["spring-agreement-1-details"]["markdown"]
 
 
 @pytest.mark.parametrize("judgments", [[], task(("LN",)), task(("LL", "LL"))])
-def test_too_little_is_said(judgments: list[Judgment], tmp_path: Path, shown: dict[str, dict[str, Any]]):
+def test_too_few_judgments_are_reported(judgments: list[Judgment], tmp_path: Path, shown: dict[str, dict[str, Any]]):
     result = agreement(judgments)
     artifacts.show_agreement(run_of(tmp_path, judgments), 1, result)
     assert shown["spring-agreement-1"]["table"][0]["kappa"] == result.note
     assert "no estimate" in shown["spring-agreement-1-details"]["markdown"]
 
 
-def test_three_annotators(tmp_path: Path, shown: dict[str, dict[str, Any]]):
+def test_three_annotators_are_shown(tmp_path: Path, shown: dict[str, dict[str, Any]]):
     judgments = many(5, [("LLNN", "LNNN", "LLLN")])
     artifacts.show_agreement(run_of(tmp_path, judgments), 1, agreement(judgments))
     assert "Krippendorff's alpha" in shown["spring-agreement-1-details"]["markdown"]

@@ -19,7 +19,7 @@ GOOD, BAD = ("LLNN", "LLNN"), ("LLNN", "LNLN")
 
 
 def chancy(pairs: int, seed: int = 1) -> list[Judgment]:
-    """Pairs of five tasks whose candidates are links with a chance of their pair."""
+    """Pairs of five tasks; each pair has its own probability that a candidate is a link."""
     generator = np.random.default_rng(seed)
     judgments = []
     for pair in range(pairs):
@@ -31,7 +31,7 @@ def chancy(pairs: int, seed: int = 1) -> list[Judgment]:
     return judgments
 
 
-def test_width_falls_with_the_root_of_the_pairs():
+def test_interval_width_falls_with_the_square_root_of_the_pairs():
     found = pairs_needed(chancy(30), 0.05)
     assert found.interval_width is not None
     assert found.more is not None
@@ -43,14 +43,14 @@ def test_width_falls_with_the_root_of_the_pairs():
 
 
 @pytest.mark.parametrize("measure", ["kappa", "llm"])
-def test_estimate_comes_true_when_so_many_more_are_judged(measure: str):
+def test_the_estimate_holds_once_that_many_more_are_judged(measure: str):
     found = pairs_needed(chancy(60), 0.05, measure)
     assert found.more
     after = pairs_needed(chancy(60 + found.more, seed=2), 0.05, measure)
     assert after.interval_width == pytest.approx(0.05, rel=0.15)
 
 
-def test_acceptance_is_that_of_the_summary_and_its_interval_is_over_pairs():
+def test_acceptance_is_that_of_the_summary_with_an_interval_over_pairs():
     judgments = chancy(40)
     found = pairs_needed(judgments, 0.1, "llm")
     result = agreement(judgments).acceptance["llm"]
@@ -60,7 +60,7 @@ def test_acceptance_is_that_of_the_summary_and_its_interval_is_over_pairs():
     assert found.interval[1] - found.interval[0] > result.interval[1] - result.interval[0]
 
 
-def test_enough_is_said_and_never_negative():
+def test_enough_judgments_are_reported_and_never_a_negative_number():
     found = pairs_needed(chancy(40), 1.5)
     assert found.more == 0
     assert "is enough" in found.words
@@ -78,7 +78,7 @@ def test_enough_is_said_and_never_negative():
         (many(9, [GOOD, BAD]), "no-such-method", "at least 5 judged pairs"),
     ],
 )
-def test_what_cannot_be_estimated_has_a_reason(judgments: list[Judgment], measure: str, reason: str):
+def test_a_missing_estimate_has_a_reason(judgments: list[Judgment], measure: str, reason: str):
     found = pairs_needed(judgments, 0.1, measure)
     assert found.more is None
     assert reason in found.note
@@ -86,19 +86,19 @@ def test_what_cannot_be_estimated_has_a_reason(judgments: list[Judgment], measur
 
 
 @pytest.mark.parametrize("width", [0, -0.1, 2.5, float("nan")])
-def test_impossible_width_is_refused(width: float):
+def test_an_impossible_width_is_refused(width: float):
     with pytest.raises(InputError, match="width"):
         pairs_needed(chancy(6), width)
 
 
 @pytest.mark.parametrize("judgments", [[], task(("LN",)), task(("LL", "LL")), task(("L ", " L"))])
-def test_details_of_too_little(judgments: list[Judgment]):
+def test_details_handle_too_few_judgments(judgments: list[Judgment]):
     found = details(judgments)
     assert all(one.more is None for one in found.needed)
     assert type(found).model_validate_json(found.model_dump_json()) == found
 
 
-def test_command_says_it_all_and_gives_it_as_json(tmp_path: Path):
+def test_the_command_prints_everything_as_text_and_json(tmp_path: Path):
     judgments = chancy(6) + [j.model_copy(update={"batch": 2, "pair": f"x{j.pair}"}) for j in chancy(6, seed=3)]
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(j.model_copy(update={"seconds": 30.0}).model_dump_json() + "\n" for j in judgments))
@@ -114,7 +114,7 @@ def test_command_says_it_all_and_gives_it_as_json(tmp_path: Path):
     assert found["judged"] == 180
 
 
-def test_command_on_three_annotators_and_on_a_bad_width(tmp_path: Path):
+def test_the_command_handles_three_annotators_and_a_bad_width(tmp_path: Path):
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(j.model_dump_json() + "\n" for j in many(5, [("LLNN", "LNNN", "LLLN")])))
     told = CliRunner().invoke(make_app(), ["agreement", str(path)])

@@ -19,7 +19,7 @@ def tasks(seconds: list[float | None], annotator: int = 1) -> list[Judgment]:
     ]
 
 
-def test_time_of_a_task_counts_once_however_many_candidates_it_has():
+def test_the_time_of_a_task_counts_once_for_all_its_candidates():
     times = times_of(task(("LLN", "LLL"), seconds={1: 90, 2: 270}))
     assert [one.task for one in times.annotators] == [90, 270]
     assert [one.pair for one in times.annotators] == [90, 270]
@@ -27,7 +27,7 @@ def test_time_of_a_task_counts_once_however_many_candidates_it_has():
     assert times.links_per_hour == pytest.approx(20)
 
 
-def test_outliers_are_set_to_the_median_and_named():
+def test_outliers_are_replaced_by_the_median_and_named():
     # Quartiles of the ten: 42.25 and 47.75, so that the fence lies at 47.75 + 3 * 5.5 = 64.25.
     seconds: list[float | None] = [40, 41, 42, 43, 45, 46, 47, 48, 49, 500]
     (one,) = times_of(tasks(seconds)).annotators
@@ -37,7 +37,7 @@ def test_outliers_are_set_to_the_median_and_named():
     assert one.tasks == 10
 
 
-def test_few_times_have_only_the_cap():
+def test_few_times_are_only_capped():
     (one,) = times_of(tasks([10, 10, 10, 1_000])).annotators
     assert (one.outliers, one.limit) == ((), 1_800)
     (one,) = times_of(tasks([10, 10, 10, 7_200])).annotators
@@ -45,17 +45,17 @@ def test_few_times_have_only_the_cap():
     assert one.pair == 40
 
 
-def test_nearly_equal_times_are_no_outliers():
+def test_nearly_equal_times_are_not_outliers():
     (one,) = times_of(tasks([10.0] * 20 + [11.0])).annotators
     assert one.outliers == ()
 
 
-def test_only_an_outlier_is_known():
+def test_a_lone_outlier_is_handled():
     (one,) = times_of(tasks([9_000])).annotators
     assert (one.task, len(one.outliers)) == (1_800, 1)
 
 
-def test_links_per_hour_leave_tasks_out_whose_time_is_not_known():
+def test_links_per_hour_ignore_tasks_with_unknown_times():
     judgments = task(YES, "1", seconds=60) + task(YES, "2", seconds={1: 60}) + task(("L", "N"), "3", seconds=60)
     times = times_of(judgments)
     assert (times.tasks, times.links) == (2, 1)
@@ -63,12 +63,12 @@ def test_links_per_hour_leave_tasks_out_whose_time_is_not_known():
     assert [(one.tasks, one.untimed, one.pairs) for one in times.annotators] == [(3, 0, 1), (2, 1, 0)]
 
 
-def test_pair_that_an_annotator_has_not_finished_has_no_time():
+def test_an_unfinished_pair_has_no_time():
     judgments = task(YES, "1", seconds=60) + task(("L", " "), "2", seconds=60)
     assert [one.pair for one in times_of(judgments).annotators] == [120, None]
 
 
-def test_words_compare_with_the_paper():
+def test_the_summary_compares_with_the_paper():
     words = times_of(task(("LLLLL", "LLLLL"), seconds={1: 450, 2: 900})).words
     assert words[0] == "annotator-1 takes 7.5 minutes per pair (median of 1), 50% of the 15 minutes in the paper."
     assert "about as long as the 15 minutes in the paper" in words[1]
@@ -76,16 +76,16 @@ def test_words_compare_with_the_paper():
 
 
 @pytest.mark.parametrize("judgments", [[], task(YES), tasks([None])])
-def test_without_times_it_says_so(judgments: list[Judgment]):
+def test_missing_times_are_reported(judgments: list[Judgment]):
     times = times_of(judgments)
     assert times.words == ["No times are known."]
     assert times.links_per_hour is None
 
 
-def test_impossible_times_are_not_known():
+def test_impossible_times_count_as_unknown():
     times = times_of(tasks([-3, float("nan"), float("inf"), 12]))
     assert [(one.tasks, one.untimed) for one in times.annotators] == [(1, 3)]
 
 
-def test_no_time_at_all_gives_no_rate():
+def test_a_total_time_of_zero_gives_no_rate():
     assert times_of(task(YES, seconds=0)).links_per_hour is None

@@ -1,4 +1,4 @@
-"""The audit of labels: known chances, intervals that cover the truth, a run for people, a data card."""
+"""The audit of labels: known inclusion probabilities, intervals that cover the truth, a run for people, a data card."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def population(
 
 
 @pytest.mark.parametrize("shift", [-1.0, 0.0, 1.0])
-def test_intervals_cover_the_truth_whether_or_not_probabilities_are_right(
+def test_intervals_cover_the_truth_even_if_probabilities_are_wrong(
     shift: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audits, "DRAWS", 2000)  # enough for the ends of an interval
@@ -65,7 +65,7 @@ def test_intervals_cover_the_truth_whether_or_not_probabilities_are_right(
     assert np.mean(covered, axis=0)[1] <= 0.995
 
 
-def test_chances_are_those_with_which_candidates_are_drawn() -> None:
+def test_reported_inclusion_probabilities_match_the_draw() -> None:
     table, p, _ = population(1, 0.0, 4000)
 
     above = int((p >= THRESHOLD).sum())
@@ -80,7 +80,7 @@ def test_chances_are_those_with_which_candidates_are_drawn() -> None:
 
 @pytest.fixture
 def labelled(tmp_path: Path) -> Store:
-    """A run with labels ``many``; word overlap promises too much for targets that link to nothing."""
+    """A run with labels ``many``; word overlap overrates targets that link to nothing."""
     store = run_with_linker()
     describe_run(store, find_domain("news"))
     write_corpus(made("many", 120, seed=3), tmp_path / "many")
@@ -90,7 +90,7 @@ def labelled(tmp_path: Path) -> Store:
 
 
 def judge(run: str, *, but: int = 0, simulated: bool = False) -> dict[tuple[str, str, str], bool]:
-    """Let two annotators judge the audit by the gold links; the last ``but`` tasks stay without a second judgment."""
+    """Let two annotators judge the audit by the gold links; the last ``but`` tasks get no second judgment."""
     judged = open_run(run)
     gold = {pair.id: pair.links or {} for pair in made("many", 120, seed=3).pairs}
     pools, said, judgments = judged.read_records(POOLS, Pool), {}, []
@@ -110,7 +110,7 @@ def judge(run: str, *, but: int = 0, simulated: bool = False) -> dict[tuple[str,
     return said
 
 
-def test_an_audit_is_a_run_that_people_judge_and_a_card_states_what_they_said(labelled: Store) -> None:
+def test_an_audit_is_judged_by_people_and_reported_on_the_card(labelled: Store) -> None:
     plan = make_audit(labelled, "many", precision=0.8, wanted=150)
     judged = open_run("run-many-audit")
     pools = judged.read_records(POOLS, Pool)
@@ -145,14 +145,14 @@ def test_an_audit_is_a_run_that_people_judge_and_a_card_states_what_they_said(la
 
 
 def probabilities(store: Store) -> pd.Series:
-    """Return the probability of each candidate (pair, source, target) that was kept."""
+    """Return the probability of each kept candidate (pair, source, target)."""
     table = pd.concat(
         [one.astype({"pair": str, "source": str, "target": str}) for one in LabelRun(store, "many").tables()]
     )
     return table.set_index(["pair", "source", "target"])["probability"]
 
 
-def test_audits_that_cannot_be_are_refused(labelled: Store, tmp_path: Path) -> None:
+def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"reaches a precision of 0\.999"):
         make_audit(labelled, "many", precision=0.999)
     make_audit(labelled, "many", precision=0.8, wanted=60)
@@ -168,7 +168,7 @@ def test_audits_that_cannot_be_are_refused(labelled: Store, tmp_path: Path) -> N
         estimate([], {}, 0.8, 10, 3.0)
 
 
-def test_the_commands(labelled: Store, command: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_commands_make_and_report_an_audit(labelled: Store, command: Callable[..., tuple[int, str, str]]) -> None:
     def run(*words: str) -> str:
         code, out, err = command(*words)
         assert code == 0, err

@@ -1,4 +1,4 @@
-"""Labelling a corpus in parts: the probabilities of the linker, nothing done twice, refusals counted, memory flat."""
+"""Labelling a corpus in parts: the linker's probabilities, nothing done twice, refusals counted, memory constant."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def by_place(table: pd.DataFrame, column: str) -> dict[tuple[str, str, str], flo
     return dict(zip(places, table[column].tolist(), strict=True))
 
 
-def test_parts_hold_what_the_linker_says_of_the_whole_corpus(store: Store, folder: str) -> None:
+def test_parts_hold_the_linkers_probabilities_on_the_whole_corpus(store: Store, folder: str) -> None:
     result = label(store, folder)
     assert (result.parts, result.pairs, result.sources, result.candidates) == ((3, 3), 10, 40, 200)
     write_corpus_to(store, "natural", made("new", 10, seed=2))
@@ -80,7 +80,7 @@ def test_parts_hold_what_the_linker_says_of_the_whole_corpus(store: Store, folde
     assert result.drift.distance < 0.3
 
 
-def test_rows_below_the_floor_stand_for_all_such_rows(store: Store, tmp_path: Path) -> None:
+def test_kept_rows_below_the_floor_represent_all_of_them(store: Store, tmp_path: Path) -> None:
     write_corpus(made("many", 300, seed=3), tmp_path / "many")
     sampling = Sampling(floor=0.3, share=0.2)
     result = run_labels(plan_labels(store, str(tmp_path / "many"), "many", sampling=sampling, cells=600), 0.9)
@@ -92,7 +92,7 @@ def test_rows_below_the_floor_stand_for_all_such_rows(store: Store, tmp_path: Pa
     assert result.rows == len(kept) < result.candidates / 2
 
 
-def test_finished_parts_are_kept_whenever_the_work_ends(store: Store, folder: str) -> None:
+def test_finished_parts_are_kept_whenever_the_work_stops(store: Store, folder: str) -> None:
     first = label(store, folder, most_parts=1)
     assert (first.parts, first.pairs, first.pairs_to_go) == ((1, 3), 4, 6)
     assert first.seconds_to_go == pytest.approx(first.seconds * 6 / 4)
@@ -110,7 +110,7 @@ def test_finished_parts_are_kept_whenever_the_work_ends(store: Store, folder: st
     assert len(rows(store)) == 200
 
 
-def test_labels_are_bound_to_their_corpus_linker_and_settings(store: Store, folder: str, tmp_path: Path) -> None:
+def test_labels_are_tied_to_their_corpus_linker_and_settings(store: Store, folder: str, tmp_path: Path) -> None:
     label(store, folder)
     with pytest.raises(InputError, match=r"started its stage 'label new' with other settings: sampling"):
         label(store, folder, sampling=Sampling())
@@ -126,7 +126,7 @@ def test_labels_are_bound_to_their_corpus_linker_and_settings(store: Store, fold
         label(open_run("other"), folder)
 
 
-def test_what_cannot_be_labelled_is_refused_with_its_reason(store: Store, tmp_path: Path) -> None:
+def test_unusable_pairs_are_refused_with_a_reason(store: Store, tmp_path: Path) -> None:
     new, known = made("new", 6, seed=2), made("fitted", 12, seed=1)
     documents = dict(new.documents) | {
         name: one for name, one in known.documents.items() if name.startswith("fitted-3")
@@ -155,7 +155,7 @@ def test_what_cannot_be_labelled_is_refused_with_its_reason(store: Store, tmp_pa
     assert set(rows(store, "c")["pair"]) == {f"new-{n}" for n in range(5)}
 
 
-def test_a_broken_line_is_named_and_leaves_nothing_behind(store: Store, folder: str) -> None:
+def test_a_broken_line_is_named_and_nothing_is_left_behind(store: Store, folder: str) -> None:
     with (Path(folder) / "documents.jsonl").open("a") as file:
         file.write('{"id": 3}\n')
     with pytest.raises(InputError, match=r"documents\.jsonl, line 21: "):
@@ -165,7 +165,7 @@ def test_a_broken_line_is_named_and_leaves_nothing_behind(store: Store, folder: 
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=12), st.integers(1, 120))
-def test_parts_hold_every_pair_once_in_order_and_are_small(shapes: list[tuple[int, int]], cells: int) -> None:
+def test_small_parts_hold_every_pair_once_in_order(shapes: list[tuple[int, int]], cells: int) -> None:
     with TemporaryDirectory() as folder:
         _check_parts(folder, shapes, cells)
 
@@ -187,7 +187,7 @@ def _check_parts(folder: str, shapes: list[tuple[int, int]], cells: int) -> None
         assert [pair.id for pair in index.read(part).pairs] == [str(n) for n in part]
 
 
-def test_a_threshold_is_the_lowest_that_gives_the_precision() -> None:
+def test_the_threshold_is_the_lowest_that_reaches_the_precision() -> None:
     table = pd.DataFrame({"score": [0.99, 0.9, 0.8, 0.3, 0.1], "rank": [1, 2, 3, 4, 5]})
     histogram = Histogram.of(table)
     assert histogram.threshold_for(0.89) == pytest.approx(0.301)
@@ -215,7 +215,7 @@ def test_memory_does_not_grow_with_the_corpus(store: Store, tmp_path: Path, monk
     assert peak(600) - peak(200) < 2_500_000
 
 
-def test_the_linker_is_the_one_that_has_learned_most(store: Store) -> None:
+def test_the_linker_of_the_latest_batch_is_used(store: Store) -> None:
     assert the_linker(store) == LINKER
     for batch in (2, 10):
         store.folder.write(model_file(f"{LINKER}@after-{batch}"), b"{}")
@@ -225,7 +225,9 @@ def test_the_linker_is_the_one_that_has_learned_most(store: Store) -> None:
         the_linker(store)
 
 
-def test_the_command(store: Store, folder: str, command: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_labels_and_summarises_a_corpus(
+    store: Store, folder: str, command: Callable[..., tuple[int, str, str]]
+) -> None:
     def run(*words: str) -> str:
         code, out, err = command(*words)
         assert code == 0, err

@@ -1,4 +1,4 @@
-"""The adjudicator's page gives no hint at methods and people; the newest decision counts."""
+"""The adjudicator's page gives no hint of methods or people; the latest decision counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tasks() -> dict[str, dict[str, Any]]:
     )
 
 
-def test_a_task_tells_what_was_said_but_not_by_whom_nor_which_method() -> None:
+def test_a_task_shows_judgments_without_annotators_or_methods() -> None:
     text = json.dumps(tasks())
     assert not [secret for secret in SECRETS if secret in text]
     second, first = sorted(tasks().values(), key=lambda data: data["source_text"], reverse=True)
@@ -42,7 +42,7 @@ def test_a_task_tells_what_was_said_but_not_by_whom_nor_which_method() -> None:
     ]
 
 
-def test_the_order_does_not_tell_who_is_who_and_stays() -> None:
+def test_the_order_reveals_nobody_and_is_stable() -> None:
     group = by_candidate(judged(1, 1, LINK, NO))["pair-1", "sid-1", "sid-1"]
     orders = [said_html(group, candidate_id("key", str(number))) for number in range(200)]
     first = sum(order.startswith("<p>One annotator: <b>Link") for order in orders)
@@ -100,7 +100,7 @@ def pulled(by_source: dict[str, list[dict[str, Any]]], adjudicators: list[Annota
     )
 
 
-def test_a_third_person_decides_and_keeps_the_pseudonym() -> None:
+def test_a_third_person_decides_and_keeps_their_pseudonym() -> None:
     result = pulled({"sid-4": [annotation(1, 3, NO, LINK, comment="B repeats A.")]}, [])
     assert [(a.target, a.label, a.adjudicator, a.consensus, a.comment) for a in result.adjudications] == [
         ("sid-1", NO, "adjudicator-1", False, "B repeats A."),
@@ -118,21 +118,21 @@ def test_an_annotator_who_decides_is_named_and_marked() -> None:
     assert result.annotators == []
 
 
-def test_of_several_people_the_newest_decision_counts_and_the_rest_is_told() -> None:
+def test_the_latest_decision_counts_and_the_others_are_reported() -> None:
     result = pulled({"sid-1": [annotation(1, 3, LINK), annotation(4, 1, NO), annotation(2, 3, NO)]}, [])
     assert [(a.adjudicator, a.label) for a in result.adjudications] == [("annotator-1", NO)]
     assert any("adjudicator-1 and annotator-1 decided the task" in line for line in result.anomalies)
     assert any("2 times" in line for line in result.anomalies)
 
 
-def test_skipped_and_undecided_ones_stay_open() -> None:
+def test_skipped_and_undecided_candidates_stay_open() -> None:
     result = pulled({"sid-1": [annotation(1, 3)], "sid-4": [annotation(2, 3, LINK)]}, [])
     assert [a.target for a in result.adjudications] == ["sid-1"]
     assert any("skipped" in line for line in result.anomalies)
     assert any("left 1 of 2 candidates" in line for line in result.anomalies)
 
 
-def test_hostile_texts_are_asked_about_as_text() -> None:
+def test_hostile_texts_are_shown_as_text() -> None:
     judgments = [j.model_copy(update={"comment": "<script>x</script>"}) for j in hostile_judgments()]
     corpus = hostile_corpus()
     made = adjudication_tasks(pools_to_decide(judgments, corpus, RUN, 2), judgments, corpus, find_domain("news"))

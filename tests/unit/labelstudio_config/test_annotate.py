@@ -1,4 +1,4 @@
-"""The annotator's page: where one is, how one gets to a candidate, what one writes, and its look."""
+"""The annotator's page: progress, navigation to candidates, comments, and styling."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tasks(*pools: Pool) -> dict[str, dict[str, Any]]:
     return batch_tasks(RUN, 1, pools, CORPUS, find_domain("news"))
 
 
-def test_progress_counts_within_the_pair_and_the_pairs_of_the_batch() -> None:
+def test_progress_counts_tasks_in_the_pair_and_pairs_in_the_batch() -> None:
     said = tasks(pool("xy", 3), pool("ab", 4), pool("ab", 0), pool("ab", 2, batch=2))
     assert {key: data["progress"] for key, data in said.items()} == {
         "ab0": "1 of 3 · sentence 1 of 2 in pair 1 of 2",
@@ -74,14 +74,14 @@ class Places(HTMLParser):
             self.places.append(found["id"] or "")
 
 
-def test_every_candidate_can_be_gone_to_in_its_document() -> None:
+def test_every_candidate_links_to_its_place_in_the_document() -> None:
     data = tasks(pool("ab", 0))["ab0"]
     assert Places(data["jumps_html"]).to == Places(data["doc_b_html"]).places == ["mark-0", "mark-1"]
     assert Places(data["doc_a_html"]).places == []
 
 
 def pulled(*results: dict[str, Any]) -> list[Judgment]:
-    """Pull one annotation that links the first candidate and consists of ``results`` beside."""
+    """Pull one annotation that links the first candidate and also holds ``results``."""
     key = pool("ab", 0).key
     link = {"from_name": "link_0", "type": "choices", "value": {"choices": ["Link"]}}
     annotation = as_read(1, 7, [link, *results], "2026-01-01T10:00:00Z")
@@ -92,14 +92,14 @@ def pulled(*results: dict[str, Any]) -> list[Judgment]:
     return pull_batch(server, RUN, 1, [pool("ab", 0)]).judgments
 
 
-def test_the_comment_stands_with_each_judgment_of_its_task() -> None:
+def test_the_comment_is_kept_with_each_judgment_of_its_task() -> None:
     other = {"from_name": "link_1", "type": "choices", "value": {"choices": ["No Link"]}}
     comment = {"from_name": "comment", "type": "textarea", "value": {"text": ["two facts, ", "one linked"]}}
     assert [j.comment for j in pulled(other, comment)] == ["two facts, \none linked"] * 2
     assert [j.comment for j in pulled()] == [""]
 
 
-def test_the_shared_look_comes_before_the_page_s_own_and_the_label_config_stays_xml() -> None:
+def test_shared_styles_come_before_those_of_the_page_and_the_config_stays_xml() -> None:
     config = with_style(batch_project(RUN, 1, find_domain("news"), overlap=2).label_config)
     style = ET.fromstring(config).findtext("Style") or ""  # noqa: S314 - our own file
     assert ">" not in style
@@ -107,7 +107,7 @@ def test_the_shared_look_comes_before_the_page_s_own_and_the_label_config_stays_
     assert len(style.strip()) > len(STYLE.read_text(encoding="utf-8"))
 
 
-def test_light_and_dark_give_every_colour_of_ours() -> None:
+def test_light_and_dark_mode_define_all_our_colours() -> None:
     css = STYLE.read_text(encoding="utf-8")
     light, dark = (
         re.search(rf"{re.escape(place)} {{(.*?)}}", css, re.DOTALL) for place in (":root", '[data-color-scheme="dark"]')
@@ -120,7 +120,7 @@ def test_light_and_dark_give_every_colour_of_ours() -> None:
     assert set(re.findall(r"var\((--xd-[\w-]+)", css)) <= defined
 
 
-def test_candidates_beyond_the_digits_have_decisions_of_their_own() -> None:
+def test_candidates_beyond_the_digit_keys_have_their_own_decisions() -> None:
     many = [Sentence(id=f"b-{n}", text=f"Text {n}.") for n in range(13)]
     corpus = CORPUS.model_copy(update={"documents": {**CORPUS.documents, "b": Document(id="b", sentences=tuple(many))}})
     large = pool("ab", 0).model_copy(

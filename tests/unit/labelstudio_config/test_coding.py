@@ -1,4 +1,4 @@
-"""The coder's page tells neither methods nor ids; the newest of the offered patterns counts."""
+"""The coder's page reveals neither methods nor ids; the latest of the offered patterns counts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tasks() -> dict[str, dict[str, Any]]:
     return coding_tasks(coding(), CORPUS, find_domain("news"))
 
 
-def test_a_task_tells_what_is_wrong_but_not_of_which_method() -> None:
+def test_a_task_shows_the_error_but_not_its_method() -> None:
     text = json.dumps(tasks())
     assert not [secret for secret in SECRETS if secret in text]
     first, second, third = tasks().values()
@@ -102,7 +102,7 @@ def pulled(answers: list[list[dict[str, Any]]], coders: tuple[Annotator, ...] = 
     return codes_in(snapshot, errors, coding().patterns, [ADA], coders)
 
 
-def test_annotators_keep_their_pseudonyms_and_others_are_coders() -> None:
+def test_annotators_keep_their_pseudonyms_and_others_become_coders() -> None:
     result = pulled([[answer(1, 1, NEAR, comment="A & B")], [answer(2, 2, FAR)], []])
     first, second, _ = coding().errors
     assert [(one.key, one.coder, one.pattern, one.comment) for one in result.codes] == [
@@ -115,13 +115,13 @@ def test_annotators_keep_their_pseudonyms_and_others_are_coders() -> None:
     assert pulled([[answer(1, 2, NEAR)], [], []], (known,)).codes[0].coder == "coder-5"
 
 
-def test_what_is_no_pattern_is_told_and_the_newest_answer_counts() -> None:
+def test_unknown_patterns_are_reported_and_the_latest_answer_counts() -> None:
     result = pulled([[answer(1, 2, FAR), answer(3, 2, NEAR)], [answer(2, 2, "unheard of")], [answer(4, 2)]])
     assert [one.pattern for one in result.codes] == ["near"]
     assert sum("not one of the patterns" in line for line in result.anomalies) == 2
 
 
-def test_the_project_is_that_of_one_coder() -> None:
+def test_a_project_belongs_to_one_coder() -> None:
     project = coding_project(RUN, find_domain("news"), "# Guidelines")
     assert (project.title, project.overlap) == ("a-run · coding", 1)
     assert {error.kind for error in coding().errors} == set(ErrorKind)

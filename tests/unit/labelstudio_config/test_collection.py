@@ -1,4 +1,4 @@
-"""Pausing the collector of cycles: it is as it was afterwards, whatever happens."""
+"""Pausing the garbage collector: its state is restored whatever happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labelstudio_config.client import collection_paused
 
 @pytest.mark.parametrize("was_on", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
-def test_the_collector_is_as_it_was_before(was_on: bool, fails: bool) -> None:
+def test_the_state_of_the_collector_is_restored(was_on: bool, fails: bool) -> None:
     (gc.enable if was_on else gc.disable)()
     try:
         with suppress(ValueError), collection_paused():

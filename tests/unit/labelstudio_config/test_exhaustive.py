@@ -1,4 +1,4 @@
-"""Exhaustive tasks hold texts and opaque ids only; what is not ticked is No Link, when all was read."""
+"""Exhaustive tasks hold only texts and opaque ids; once everything was read, an unticked sentence is No Link."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_gold_links_do_not_change_a_task():
     assert exhaustive_tasks([AT], CORPUS, domain) == exhaustive_tasks([AT], bare, domain)
 
 
-def test_every_target_is_judged_by_everyone_who_read_all():
+def test_everyone_who_read_everything_judges_every_target():
     result = pulled(annotation(1, 1, [target_id(1)], ALL_TICKED), annotation(2, 2, [], NO_LINK))
     link, no = Label.LINK, Label.NO_LINK
     # The annotator who was known keeps the pseudonym.
@@ -85,7 +85,7 @@ def test_every_target_is_judged_by_everyone_who_read_all():
     assert not any("_html" in name for task in result.raw for name in task["data"])
 
 
-def test_who_did_not_say_that_all_was_read_judged_nothing():
+def test_whoever_did_not_confirm_reading_everything_judged_nothing():
     result = pulled(annotation(1, 1, [target_id(1)], None), annotation(2, 2, [], None))
     assert result.judgments == []
     assert len(result.anomalies) == 2
@@ -107,7 +107,7 @@ def test_contradictions_are_reported_and_ticks_count(ticked: list[str], said: st
     assert problem in line
 
 
-def test_skips_flags_comments_and_changed_answers():
+def test_skips_flags_comments_and_changed_answers_are_read():
     flagged = [
         {"from_name": "flag", "type": "choices", "value": {"choices": ["Unsure"]}},
         {"from_name": "comment", "type": "textarea", "value": {"text": ["Sentence 2 repeats 1."]}},
@@ -123,7 +123,7 @@ def test_skips_flags_comments_and_changed_answers():
     assert any("2 times" in line for line in result.anomalies)
 
 
-def test_the_answers_of_the_page_are_those_that_are_read():
+def test_the_page_submits_the_answers_that_are_read():
     config = label_config("exhaustive")
     assert f'<Choice value="{ALL_TICKED}"' in config
     assert f'<Choice value="{NO_LINK}"' in config

@@ -1,4 +1,4 @@
-"""Tasks of a feedback round tell neither methods nor names; what is answered is read and nothing is lost unsaid."""
+"""Tasks of a feedback round reveal neither methods nor names; answers are read and anything lost is reported."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def pulled(answers: dict[str, list[dict[str, Any]]], some: list[Case]) -> Feedba
     return pull_feedback(OneProject(feedback_title(RUN.key, 1), exported, ACCOUNTS), RUN.key, 1, some, KNOWN)
 
 
-def test_tasks_hold_texts_and_opaque_ids_only() -> None:
+def test_tasks_hold_only_texts_and_opaque_ids() -> None:
     told = json.dumps(tasks_of(cases()))
     for word in (*SECRETS, "annotator-1", "annotator-2"):
         assert word not in told
@@ -87,7 +87,7 @@ def test_the_guidelines_are_the_last_task_and_every_task_has_all_fields() -> Non
     assert list(tasks_of([])) == [notice_key(RUN.key, 1)]
 
 
-def test_how_many_said_what_is_told_without_names() -> None:
+def test_votes_are_shown_without_names() -> None:
     (shown,) = next(iter(tasks_of(cases()).values()))["cases"]
     assert shown["said_html"] == (
         "<p>One annotator: <b>Link</b></p><p>One annotator: <b>No Link</b></p>"
@@ -119,14 +119,14 @@ def test_answers_and_acknowledgements_are_read() -> None:
 
 
 @pytest.mark.parametrize("result", [[], [chose("link_0", "Perhaps")], [wrote("comment_0", "?")]])
-def test_what_cannot_be_read_is_said(result: list[dict[str, Any]]) -> None:
+def test_unreadable_answers_are_reported(result: list[dict[str, Any]]) -> None:
     some = cases()
     read = pulled({key: [answer(7, result)] for key in (some[0].key, notice_key(RUN.key, 1))}, some)
     assert (read.answers, read.acknowledgements) == ([], [])
     assert len(read.anomalies) == 2
 
 
-def test_choices_of_the_page_are_those_that_are_read() -> None:
+def test_the_page_offers_the_choices_that_are_read() -> None:
     project = feedback_project(RUN.key, 1, find_domain("news"), "# Guide", 2)
     for choice in (UNDERSTOOD, ASKS, *Label):
         assert f'value="{choice}"' in project.label_config

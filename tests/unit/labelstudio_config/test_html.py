@@ -1,4 +1,4 @@
-"""Texts as annotators see them: in the direction of their script, and never invisible."""
+"""Texts as annotators see them: in the direction of their script and never invisible."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ INVISIBLE = (
 
 
 @given(st.text(alphabet=INVISIBLE))
-def test_what_leaves_nothing_on_the_page_is_shown_as_an_empty_sentence(text: str) -> None:
+def test_an_invisible_text_is_shown_as_an_empty_sentence(text: str) -> None:
     assert shown(text) == EMPTY == "(empty sentence)"
 
 
 @given(st.text(), st.characters(categories=["L", "N", "P", "Sm", "Sc"]), st.text())
-def test_what_leaves_something_is_shown(before: str, seen: str, after: str) -> None:
+def test_a_visible_text_is_shown_unchanged(before: str, seen: str, after: str) -> None:
     if seen in INVISIBLE:  # Hangul fillers are letters
         return
     assert seen in shown(before + seen + after)
@@ -38,7 +38,7 @@ def test_marks_signs_and_joined_letters_are_kept(text: str) -> None:
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4), st.booleans())
-def test_every_sentence_of_a_document_runs_in_its_own_direction(texts: list[str], marked: bool) -> None:
+def test_each_sentence_of_a_document_has_its_own_direction(texts: list[str], marked: bool) -> None:
     sentences = tuple(Sentence(id=str(number), text=text) for number, text in enumerate(texts))
     page = document_html(Document(id="d", sentences=sentences), {"0": "1"} if marked else {})
     assert page.count('<p dir="auto">') == page.count("<p") == len(texts)
@@ -46,7 +46,7 @@ def test_every_sentence_of_a_document_runs_in_its_own_direction(texts: list[str]
     assert plain == [("1 " if marked and not n else "") + shown(text) for n, text in enumerate(texts)]
 
 
-def test_text_inside_a_line_and_guidelines_run_in_their_own_direction() -> None:
+def test_inline_text_and_guidelines_have_their_own_direction() -> None:
     assert unicodedata.bidirectional("ف") == "AL"
     assert text_html("فائر <b>") == '<span dir="auto">فائر &lt;b&gt;</span>'
     assert guidelines_html("فائر").startswith('<div class="xd-guide" dir="auto">')

@@ -1,4 +1,4 @@
-"""Tasks hold nothing but texts and opaque ids; annotations become judgments, and nothing is lost unsaid."""
+"""Tasks hold only texts and opaque ids; annotations become judgments, and anything lost is reported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pool(key: str = "key-1", methods: tuple[str, ...] = ("llm", "random"), batch
 
 
 class Page(HTMLParser):
-    """What a browser sees: elements and texts."""
+    """A page as a browser sees it: elements and texts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ def test_an_empty_sentence_is_shown_as_such(news: Domain) -> None:
     assert [c["text"] for c in data["candidates"]] == ["0 · *", "1 · (empty sentence)"]
 
 
-def test_a_pool_that_does_not_fit_the_corpus_is_named() -> None:
+def test_a_pool_that_does_not_match_the_corpus_is_named() -> None:
     with pytest.raises(InputError, match="'target-9'"):
         documents_of([pool().model_copy(update={"candidates": (Candidate(target="target-9", method="llm"),)})], CORPUS)
     with pytest.raises(InputError, match="'nowhere'"):
@@ -109,12 +109,12 @@ def test_a_pool_that_does_not_fit_the_corpus_is_named() -> None:
 
 
 @given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", fullmatch=True), st.integers(1, 99))
-def test_titles_fit_and_differ(run: str, batch: int) -> None:
+def test_titles_are_short_enough_and_distinct(run: str, batch: int) -> None:
     assert len(batch_title(run, batch)) <= TITLE_LIMIT
     assert len({batch_title(run, batch), batch_title(run, batch + 1), batch_title(run + "x", batch)}) == 3
 
 
-def test_html_in_guidelines_shows_as_text(news: Domain) -> None:
+def test_html_in_guidelines_is_shown_as_text(news: Domain) -> None:
     news.guidelines = "# Read\n\n<script>alert(1)</script> **this** [now](javascript:alert(1))"
     html = guidelines_html(news.guidelines)
     page = Page()
@@ -164,7 +164,7 @@ def test_annotations_become_judgments_with_methods() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 5), (5, 0)])
-def test_the_newest_answer_counts_and_the_others_are_reported(order: tuple[int, int]) -> None:
+def test_the_latest_answer_counts_and_the_others_are_reported(order: tuple[int, int]) -> None:
     first, second = order
     flipped = {"link_0": ["No Link"], "link_1": ["No Link"]}
     server = served(task(annotation(1, 7, LINKS, minute=first), annotation(2, 7, flipped, minute=second)))
@@ -173,7 +173,7 @@ def test_the_newest_answer_counts_and_the_others_are_reported(order: tuple[int, 
     assert result.anomalies == ["annotator-1 answered the task key-1 2 times; the newest counts"]
 
 
-def test_a_skipped_task_is_done_but_says_nothing() -> None:
+def test_a_skipped_task_is_done_but_has_no_judgments() -> None:
     server = served(task(annotation(1, 7, LINKS), annotation(2, 8, {}, skipped=True)))
     result = pull_batch(server, RUN, 1, [pool()])
     assert {j.annotator for j in result.judgments} == {"annotator-1"}
@@ -181,13 +181,13 @@ def test_a_skipped_task_is_done_but_says_nothing() -> None:
     assert progress_of(server, batch_title(RUN, 1), keys_of([pool()], 1), overlap=2).complete
 
 
-def test_one_person_twice_is_not_two_people() -> None:
+def test_answering_twice_does_not_count_as_two_people() -> None:
     server = served(task(annotation(1, 7, LINKS), annotation(2, 7, LINKS, minute=1)))
     progress = progress_of(server, batch_title(RUN, 1), keys_of([pool()], 1), overlap=2)
     assert (progress.done, progress.complete) == (0, False)
 
 
-def test_candidates_are_found_by_their_id_not_by_their_place() -> None:
+def test_candidates_are_found_by_id_not_by_position() -> None:
     turned = pool().model_copy(update={"candidates": pool().candidates[::-1]})
     server = served(task(annotation(1, 7, LINKS)))
     result = pull_batch(server, RUN, 1, [turned])
@@ -197,7 +197,7 @@ def test_candidates_are_found_by_their_id_not_by_their_place() -> None:
     }
 
 
-def test_what_cannot_be_read_is_said() -> None:
+def test_unreadable_answers_are_reported() -> None:
     odd = {"link_0": ["Link", "No Link"], "link_7": ["Link"], "stars": ["5"]}
     server = served(task(annotation(1, 7, odd)), task(key="unknown"))
     result = pull_batch(server, RUN, 1, [pool(), pool(key="key-2")])
@@ -213,7 +213,7 @@ def test_the_answer_of_a_deleted_account_is_kept() -> None:
     assert [a.account for a in result.annotators] == ["deleted-account", "account-55"]
 
 
-def test_pseudonyms_stay() -> None:
+def test_pseudonyms_are_stable() -> None:
     before = [Annotator(annotator="annotator-1", account="ben@example.org", simulated=False)]
     server = served(task(annotation(1, 7, LINKS), annotation(2, 8, LINKS)))
     result = pull_batch(server, RUN, 1, [pool()], before)
@@ -229,7 +229,7 @@ def test_a_vanished_task_is_reported_and_not_done() -> None:
     assert (progress.tasks, progress.done, progress.complete, progress.vanished) == (2, 1, False, ("key-2",))
 
 
-def test_a_project_that_is_not_there_is_an_error() -> None:
+def test_a_missing_project_is_an_error() -> None:
     with pytest.raises(ServiceError, match="no project 'a-run · batch 2'"):
         progress_of(served(), batch_title(RUN, 2), keys_of([pool(batch=2)], 2), overlap=2)
 
@@ -262,14 +262,14 @@ def test_simulated_annotators_differ_and_err_half_as_often_after_feedback() -> N
 
 
 @given(st.booleans(), st.text())
-def test_a_simulated_annotator_says_what_gold_says_but_for_its_mistakes(is_link: bool, seed: str) -> None:
+def test_a_simulated_annotator_follows_gold_except_for_mistakes(is_link: bool, seed: str) -> None:
     right, wrong = (Label.LINK, Label.NO_LINK) if is_link else (Label.NO_LINK, Label.LINK)
     assert judge(is_link, Mistakes(0, 0), seed) == right
     assert judge(is_link, Mistakes(1, 1), seed) == wrong
     assert judge(is_link, STRICT, seed) == judge(is_link, STRICT, seed)
 
 
-def test_mistakes_are_as_frequent_as_they_are_said_to_be() -> None:
+def test_mistakes_occur_at_the_stated_rate() -> None:
     draws, linked = 4000, True
     missed = sum(judge(linked, STRICT, f"13|a|{n}") is Label.NO_LINK for n in range(draws))
     false = sum(judge(not linked, LENIENT, f"13|a|{n}") is Label.LINK for n in range(draws))
@@ -278,7 +278,7 @@ def test_mistakes_are_as_frequent_as_they_are_said_to_be() -> None:
     assert false / draws == pytest.approx(LENIENT.false_link, abs=0.028)
 
 
-def test_a_run_is_marked_with_all_that_programs_judged(tmp_path: Path) -> None:
+def test_a_run_is_marked_with_everything_that_programs_judged(tmp_path: Path) -> None:
     store = Store(LocalFolder(tmp_path), RUN)
     store.note("counts", {"pairs": 3})
     mark_simulated(store, 2, accounts=1)
@@ -322,7 +322,7 @@ def test_simulated_annotators_of_the_sample_agree_moderately_and_better_after_fe
 
 
 class Tokens(BaseHTTPRequestHandler):
-    """Stands for a Label Studio that made an account without a token."""
+    """Stands in for a Label Studio that made an account without a token."""
 
     made = False
 

@@ -1,4 +1,4 @@
-"""Pay follows measured time: outliers and unknown times at the median, programs unpaid, nothing lost in rounding."""
+"""Pay follows measured time: outliers and unknown times use the median, programs are unpaid, rounding loses nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def work(server: FakeLabelStudio, key: str, user: int, seconds: float | None) ->
             one["lead_time"] = seconds
 
 
-def test_pay_is_measured_time_by_rate(server: FakeLabelStudio) -> None:
+def test_pay_is_measured_time_times_the_rate(server: FakeLabelStudio) -> None:
     store = pushed_run("paid", 10)
     keys = [pool.key for pool in store.read_records(POOLS, Pool)]
     assert pay_of(store, Decimal(13)) == []
@@ -62,7 +62,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output if done.exit_code == 0 else str(done.exception)
 
 
-def test_the_table_goes_to_a_file_that_only_its_owner_reads(server: FakeLabelStudio, tmp_path: Path) -> None:
+def test_the_table_is_written_to_a_private_file(server: FakeLabelStudio, tmp_path: Path) -> None:
     server.people[ADA] = "=cmd@example.org"
     store = pushed_run("paid", 2)
     for pool in store.read_records(POOLS, Pool):
@@ -85,7 +85,7 @@ def test_the_table_goes_to_a_file_that_only_its_owner_reads(server: FakeLabelStu
     assert run("pay", "paid", "--rate", "nan")[0] != 0
 
 
-def test_the_link_of_a_study_holds_what_prolific_fills_in(server: FakeLabelStudio) -> None:
+def test_the_study_link_has_the_placeholders_of_prolific(server: FakeLabelStudio) -> None:
     pushed_run("paid", 1)
     code, out = run("prolific", "paid", "--project", "batch-1", "--json")
     assert code == 0

@@ -1,4 +1,4 @@
-"""Annotators elsewhere: invitations and links go by the public address, and only ours are changed."""
+"""Remote annotators: invitations and links use the public address, and only our own links are changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def elsewhere(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_links_and_invitations_go_by_the_public_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_and_invitations_use_the_public_address(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch)
     store = pushed_run("harbour", 2)
     pushed = read_pushed(store, "batch-1")
@@ -44,12 +44,12 @@ def test_links_and_invitations_go_by_the_public_address(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("url", ["annotate.example.org", "ftp://x", "https://x/path", "https://", "https://x?y=1"])
-def test_an_address_that_cannot_be_one_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(ValidationError, match="must be the address of a server"):
         Settings(public_url=url)
 
 
-def test_label_studio_trusts_forms_from_there_and_stays_on_loopback() -> None:
+def test_label_studio_trusts_forms_from_the_public_address_and_stays_on_loopback() -> None:
     credentials = Credentials.model_construct(user="u", password=Secret(), token=Secret())
     told = label_studio_environment(Settings(public_url=PUBLIC), credentials)
     assert told["CSRF_TRUSTED_ORIGINS"] == PUBLIC
@@ -72,7 +72,7 @@ class Secret:
         ("http://127.0.0.1:9", httpx.Response(200, json={"email": "c@example.org"}), Result.WARN),
     ],
 )
-def test_doctor_asks_by_the_public_address(
+def test_doctor_checks_the_public_address(
     monkeypatch: pytest.MonkeyPatch, url: str, answer: httpx.Response, result: Result
 ) -> None:
     asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Simulated annotators in the feedback round and in the adjudication, on a Label Studio in memory."""
+"""Simulated annotators in a feedback round and in adjudication, with Label Studio in memory."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def gold(run: Store, pair: str, source: str, target: str) -> bool:
     return target in (found.links or {}).get(source, ())
 
 
-def test_they_answer_every_case_read_the_guidelines_and_resolve_disagreements(
+def test_simulated_annotators_answer_every_case_and_acknowledge_the_guidelines(
     run: Store, server: FakeLabelStudio
 ) -> None:
     push.fn(run.key, "news", FeedbackPage(batch=1, clarifications="Look twice."))
@@ -100,7 +100,7 @@ def test_they_answer_every_case_read_the_guidelines_and_resolve_disagreements(
     assert simulate_feedback(run, server, "token", 1) == 0, "no task is answered twice"
 
 
-def test_the_adjudicator_decides_every_dispute_by_the_gold_links(run: Store, server: FakeLabelStudio) -> None:
+def test_a_simulated_adjudicator_decides_every_dispute_by_the_gold_links(run: Store, server: FakeLabelStudio) -> None:
     prepare_adjudication(run)
     push.fn(run.key, "news", AdjudicationPage())
     assert simulate_adjudicator(run, server, "token") == len(pools_in(run)) > 0
