@@ -1,4 +1,4 @@
-"""Approaches: which fields go together, their names, and grids of them."""
+"""Approaches: valid combinations of fields, names, and grids."""
 
 import pytest
 from hypothesis import given
@@ -48,7 +48,7 @@ SCORINGS = (ANSWER, VOTES, PROBABILITY, THRESHOLD)
         ),
     ],
 )
-def test_an_approach_has_a_name_and_is_read_back_the_same(fields, name):
+def test_an_approach_has_a_name_and_survives_a_round_trip(fields, name):
     made = Approach.model_validate(fields)
     assert made.name == name
     assert Approach.model_validate_json(made.model_dump_json()) == made
@@ -78,7 +78,7 @@ LLM = {"kind": "llm", "retriever": "bm25", "cutoff": 3, "prompt_mode": 4}
         ({**LLM, "rule": "threshold"}, "has no scores"),
     ],
 )
-def test_fields_that_do_not_go_together_are_refused(fields, problem):
+def test_incompatible_fields_are_refused(fields, problem):
     with pytest.raises(InputError, match=problem) as refused:
         Approach.model_validate(fields)
     assert refused.value.hint
@@ -94,7 +94,7 @@ def test_only_a_number_of_targets_is_k():
             _ = one.k
 
 
-def test_a_rule_asks_what_is_asked_without_it():
+def test_a_rule_asks_the_same_questions_as_without_it():
     ruled = approach(Setup.PAIRWISE, scoring=Scoring.PROBABILITY, rule=CutoffRule.THRESHOLD)
     assert ruled.asked == approach(Setup.PAIRWISE, scoring=Scoring.PROBABILITY)
     assert ruled.asked.asked == ruled.asked
@@ -108,7 +108,7 @@ def test_a_grid_holds_every_combination_once():
     assert "hybrid@7+llm-pairwise-2-probability@threshold" in names
 
 
-def test_a_grid_without_a_needed_list_is_refused_and_alone_needs_no_retriever():
+def test_a_grid_without_a_required_list_is_refused_and_llm_only_needs_no_retriever():
     assert [one.name for one in llm_grid((), (), (Setup.LLM_ONLY,), (4,))] == ["llm-only-4"]
     for lists, what in (
         (((), (3,), (Setup.LISTWISE,), (4,)), "retriever"),
@@ -131,7 +131,7 @@ some = {
 
 
 @given(**some, parts=st.integers(0, 4))
-def test_every_part_of_every_question_is_one_step_and_the_same_prompts_stay_together(
+def test_every_part_of_a_question_is_one_step_and_equal_prompts_stay_together(
     retrievers, cutoffs, setups, modes, scorings, parts
 ):
     grid = llm_grid(retrievers, cutoffs, setups, modes, scorings)

@@ -1,4 +1,4 @@
-"""Cutoffs by rule: the formulas against plain loops, the best parameters, and no pair decided by itself."""
+"""Cutoffs by rule: the formulas against plain loops, the best parameters, and no pair decided by its own links."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def matrices(draw):
 
 
 @given(st.lists(matrices(), min_size=1, max_size=3), st.sampled_from(list(CutoffRule)))
-def test_rules_choose_what_their_formulas_say(scores, rule):
+def test_rules_follow_their_formulas(scores, rule):
     documents = {}
     for n, matrix in enumerate(scores):
         documents[f"a{n}"], documents[f"b{n}"] = (
@@ -93,7 +93,7 @@ def test_rules_choose_what_their_formulas_say(scores, rule):
 
 
 @given(scripted_corpora(), st.sampled_from(list(CutoffRule)))
-def test_every_rule_but_the_threshold_decides_a_link_for_every_source(example, rule):
+def test_every_rule_except_the_threshold_links_every_source(example, rule):
     corpus, scores = example
     table = rank_corpus(corpus, Scripted(scores))
     if rule is CutoffRule.THRESHOLD:
@@ -104,7 +104,7 @@ def test_every_rule_but_the_threshold_decides_a_link_for_every_source(example, r
     assert mask[(table["rank"] == 1).to_numpy()].all()
 
 
-def test_expected_f1_sums_are_right_far_down_a_long_table():
+def test_expected_f1_is_exact_far_down_a_long_table():
     """Two targets at one half are both taken, whatever stands before them."""
     size = 2000
     documents = {"a": document("a", map(str, range(size))), "b": document("b", ["x", "y", "z"])}
@@ -117,7 +117,7 @@ def test_expected_f1_sums_are_right_far_down_a_long_table():
 
 
 def made_corpus(seed=0, pairs=12):
-    """Return a corpus and rankings in which links have higher scores, and how many a source has varies."""
+    """Return a corpus and rankings; links have higher scores, and sources differ in how many they have."""
     random = np.random.default_rng(seed)
     documents, rows, scores = {}, [], {}
     for n in range(pairs):
@@ -136,7 +136,7 @@ def f1(corpus, table, mask):
 
 
 @pytest.mark.parametrize("rule", list(CutoffRule))
-def test_fitted_parameters_are_better_than_any_fixed_cutoff_on_other_pairs(rule):
+def test_fitted_parameters_beat_every_fixed_cutoff_on_unseen_pairs(rule):
     corpus, table = made_corpus()
     other, other_table = made_corpus(seed=1, pairs=30)
     cutoff = fit_cutoff(rule, table, corpus)
@@ -150,7 +150,7 @@ def test_fitted_parameters_are_better_than_any_fixed_cutoff_on_other_pairs(rule)
 
 
 @pytest.mark.parametrize(("rule", "name"), [(CutoffRule.THRESHOLD, "threshold"), (CutoffRule.SHARE, "share")])
-def test_a_fitted_threshold_is_the_best_that_could_be_chosen(rule, name):
+def test_a_fitted_threshold_is_the_best_possible(rule, name):
     corpus, table = made_corpus()
     fitted = fit_cutoff(rule, table, corpus)
     copy = corpus.model_copy(update={"documents": {k: changed(d) for k, d in corpus.documents.items()}})
@@ -169,7 +169,7 @@ def changed(one):
 
 @pytest.mark.parametrize("aim", list(Aim))
 @pytest.mark.parametrize("rule", list(CutoffRule))
-def test_links_of_a_fold_do_not_change_what_is_decided_there(rule, aim):
+def test_decisions_in_a_fold_do_not_depend_on_its_links(rule, aim):
     corpus, table = made_corpus()
     folds = make_folds(corpus, 3)
     mask, fits, _ = cross_fitted(rule, table, corpus, folds, aim=aim)
@@ -188,7 +188,7 @@ def test_links_of_a_fold_do_not_change_what_is_decided_there(rule, aim):
     assert fits[1].parameters != other_fits[1].parameters
 
 
-def test_cross_fitting_says_in_words_what_was_fitted_where():
+def test_cross_fitting_describes_what_was_fitted_where():
     corpus, table = made_corpus()
     result = cross_fitted(CutoffRule.SHARE, table, corpus, make_folds(corpus, 4))
     assert (
@@ -198,7 +198,7 @@ def test_cross_fitting_says_in_words_what_was_fitted_where():
     assert [len(fit.fitted_on.pairs) for fit in result.fits] == [9, 9, 9, 9]
 
 
-def test_a_cutoff_refuses_the_pairs_that_it_was_fitted_on_under_any_id():
+def test_a_cutoff_refuses_the_pairs_it_was_fitted_on_under_any_id():
     corpus, table = made_corpus()
     cutoff = fit_cutoff(CutoffRule.SHARE, table, corpus)
     with pytest.raises(InputError, match=r"'p0' of 'made'.*cross-validate"):
@@ -226,7 +226,7 @@ def test_two_folds_with_the_same_texts_are_refused():
         cross_fitted(CutoffRule.SHARE, both, doubled, folds)
 
 
-def test_probabilities_are_taken_as_they_are_where_all_sources_count():
+def test_probabilities_are_used_unchanged_when_all_sources_count():
     corpus, table = made_corpus()
     fitted = fit_cutoff(CutoffRule.EXPECTED_F1, table, corpus, aim=Aim.ALL_SOURCES, probabilities=True)
     assert fitted.parameters == {}
@@ -241,7 +241,7 @@ def test_probabilities_are_taken_as_they_are_where_all_sources_count():
     )
 
 
-def test_pairs_that_nobody_annotated_are_decided_and_not_fitted_on():
+def test_pairs_with_unknown_links_are_decided_but_not_fitted_on():
     corpus, table = made_corpus()
     pairs = [pair.model_copy(update={"links": None}) if pair.id == "p0" else pair for pair in corpus.pairs]
     partly = corpus.model_copy(update={"pairs": pairs})
@@ -251,7 +251,7 @@ def test_pairs_that_nobody_annotated_are_decided_and_not_fitted_on():
     assert chosen(one, cutoff, partly).any()
 
 
-def test_what_cannot_be_fitted_is_refused_with_a_mend():
+def test_impossible_fits_are_refused_with_a_hint():
     corpus, table = made_corpus()
     bare = corpus.model_copy(update={"pairs": [p.model_copy(update={"links": {}}) for p in corpus.pairs]})
     with pytest.raises(InputError, match="no source with links"):
@@ -267,7 +267,7 @@ def test_what_cannot_be_fitted_is_refused_with_a_mend():
 
 @pytest.mark.parametrize("aim", list(Aim))
 @pytest.mark.parametrize("rule", list(CutoffRule))
-def test_scores_that_are_all_alike_are_survived(rule, aim):
+def test_identical_scores_are_handled(rule, aim):
     corpus, table = made_corpus()
     table["score"] = 0.5
     cutoff = fit_cutoff(rule, table, corpus, aim=aim)
@@ -277,7 +277,7 @@ def test_scores_that_are_all_alike_are_survived(rule, aim):
 
 
 @pytest.mark.parametrize("rule", list(CutoffRule))
-def test_a_rule_fitted_for_all_sources_leaves_those_without_links_alone(rule):
+def test_a_rule_fitted_for_all_sources_leaves_unlinked_ones_alone(rule):
     corpus, table = made_corpus(pairs=24)
     other, other_table = made_corpus(seed=1, pairs=40)
     scores = {}
@@ -304,7 +304,7 @@ def test_expected_f1_over_all_sources_is_the_best_by_the_formula(p):
     assert values[k] >= max(values) - 1e-6
 
 
-def test_cross_fitting_gives_the_probabilities_that_its_links_come_from():
+def test_cross_fitting_returns_the_probabilities_behind_its_links():
     corpus, table = made_corpus(pairs=24)
     folds = make_folds(corpus, 3)
     assert cross_fitted(CutoffRule.EXPECTED_F1, table, corpus, folds).probability is None
@@ -317,12 +317,12 @@ def test_cross_fitting_gives_the_probabilities_that_its_links_come_from():
 
 
 @pytest.mark.parametrize("cutoff", [1, 3, 99])
-def test_a_number_takes_the_top_of_every_source(cutoff):
+def test_a_numeric_cutoff_takes_the_top_of_every_source(cutoff):
     corpus, table = made_corpus()
     assert (chosen(table, cutoff, corpus) == (table["rank"] <= cutoff)).all()
 
 
 @pytest.mark.parametrize("module", ["linking.cutoffs", "linking.learned", "evaluation"])
-def test_modules_that_use_each_other_can_be_imported_first_and_load_no_heavy_library(module):
+def test_each_module_can_be_imported_first_and_loads_no_heavy_library(module):
     code = f"import sys, abcdlink.{module}; assert not {{'pandas', 'sklearn', 'skops', 'spacy'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

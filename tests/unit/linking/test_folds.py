@@ -1,4 +1,4 @@
-"""Folds: no text on two sides, about equal, and the same pair under every name."""
+"""Folds: no text in two folds, about equal sizes, and pairs recognised under any name."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_named_groups_stay_together():
     assert all(folds[f"p{n}"] == folds[f"p{n % 4}"] for n in range(12))
 
 
-def test_folds_have_about_as_many_sources_with_links():
+def test_folds_have_about_equally_many_sources_with_links():
     corpus = corpus_of([(f"a{n}", f"b{n}") for n in range(20)])
     assert Counter(make_folds(corpus, 5).values()) == dict.fromkeys(range(5), 4)
 
 
-def test_pairs_without_links_have_a_fold_but_make_none():
+def test_pairs_without_links_are_assigned_a_fold_but_do_not_form_one():
     corpus = corpus_of([("a", "b"), ("c", "d"), ("e", "f")])
     corpus.pairs[2] = corpus.pairs[2].model_copy(update={"links": None})
     assert set(make_folds(corpus, 2)) == {"p0", "p1", "p2"}
@@ -71,17 +71,17 @@ def test_pairs_without_links_have_a_fold_but_make_none():
 
 
 @pytest.mark.parametrize("pairs", [[], [("a", "b")], [("a", "b"), ("b", "c")]])
-def test_too_few_groups_are_refused_with_a_mend(pairs):
+def test_too_few_groups_are_refused_with_a_hint(pairs):
     with pytest.raises(InputError, match="fewer folds"):
         make_folds(corpus_of(pairs), 2)
 
 
-def test_one_fold_is_refused():
+def test_a_single_fold_is_refused():
     with pytest.raises(InputError, match="at least 2 folds"):
         make_folds(corpus_of([("a", "b"), ("c", "d")]), 1)
 
 
-def test_fingerprints_tell_texts_and_not_ids():
+def test_fingerprints_depend_on_texts_not_ids():
     assert document_fingerprint(document("a", ["x", "y"])) == document_fingerprint(document("b", ["x", "y"]))
     different = [["x", "y"], ["y", "x"], ["xy"], ["x", "y", ""], ["", "xy"], ["x\0y"], ["\ud800"]]
     assert len({document_fingerprint(document("a", texts)) for texts in different}) == len(different)

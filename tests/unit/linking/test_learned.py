@@ -1,4 +1,4 @@
-"""Learned linkers on a small made corpus: better than their parts, no leakage, safe files."""
+"""Learned linkers on a small synthetic corpus: better than their parts, no leakage, safe files."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_learned_linker_ranks_unseen_pairs_better_than_its_parts(made, name):
     assert best["score"][without].mean() < 0.6 * best["score"][~without].mean()
 
 
-def test_a_table_is_that_of_a_retriever_and_ties_keep_document_order(made, linker):
+def test_the_table_is_like_a_retrievers_and_ties_keep_document_order(made, linker):
     _, (other, rankings) = made
     table = linker.rank(rankings, other)
     like = rankings["jaccard"]
@@ -109,7 +109,7 @@ def test_a_table_is_that_of_a_retriever_and_ties_keep_document_order(made, linke
     assert all(a < b for (a, b, x, y) in zip(order, order[1:], scores, scores[1:], strict=False) if x == y)
 
 
-def test_links_of_a_fold_do_not_change_its_ranking(made):
+def test_the_ranking_of_a_fold_does_not_depend_on_its_links(made):
     (corpus, rankings), _ = made
     folds = make_folds(corpus, 3)
     turned = corpus.model_copy(
@@ -126,7 +126,7 @@ def test_links_of_a_fold_do_not_change_its_ranking(made):
     assert not one[~here].equals(two[~here])
 
 
-def test_it_refuses_pairs_that_it_has_learned_from_under_any_id(made, linker):
+def test_pairs_it_has_learned_from_are_refused_under_any_id(made, linker):
     (corpus, rankings), _ = made
     with pytest.raises(InputError, match=r"'learned-logistic' was fitted on the texts of the pair 'p0'.*cross-valid"):
         linker.rank(rankings, corpus)
@@ -153,7 +153,7 @@ def _with_again(table):
     return pd.concat([table, table[table["pair"] == "p0"].assign(pair="again")], ignore_index=True)
 
 
-def test_some_pairs_are_ranked_as_among_all_and_whatever_the_order_of_rows(made, linker):
+def test_a_subset_of_pairs_is_ranked_as_among_all_in_any_row_order(made, linker):
     _, (other, rankings) = made
     whole = linker.rank(rankings, other)
     part = linker.rank(
@@ -177,7 +177,7 @@ def test_missing_and_incomplete_rankings_are_named(made, linker):
         linker.rank(other_rankings | {"jaccard": foreign}, other)
 
 
-def test_too_little_to_learn_from_is_refused_with_a_mend(made):
+def test_too_little_training_data_is_refused_with_a_hint(made):
     (corpus, rankings), _ = made
     with pytest.raises(InputError, match="fewer folds"):
         learn("learned-logistic", rankings, corpus.first_pairs(2))
@@ -194,7 +194,7 @@ def test_too_little_to_learn_from_is_refused_with_a_mend(made):
         out_of_fold("learned-logistic", rankings, corpus, {"p1": 0})
 
 
-def test_pairs_that_nobody_annotated_are_ranked_and_not_learned_from(made):
+def test_pairs_with_unknown_links_are_ranked_but_not_learned_from(made):
     (corpus, rankings), _ = made
     pairs = [p.model_copy(update={"links": None}) if p.id == "p0" else p for p in corpus.pairs]
     partly = corpus.model_copy(update={"pairs": pairs})
@@ -204,7 +204,7 @@ def test_pairs_that_nobody_annotated_are_ranked_and_not_learned_from(made):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_the_same_pairs_give_the_same_linker_and_a_saved_one_ranks_as_before(made, name):
+def test_fitting_is_deterministic_and_a_saved_linker_ranks_as_before(made, name):
     (corpus, rankings), (other, other_rankings) = made
     one, two = (learn(name, rankings, corpus) for _ in range(2))
     table = one.rank(other_rankings, other)
@@ -216,7 +216,7 @@ def test_the_same_pairs_give_the_same_linker_and_a_saved_one_ranks_as_before(mad
         read.rank(rankings, corpus)
 
 
-def test_reading_a_linker_loads_no_torch():
+def test_reading_a_linker_does_not_load_torch():
     code = """
 import sys
 from abcdlink.errors import InputError
@@ -278,7 +278,7 @@ def _no_container():
         (_no_container, "not one that this program creates"),
     ],
 )
-def test_files_that_are_not_ours_are_refused_unread(data, problem):
+def test_foreign_files_are_refused_without_loading_them(data, problem):
     content = data()
     before = Stranger.made
     with pytest.raises(InputError, match=rf"models/x cannot be used as a learned linker.*{problem}.*fit it again"):
@@ -322,7 +322,7 @@ def test_a_file_of_another_version_of_scikit_learn_is_refused(linker, monkeypatc
         from_bytes(good, "file")
 
 
-def test_names_say_what_is_needed():
+def test_names_say_what_a_linker_needs():
     assert base_retrievers("learned-logistic") == BASE
     assert base_retrievers("learned-boosting:bge-m3") == ("jaccard", "bm25-stemmed", "bge-m3")
     assert base_retrievers("learned-boosting:st:some/model") == ("jaccard", "bm25-stemmed", "st:some/model")
@@ -354,7 +354,7 @@ def judged(corpus, table, pairs, seed=0):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_what_people_say_halves_the_calibration_error_on_pairs_that_they_did_not_judge(made, strict, name):
+def test_judgments_halve_the_calibration_error_on_unjudged_pairs(made, strict, name):
     (before, rankings), _ = made
     corpus, base = strict
     first = learn(name, rankings, before)
@@ -374,7 +374,7 @@ def test_what_people_say_halves_the_calibration_error_on_pairs_that_they_did_not
         second.rank(rankings, before)
 
 
-def test_too_few_judgments_and_linkers_of_others_are_refused(made, strict):
+def test_too_few_judgments_and_foreign_linkers_are_refused(made, strict):
     (before, rankings), _ = made
     corpus, base = strict
     said = judged(corpus, base["jaccard"], {"p0", "p1"})

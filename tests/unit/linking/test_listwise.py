@@ -1,4 +1,4 @@
-"""The listwise linker, and what all set-ups have in common: outcomes, retries, order of the prompt."""
+"""The listwise linker, and what all set-ups share: outcomes, retries, order of the prompt."""
 
 import json
 from itertools import pairwise
@@ -56,7 +56,7 @@ def yes(request, form="{}"):
 
 @pytest.mark.parametrize("setup", SETUPS)
 @pytest.mark.parametrize(("answer", "outcome"), REFUSING)
-def test_a_source_that_could_not_be_answered_is_unknown_never_false(isolated_home, setup, answer, outcome):
+def test_an_unanswered_source_is_unknown_never_false(isolated_home, setup, answer, outcome):
     decisions, _ = decide(isolated_home, approach(setup), OFFERED, answer, corpus=SMALL)
     assert [d.source for d in decisions] == ["a0", "a2"]
     for decision in decisions:
@@ -75,13 +75,13 @@ def test_a_source_that_could_not_be_answered_is_unknown_never_false(isolated_hom
         ("hm</think> {}", Outcome.REPAIRED),
     ],
 )
-def test_a_source_that_was_answered_has_no_unknown_ids(isolated_home, setup, form, outcome):
+def test_an_answered_source_has_no_unknown_ids(isolated_home, setup, form, outcome):
     decisions, _ = decide(isolated_home, approach(setup), OFFERED, lambda r: yes(r, form), corpus=SMALL)
     assert [(d.targets, d.unknown, d.outcome) for d in decisions] == [(ids, (), outcome) for ids in OFFERED.values()]
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_a_source_with_nothing_offered_is_decided_without_a_question(isolated_home, setup):
+def test_a_source_without_candidates_is_decided_without_a_question(isolated_home, setup):
     offered = {"a0": (), "a1": tuple(B.position)}
     decisions, asked = decide(isolated_home, approach(setup), offered, yes)
     assert len(asked) == (20 if setup is Setup.PAIRWISE else 1)
@@ -93,7 +93,7 @@ def test_a_source_with_nothing_offered_is_decided_without_a_question(isolated_ho
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_all_questions_on_a_pair_share_the_text_before_the_source_sentence(isolated_home, setup):
+def test_all_questions_about_a_pair_share_the_text_before_the_source_sentence(isolated_home, setup):
     ids = tuple(B.position)
     offered = {s.id: ids if setup is Setup.LLM_ONLY else ids[:3] for s in A.sentences}
     _, asked = decide(isolated_home, approach(setup), offered)
@@ -109,7 +109,7 @@ def test_all_questions_on_a_pair_share_the_text_before_the_source_sentence(isola
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_what_is_static_in_the_domain_is_the_first_message(isolated_home, setup):
+def test_the_static_part_of_the_domain_is_the_first_message(isolated_home, setup):
     _, asked = decide(isolated_home, approach(setup), OFFERED)
     systems = {request.body["messages"][0]["content"] for request in asked}
     assert len(systems) == 1
@@ -119,7 +119,7 @@ def test_what_is_static_in_the_domain_is_the_first_message(isolated_home, setup)
     assert [m["role"] for m in asked[0].body["messages"]] == ["system", "user"]
 
 
-def test_targets_are_the_true_ids_in_the_retrievers_order(isolated_home):
+def test_targets_have_their_true_ids_in_the_retrievers_order(isolated_home):
     answer = says('{"b2": true, "b7": false, "b5": true}')
     decisions, asked = decide(isolated_home, approach(), {"a1": ("b7", "b5", "b2")}, answer)
     assert [(d.source, d.targets, d.unknown, d.outcome) for d in decisions] == [("a1", ("b5", "b2"), (), Outcome.OK)]
@@ -129,7 +129,7 @@ def test_targets_are_the_true_ids_in_the_retrievers_order(isolated_home):
     assert {kind["type"] for kind in asked[0].schema["properties"].values()} == {"boolean"}
 
 
-def test_missing_ids_are_asked_again_once_for_only_those_and_then_unknown(isolated_home):
+def test_missing_ids_alone_are_asked_again_once_and_then_unknown(isolated_home):
     script = says('{"b1": true}'), says('{"b3": false}')
     decisions, asked = decide(isolated_home, approach(), {"a0": ("b1", "b2", "b3")}, *script)
     assert [request.schema["required"] for request in asked] == [["b1", "b2", "b3"], ["b2", "b3"]]
@@ -138,20 +138,20 @@ def test_missing_ids_are_asked_again_once_for_only_those_and_then_unknown(isolat
     assert decisions[0].outcome is Outcome.MISSING_IDS
 
 
-def test_missing_ids_that_are_answered_later_leave_nothing_unknown(isolated_home):
+def test_missing_ids_answered_later_leave_nothing_unknown(isolated_home):
     decisions, _ = decide(isolated_home, approach(), {"a0": ("b1", "b2")}, says('{"b1": false}'), says('{"b2": true}'))
     assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b2",), (), Outcome.OK)
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_an_answer_without_any_id_is_asked_for_again_with_another_seed(isolated_home, setup):
+def test_an_answer_without_ids_is_retried_with_another_seed(isolated_home, setup):
     corpus = corpus_of(document("a", 1), document("b", 1))
     decisions, asked = decide(isolated_home, approach(setup), {"a0": ("b0",)}, says("{}"), yes, corpus=corpus)
     assert (decisions[0].targets, decisions[0].outcome) == (("b0",), Outcome.OK)
     assert len({request.body["seed"] for request in asked}) == len(asked) == 2
 
 
-def test_foreign_ids_are_dropped_and_counted_and_what_is_known_is_kept(isolated_home):
+def test_unexpected_ids_are_dropped_and_counted_and_known_ones_kept(isolated_home):
     answer = says('{"b1": true, "b2": false, "b9": true}')
     decisions, asked = decide(isolated_home, approach(), {"a0": ("b1", "b2")}, answer)
     assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b1",), (), Outcome.INVALID)
@@ -159,7 +159,7 @@ def test_foreign_ids_are_dropped_and_counted_and_what_is_known_is_kept(isolated_
     assert len(asked) == 1
 
 
-def test_a_question_that_is_too_long_is_shortened_once(isolated_home):
+def test_an_overlong_question_is_shortened_once(isolated_home):
     answer = says('{"b1": true, "b15": false}')
     decisions, asked = decide(isolated_home, approach(), {"a9": ("b1", "b15")}, TOO_LONG, answer)
     assert decisions[0].targets == ("b1",)
@@ -172,7 +172,7 @@ def test_a_question_that_is_too_long_is_shortened_once(isolated_home):
     assert (decisions[0].outcome, decisions[0].unknown) == (Outcome.TOO_LONG, ("b1",))
 
 
-def test_ids_that_are_missing_from_a_shortened_question_are_asked_on_shortened_documents(isolated_home):
+def test_ids_missing_from_a_shortened_question_are_asked_again_on_shortened_documents(isolated_home):
     script = TOO_LONG, says('{"b1": true}'), says('{"b15": true}')
     decisions, asked = decide(isolated_home, approach(), {"a9": ("b1", "b15")}, *script)
     assert (decisions[0].targets, decisions[0].outcome) == (("b1", "b15"), Outcome.OK)
@@ -185,7 +185,7 @@ def test_a_sentence_with_line_breaks_stays_on_one_line():
     assert '[0] "one [b1] two three"' in question.messages[1].content
 
 
-def test_the_same_questions_are_asked_once_however_often_a_pair_is_decided(isolated_home):
+def test_deciding_a_pair_again_asks_nothing_twice(isolated_home):
     first, asked = decide(isolated_home, approach(), {"a0": ("b1",)}, fits)
     second, again = decide(isolated_home, approach(), {"a0": ("b1",)}, fits, corpus=CORPUS)
     assert (len(asked), len(again)) == (1, 0)

@@ -1,4 +1,4 @@
-"""An LLM alone: every target sentence is answered, in windows where the document does not fit."""
+"""An LLM alone: every target sentence is answered, in windows if the document does not fit."""
 
 import json
 from itertools import groupby
@@ -36,7 +36,7 @@ def accepted(asked, most):
     return [request for request in asked if len(shown(request, B)) <= most]
 
 
-def test_every_target_sentence_of_every_source_sentence_is_answered(isolated_home):
+def test_every_target_sentence_is_answered_for_every_source_sentence(isolated_home):
     links = {"a0": ("b19", "b3"), "a7": ("b0",)}
     decisions, asked = decide(isolated_home, LLM_ONLY, EVERYTHING, lambda r: links_of(r, links))
     assert {d.source: set(d.targets) for d in decisions if d.targets} == {k: set(v) for k, v in links.items()}
@@ -48,7 +48,7 @@ def test_every_target_sentence_of_every_source_sentence_is_answered(isolated_hom
 
 
 @pytest.mark.parametrize("most", [1, 3, 7, 10, 19])
-def test_a_document_that_does_not_fit_is_asked_about_in_consecutive_windows(isolated_home, most):
+def test_an_overlong_document_is_asked_about_in_consecutive_windows(isolated_home, most):
     links = {"a0": ("b0", "b9", "b10", "b19"), "a2": ("b4", "b5")}
     decisions, asked = decide(isolated_home, LLM_ONLY, FEW, fitting(most, links), corpus=corpus_of(SHORT, B))
     assert {d.source: d.targets for d in decisions if d.targets} == links
@@ -64,7 +64,7 @@ def test_a_document_that_does_not_fit_is_asked_about_in_consecutive_windows(isol
     assert all(shown(request, SHORT) == list(SHORT.position) for request in asked)
 
 
-def test_the_windows_are_found_once_and_the_questions_on_one_stand_together(isolated_home):
+def test_windows_are_found_once_and_questions_about_one_stay_together(isolated_home):
     _, asked = decide(isolated_home, LLM_ONLY, FEW, fitting(5, {}), corpus=corpus_of(SHORT, B))
     refused = [request for request in asked if len(shown(request, B)) > 5]
     assert {source(request) for request in refused} == {"a0"}
@@ -74,7 +74,7 @@ def test_the_windows_are_found_once_and_the_questions_on_one_stand_together(isol
     assert together == [["a1", "a2"]] * 4
 
 
-def test_a_longer_source_sentence_has_its_window_cut_further(isolated_home):
+def test_a_longer_source_sentence_gets_smaller_windows(isolated_home):
     def answer(request):
         most = 5 if source(request) == "a7" else 10
         return TOO_LONG if len(shown(request, B)) > most else links_of(request, {"a7": ("b1", "b12")})
@@ -98,7 +98,7 @@ def test_a_window_that_failed_leaves_its_ids_unknown(isolated_home):
     assert decisions[0].detail.startswith("1 of 2 questions: ")
 
 
-def test_a_source_document_that_is_the_longer_one_is_shortened_before_the_target_is_cut(isolated_home):
+def test_a_longer_source_document_is_shortened_before_the_target_is_cut(isolated_home):
     a = document("a", 30)
     decisions, asked = decide(
         isolated_home, LLM_ONLY, {"a10": tuple(B.position)}, fitting(7, {}, of=a), corpus=corpus_of(a, B)
@@ -108,7 +108,7 @@ def test_a_source_document_that_is_the_longer_one_is_shortened_before_the_target
     assert decisions[0].outcome is Outcome.OK
 
 
-def test_what_never_fits_ends_as_too_long_and_unknown(isolated_home):
+def test_a_question_that_never_fits_ends_as_too_long_and_unknown(isolated_home):
     b = document("b", 3)
     decisions, asked = decide(isolated_home, LLM_ONLY, {"a3": ("b0", "b1", "b2")}, TOO_LONG, corpus=corpus_of(A, b))
     assert (decisions[0].outcome, decisions[0].targets) == (Outcome.TOO_LONG, ())
@@ -118,7 +118,7 @@ def test_what_never_fits_ends_as_too_long_and_unknown(isolated_home):
     assert [shown(request, b) for request in asked[-2:]] == [["b0"], ["b1"]]
 
 
-def test_missing_ids_are_asked_again_on_the_same_window(isolated_home):
+def test_missing_ids_are_asked_again_with_the_same_window(isolated_home):
     def answer(request):
         asked = request.schema["required"]
         return says(json.dumps({i: i == "b4" for i in asked if len(asked) == 2 or i not in ("b4", "b8")}))
@@ -130,7 +130,7 @@ def test_missing_ids_are_asked_again_on_the_same_window(isolated_home):
     assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b4",), (), Outcome.OK)
 
 
-def test_a_document_of_one_sentence_is_no_special_case(isolated_home):
+def test_a_document_of_one_sentence_is_not_a_special_case(isolated_home):
     one = Document(id="b", sentences=(Sentence(id="b0", text="b says 0."),))
     decisions, asked = decide(isolated_home, LLM_ONLY, {"a0": ("b0",)}, fits, corpus=corpus_of(A, one))
     assert len(asked) == 1

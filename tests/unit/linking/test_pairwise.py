@@ -1,4 +1,4 @@
-"""The pairwise linker: one question per candidate, and one decision of all of them."""
+"""The pairwise linker: one question per candidate, and one decision from all of them."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_every_candidate_is_one_question_with_the_documents_first(isolated_home)
     assert asked[0].prompt.endswith('Source sentence: [a1] "a says 1."\nCandidate: [b7] "b says 7."')
 
 
-def test_a_candidate_that_failed_is_unknown_and_the_others_stay_known(isolated_home):
+def test_a_failed_candidate_is_unknown_and_the_others_stay_known(isolated_home):
     script = by_candidate({"b1": YES, "b2": error(500), "b3": says("I cannot say")})
     decisions, _ = decide(isolated_home, PAIRWISE, {"a0": ("b1", "b2", "b3", "b4")}, script)
     assert (decisions[0].targets, decisions[0].unknown) == (("b1",), ("b2", "b3"))
@@ -44,13 +44,13 @@ def test_a_candidate_that_failed_is_unknown_and_the_others_stay_known(isolated_h
     assert decisions[0].detail.startswith("1 of 4 questions: HTTP 500")
 
 
-def test_a_repaired_answer_is_told_of_the_whole_decision(isolated_home):
+def test_a_repaired_answer_marks_the_whole_decision(isolated_home):
     script = by_candidate({"b1": says("```\n{'related': True}\n```")})
     decisions, _ = decide(isolated_home, PAIRWISE, {"a0": ("b1", "b2")}, script)
     assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b1",), (), Outcome.REPAIRED)
 
 
-def test_only_the_candidate_that_was_not_answered_is_asked_again_once(isolated_home):
+def test_only_the_unanswered_candidate_is_asked_again_once(isolated_home):
     asked_before = []
 
     def answer(request):
@@ -71,7 +71,7 @@ def test_only_the_candidate_that_was_not_answered_is_asked_again_once(isolated_h
     assert decisions[0].outcome is Outcome.MISSING_IDS
 
 
-def test_a_question_that_is_too_long_is_shortened_around_its_two_sentences_once(isolated_home):
+def test_an_overlong_question_is_shortened_once_around_its_two_sentences(isolated_home):
     def answer(request):
         return TOO_LONG if len(shown(request, A)) > 7 else YES
 

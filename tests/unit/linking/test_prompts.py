@@ -1,4 +1,4 @@
-"""Prompts of LLM linking: their guidance, the examples in them, and their version."""
+"""Prompts of LLM linking: their guidance, their examples, and their version."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def _schema_for(linker, ids):
 
 
 @every_prompt
-def test_the_answers_of_the_examples_are_those_of_the_domain(name, setup, mode):
+def test_the_answers_to_examples_are_those_of_the_domain(name, setup, mode):
     domain = find_domain(name)
     system = question(name, setup, mode)[1].messages[0].content
     links = re.findall(r"true|false", "".join(re.findall(r"^Answer: (.*)$", system, re.MULTILINE)))
@@ -99,7 +99,7 @@ def test_the_prompt_mode_chooses_the_guidance(name, setup, mode):
 
 
 @pytest.mark.parametrize("setup", [Setup.LISTWISE, Setup.LLM_ONLY])
-def test_the_ids_of_the_examples_are_never_those_of_a_document(setup):
+def test_ids_of_examples_never_match_those_of_a_document(setup):
     x = Document(id="x", sentences=tuple(Sentence(id=f"x{i}", text=f"text {i}") for i in range(9)))
     xx = Document(id="xx", sentences=(Sentence(id="xx1", text="text"),))
     for source, target, expected in ((A, B, "x1"), (A, x, "xx1"), (x, B, "xx1"), (xx, x, "xxx1")):
@@ -109,7 +109,7 @@ def test_the_ids_of_the_examples_are_never_those_of_a_document(setup):
         assert not ids & {*source.position, *target.position}
 
 
-def test_examples_are_in_no_order_of_right_and_wrong():
+def test_examples_are_not_sorted_by_their_answer():
     system = question("news", Setup.LISTWISE, 4)[1].messages[0].content
     first = [line.split(",")[0] for line in system.splitlines() if line.startswith("Answer: ")]
     assert len({line.rpartition(" ")[2] for line in first}) == 2
@@ -119,7 +119,7 @@ def version(folder, setup=Setup.LISTWISE, mode=4):
     return Prompts(find_domain(str(folder)), setup, mode).hash
 
 
-def test_the_version_differs_between_domains_set_ups_and_modes_and_stays_otherwise():
+def test_the_version_depends_only_on_domain_set_up_and_mode():
     versions = {Prompts(find_domain(name), setup, mode).hash for name in DOMAINS for setup in SETUPS for mode in MODES}
     assert len(versions) == 32
     assert all(re.fullmatch("[0-9a-f]{12}", one) for one in versions)
@@ -138,7 +138,7 @@ def test_the_version_differs_between_domains_set_ups_and_modes_and_stays_otherwi
     ],
 )
 @pytest.mark.parametrize("setup", SETUPS)
-def test_the_version_changes_with_what_reaches_the_model_and_only_with_that(copy, setup, file, change, modes):
+def test_the_version_changes_only_with_what_reaches_the_model(copy, setup, file, change, modes):
     before = {mode: version(copy, setup, mode) for mode in MODES}
     text = (copy / file).read_text(encoding="utf-8")
     assert change[0] in text
@@ -146,7 +146,7 @@ def test_the_version_changes_with_what_reaches_the_model_and_only_with_that(copy
     assert {mode for mode in MODES if version(copy, setup, mode) != before[mode]} == modes
 
 
-def test_the_version_changes_with_a_template_and_what_it_includes_but_not_with_a_comment(copy):
+def test_the_version_changes_with_templates_and_includes_but_not_comments(copy):
     before = version(copy)
     shipped = find_domain("news").folder.parent / "shared"
     for name in ("listwise_system.j2", "listwise_question.j2", "link_documents.j2", "link_examples.j2"):
@@ -168,7 +168,7 @@ def test_shipped_examples_are_not_in_the_shipped_samples(name):
 
 @pytest.mark.parametrize("setup", SETUPS)
 @pytest.mark.parametrize("part", ["source", "target"])
-def test_an_example_that_is_a_sentence_under_decision_is_refused_by_name(setup, part):
+def test_an_example_that_is_also_to_be_decided_is_refused_by_name(setup, part):
     domain = find_domain("news")
     text = getattr(domain.examples[2], part)
     known = Document(
@@ -184,7 +184,7 @@ def test_an_example_that_is_a_sentence_under_decision_is_refused_by_name(setup, 
         refuse_known_examples(domain, approach(setup, mode), corpus, "x")
 
 
-def test_an_unused_document_and_a_very_short_sentence_give_nothing_away(copy):
+def test_an_unused_document_or_very_short_sentence_does_not_count_as_a_leak(copy):
     domain = find_domain("news")
     text = domain.examples[0].source
     extra = Document(id="extra", sentences=(Sentence(id="0", text=text),))
@@ -204,7 +204,7 @@ def test_a_retriever_has_no_prompts():
 
 
 @every_paper_prompt
-def test_the_setting_of_the_paper_says_what_related_means_by_the_prompt_mode_alone(name, setup, mode):
+def test_the_papers_setting_explains_related_by_the_prompt_mode_alone(name, setup, mode):
     paper, ours = find_domain(name), find_domain(name.partition("@")[0])
     asked = question(name, setup, mode)[1]
     system, user = (message.content for message in asked.messages)
@@ -220,7 +220,7 @@ def test_the_setting_of_the_paper_says_what_related_means_by_the_prompt_mode_alo
 
 
 @every_paper_prompt
-def test_the_setting_of_the_paper_shows_ranked_candidates_in_full_and_both_whole_documents(name, setup, mode):
+def test_the_papers_setting_shows_ranked_candidates_and_both_whole_documents(name, setup, mode):
     ids = ("b9", "b2", "b15")
     user = question(name, setup, mode, ids=ids)[1].messages[1].content
     documents, _, asked = user.partition("Source sentence: [a0] ")

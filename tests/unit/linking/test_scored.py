@@ -1,4 +1,4 @@
-"""Scores of an LLM: votes of several samples, probabilities, and the rankings table that rules cut."""
+"""LLM scores: votes of several samples, probabilities, and the rankings table that rules cut."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ OFFERED = {"a0": IDS}
 
 
 def votes_for(**counts):
-    """Say yes to a target in its first so many samples."""
+    """Say yes to a target in this many of its first samples."""
 
     def answer(question, sample):
         keys = asked_keys(question.json_schema)
@@ -40,7 +40,7 @@ def test_the_share_of_votes_is_the_score_and_a_majority_is_a_link(setup):
     assert decision.approach.endswith("-votes5")
 
 
-def test_half_of_the_votes_is_no_link():
+def test_half_of_the_votes_is_not_a_link():
     (decision,) = GivenLLM(votes_for(b1=2)).decide(approach(scoring=Scoring.VOTES, samples=4), {"a0": ("b1",)})
     assert (decision.scores, decision.targets) == ({"b1": 0.5}, ())
 
@@ -48,7 +48,7 @@ def test_half_of_the_votes_is_no_link():
 @pytest.mark.parametrize("setup", SETUPS)
 @pytest.mark.parametrize("failed", [0, 1, 2, 3, 4, 5])
 @pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.FAILED, Outcome.TRUNCATED, Outcome.INVALID])
-def test_samples_that_failed_do_not_vote_and_more_than_half_must_be_there(setup, failed, outcome):
+def test_failed_samples_do_not_vote_and_more_than_half_must_succeed(setup, failed, outcome):
     def answer(question, sample):
         if sample < failed:
             return said(outcome=outcome, detail="why")
@@ -64,7 +64,7 @@ def test_samples_that_failed_do_not_vote_and_more_than_half_must_be_there(setup,
         assert f"{failed} of 5 samples: why" in decision.detail
 
 
-def test_ids_that_most_samples_leave_out_are_asked_again_with_other_seeds_and_then_unknown():
+def test_ids_missing_from_most_samples_are_retried_and_then_unknown():
     def answer(question, sample):
         asked = question.json_schema["required"]
         missing = {"b2"} if sample < 3 else set()
@@ -80,7 +80,7 @@ def test_ids_that_most_samples_leave_out_are_asked_again_with_other_seeds_and_th
     assert decision.scores == {"b1": 1.0, "b3": 1.0}
 
 
-def test_a_repaired_sample_is_told():
+def test_a_repaired_sample_is_reported():
     def answer(question, sample):
         value = agreed(question.json_schema)
         return said(value, Outcome.REPAIRED if sample == 2 else Outcome.OK)
@@ -105,7 +105,7 @@ def test_probabilities_are_the_scores_whatever_the_answer_says(setup):
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_an_answer_without_its_probability_is_asked_again_and_then_unknown(setup):
+def test_an_answer_without_its_probability_is_retried_and_then_unknown(setup):
     def answer(question, sample):
         keys = asked_keys(question.json_schema)
         return said(dict.fromkeys(keys, True), probabilities={"b1": 0.9} if "b1" in keys else {})
@@ -122,7 +122,7 @@ def test_an_answer_without_its_probability_is_asked_again_and_then_unknown(setup
         assert asked_keys(llm.asked[1].json_schema) == ["b2", "b3"]
 
 
-def test_plain_answers_are_asked_without_probabilities_and_have_no_scores():
+def test_plain_answers_are_requested_without_probabilities_and_have_no_scores():
     llm = GivenLLM(votes_for(b1=1))
     (decision,) = llm.decide(approach(), OFFERED)
     assert (decision.targets, decision.scores) == (("b1",), {})
@@ -137,7 +137,7 @@ samples = st.lists(
 
 
 @given(samples)
-def test_an_answered_question_knows_every_id_and_no_id_is_known_by_a_minority(given_samples):
+def test_an_answered_question_knows_every_id_and_a_minority_decides_none(given_samples):
     # What the client promises: an answered question has all ids, and without an answer there is none.
     whole = [
         dict.fromkeys(IDS, 1.0) if outcome.answered else scores if outcome in (*VALID, Outcome.INVALID) else {}
@@ -153,7 +153,7 @@ def test_an_answered_question_knows_every_id_and_no_id_is_known_by_a_minority(gi
         assert set(verdict.scores) == set(IDS)
 
 
-def test_every_outcome_has_its_place_among_the_others():
+def test_every_outcome_has_a_rank():
     assert sorted(WORST_FIRST) == sorted(Outcome)
 
 
@@ -178,7 +178,7 @@ DECISIONS = [
 ]
 
 
-def test_scores_become_a_rankings_table_and_what_is_unknown_has_no_row():
+def test_scores_become_a_rankings_table_without_rows_for_unknown_ids():
     table = scored_rankings(DECISIONS)
     assert [tuple(row) for row in table.itertuples(index=False)] == [
         ("p", "a1", "b1", 0.8, 1),
@@ -196,12 +196,12 @@ def test_scores_become_a_rankings_table_and_what_is_unknown_has_no_row():
     }
 
 
-def test_differences_in_rounding_are_ties_as_in_every_ranking():
+def test_rounding_differences_are_ties_as_in_every_ranking():
     table = scored_rankings([decided("a1", {"b2": 0.3, "b1": 0.1 + 0.2})])
     assert table["target"].tolist() == ["b2", "b1"]
 
 
-def test_no_decision_gives_an_empty_table():
+def test_no_decisions_give_an_empty_table():
     assert len(scored_rankings([])) == len(scored_rankings(DECISIONS[2:])) == 0
 
 
@@ -221,7 +221,7 @@ def test_a_rule_changes_the_links_and_nothing_else():
     assert {d.approach for d in again} == {"bm25@3+llm-listwise-4-votes5@threshold"}
 
 
-def test_a_rule_is_fitted_on_scores_as_on_any_ranking_also_where_sources_are_unknown():
+def test_a_rule_can_be_fitted_on_scores_even_with_unknown_sources():
     size = range(8)
     documents = {f"{end}{i}": document(f"{end}{i}-", 3) for end in "ab" for i in size}
     documents = {name: one.model_copy(update={"id": name}) for name, one in documents.items()}

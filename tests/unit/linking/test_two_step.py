@@ -1,4 +1,4 @@
-"""Set-up two-step: the model thinks in words before it decides."""
+"""Set-up two-step: the model reasons in words before it decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TWO_STEP = approach(Setup.TWO_STEP)
 OFFERED = {"a0": ("b1", "b2")}
 
 
-def test_thoughts_come_first_and_are_no_part_of_the_decision(isolated_home):
+def test_thoughts_come_first_and_are_not_part_of_the_decision(isolated_home):
     answer = says('{"thoughts": "b1 says the same, b2 does not.", "b1": true, "b2": false}')
     decisions, asked = decide(isolated_home, TWO_STEP, OFFERED, answer)
     assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b1",), (), Outcome.OK)
@@ -52,7 +52,7 @@ def test_a_decision_within_the_thoughts_does_not_count(isolated_home):
     assert decisions[0].scores == pytest.approx({"b1": 0.2, "b2": 0.7})
 
 
-def test_the_key_of_the_thoughts_is_never_the_id_of_a_sentence(isolated_home):
+def test_the_key_of_the_thoughts_is_never_a_sentence_id(isolated_home):
     named = Document(id="b", sentences=tuple(Sentence(id=i, text=f"It says {i}.") for i in ("thoughts", "b")))
     answer = says('{"thoughts_": "hm", "thoughts": true, "b": false}')
     decisions, asked = decide(
@@ -63,7 +63,7 @@ def test_the_key_of_the_thoughts_is_never_the_id_of_a_sentence(isolated_home):
     assert '{"thoughts_": "..."' in asked[0].prompt
 
 
-def test_without_schemas_the_form_is_said_in_words(isolated_home):
+def test_without_schemas_the_form_is_described_in_words(isolated_home):
     from abcdlink.llm.request import in_words
 
     linker = linker_for(find_domain("news"), LLM(), TWO_STEP)
@@ -72,6 +72,6 @@ def test_without_schemas_the_form_is_said_in_words(isolated_home):
     assert in_words(schema).endswith('{"thoughts": "...", "b1": true or false}')
 
 
-def test_the_setting_of_the_paper_has_no_such_set_up():
+def test_the_papers_setting_has_no_such_set_up():
     with pytest.raises(InputError, match="paper has no prompts for the set-up two-step"):
         linker_for(find_domain("news@paper"), LLM(), TWO_STEP)

@@ -1,4 +1,4 @@
-"""The client is tested over the network, as it is used."""
+"""The client is tested over the network, the way it is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.helpers import fake_llm
 
 
 class Nowhere(dict):
-    """Knows no server, whoever tells it."""
+    """Never knows a server, even if told of one."""
 
     def get(self, *_):
         return None

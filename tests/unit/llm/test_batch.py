@@ -1,4 +1,4 @@
-"""Questions sent as a batch: sent once, read whenever they are there, found by whoever asks later."""
+"""Questions sent as a batch: sent once, read once answered, found by whoever asks later."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_answers_of_a_batch_are_found_by_whoever_asks(isolated_home):
     assert server.questions == []
 
 
-def test_a_batch_asks_exactly_what_would_be_asked_otherwise(isolated_home, tmp_path):
+def test_a_batch_asks_exactly_what_single_requests_would(isolated_home, tmp_path):
     with FakeBatch(says(YES_NO)) as server:
         submit(LLM(server.settings(isolated_home)), asked(["é \u2028 a", "b"], seed=7))
         LLM(server.settings(tmp_path / "other", llm_concurrency=1)).ask_many(asked(["é \u2028 a", "b"], seed=7))
@@ -63,7 +63,7 @@ def test_a_batch_asks_exactly_what_would_be_asked_otherwise(isolated_home, tmp_p
     assert (job["endpoint"], job["completion_window"]) == ("/v1/chat/completions", "24h")
 
 
-def test_only_what_is_neither_answered_nor_under_way_is_sent(isolated_home):
+def test_only_questions_neither_answered_nor_pending_are_sent(isolated_home):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home))
         llm.ask(question("a"))
@@ -98,7 +98,7 @@ def test_a_large_batch_is_sent_in_several_files(isolated_home, monkeypatch):
         ("expired", 0, {"batch_expired": 3}),
     ],
 )
-def test_what_a_batch_leaves_open_is_counted_and_asked_as_usual(isolated_home, status, answered, reasons):
+def test_questions_that_a_batch_leaves_open_are_counted_and_asked_as_usual(isolated_home, status, answered, reasons):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home))
         ticket = submit(llm, asked())
@@ -110,7 +110,7 @@ def test_what_a_batch_leaves_open_is_counted_and_asked_as_usual(isolated_home, s
     assert [answer.from_cache for answer in answers] == [True] * answered + [False] * (3 - answered)
 
 
-def test_a_batch_that_failed_says_why_and_can_be_sent_again(isolated_home):
+def test_a_failed_batch_says_why_and_can_be_resent(isolated_home):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home))
         ticket = submit(llm, asked())
@@ -120,7 +120,7 @@ def test_a_batch_that_failed_says_why_and_can_be_sent_again(isolated_home):
     assert len(server.jobs) == 2
 
 
-def test_every_outcome_but_the_passing_ones_is_kept(isolated_home):
+def test_every_outcome_is_kept_except_temporary_ones(isolated_home):
     script = {
         "good": says(YES_NO),
         "invalid": says("no"),
@@ -153,7 +153,7 @@ def test_every_outcome_but_the_passing_ones_is_kept(isolated_home):
     }
 
 
-def test_lines_that_cannot_be_read_leave_their_questions_open(isolated_home):
+def test_unreadable_lines_leave_their_questions_open(isolated_home):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home))
         ticket = submit(llm, asked())
@@ -168,7 +168,7 @@ def test_lines_that_cannot_be_read_leave_their_questions_open(isolated_home):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_process_killed_while_it_submits_sends_nothing_twice(isolated_home, when):
+def test_a_process_killed_while_submitting_sends_nothing_twice(isolated_home, when):
     with FakeBatch(says(YES_NO)) as server:
 
         def submit_and_die() -> None:
@@ -189,7 +189,7 @@ def test_a_process_killed_while_it_submits_sends_nothing_twice(isolated_home, wh
 
 
 @pytest.mark.parametrize("lost", ["POST /batches", "POST /files"])
-def test_where_the_answer_to_sending_is_lost_the_server_is_asked_before_it_is_sent_again(isolated_home, lost):
+def test_after_a_lost_reply_the_server_is_checked_before_resending(isolated_home, lost):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home))
         server.before[lost] = hangs_up()
@@ -202,7 +202,7 @@ def test_where_the_answer_to_sending_is_lost_the_server_is_asked_before_it_is_se
     assert len(server.jobs) == 1
 
 
-def test_what_the_server_does_not_take_is_not_waited_for(isolated_home):
+def test_a_batch_that_the_server_rejects_is_not_waited_for(isolated_home):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home), account="run")
         server.before["POST /batches"] = error(400, "no such model for batches")
@@ -214,19 +214,19 @@ def test_what_the_server_does_not_take_is_not_waited_for(isolated_home):
     assert "no such model for batches" in refused.value.problem
 
 
-def test_a_server_without_a_batch_api_is_said(isolated_home):
+def test_a_server_without_a_batch_api_is_reported(isolated_home):
     with FakeLLM() as server, pytest.raises(ServiceError) as without:
         submit(LLM(server.settings(isolated_home)), asked())
     assert "without a batch" in without.value.hint
 
 
-def test_an_unknown_ticket_is_said(isolated_home):
+def test_an_unknown_ticket_is_reported(isolated_home):
     with FakeBatch() as server, pytest.raises(InputError) as unknown:
         collect(LLM(server.settings(isolated_home)), BatchTicket(batches=("x",)))
     assert "'x'" in unknown.value.problem
 
 
-def test_a_batch_is_held_back_from_the_budget_at_half_the_price_and_then_booked(isolated_home):
+def test_a_batch_reserves_budget_at_half_price_and_is_then_booked(isolated_home):
     with FakeBatch(says(YES_NO)) as server:
         settings = server.settings(isolated_home, llm_budget=1.0, **PRICES)
         llm = LLM(settings, account="run")
@@ -240,7 +240,7 @@ def test_a_batch_is_held_back_from_the_budget_at_half_the_price_and_then_booked(
     assert llm.budget.sums() == (Sum(spent.tokens + 220, pytest.approx(spent.cost + state.usage.cost)), Sum(0, 0))
 
 
-def test_a_batch_that_the_budget_does_not_allow_is_not_sent(isolated_home):
+def test_a_batch_beyond_the_budget_is_not_sent(isolated_home):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home, llm_budget_tokens=1500), account="run")
         with pytest.raises(BudgetError):

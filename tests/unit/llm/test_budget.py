@@ -1,4 +1,4 @@
-"""A run never spends more than it may, whoever spends: threads, stages, other processes."""
+"""A run never exceeds its budget, whoever spends: threads, stages, other processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ask_until_stopped(llm: LLM, count: int = 30) -> str:
 
 
 def used_by(server: FakeLLM) -> int:
-    """What the server counted: real questions 110 tokens each, small ones too."""
+    """What the server counted: 110 tokens for each question, probes included."""
     return USED * (len(server.questions) + len(server.probes))
 
 
@@ -36,7 +36,7 @@ def budget(home, account="run", **limits) -> Budget:
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_a_run_stops_before_its_tokens_are_exceeded_and_goes_on_with_more(isolated_home, concurrency):
+def test_a_run_stops_before_exceeding_its_tokens_and_resumes_with_more(isolated_home, concurrency):
     with FakeLLM(says(YES_NO)) as server:
         settings = server.settings(isolated_home, llm_concurrency=concurrency, llm_budget_tokens=2000)
         said = ask_until_stopped(LLM(settings, account="run"))
@@ -52,7 +52,7 @@ def test_a_run_stops_before_its_tokens_are_exceeded_and_goes_on_with_more(isolat
     assert "ABCDLINK_LLM_BUDGET_TOKENS" in said
 
 
-def test_a_run_stops_before_its_money_is_exceeded(isolated_home):
+def test_a_run_stops_before_exceeding_its_money(isolated_home):
     limit = 0.04
     with FakeLLM(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home, llm_budget=limit, **PRICES))
@@ -66,7 +66,7 @@ def test_a_run_stops_before_its_money_is_exceeded(isolated_home):
     assert "ABCDLINK_LLM_BUDGET" in said
 
 
-def test_what_was_answered_before_costs_nothing(isolated_home):
+def test_cached_answers_cost_nothing(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         LLM(server.settings(isolated_home)).ask_many([question(text) for text in "abc"])
         poor = LLM(server.settings(isolated_home, llm_budget_tokens=1))
@@ -89,7 +89,7 @@ def test_the_stages_of_a_run_share_its_budget_and_other_runs_have_their_own(isol
                     llm.ask(question(f"for {account}", max_tokens=20))
 
 
-def test_what_was_spent_before_there_was_a_limit_counts(isolated_home):
+def test_spending_before_there_was_a_limit_counts(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         LLM(server.settings(isolated_home), account="run").ask_many([question(text) for text in "abcde"])
         with pytest.raises(BudgetError):
@@ -112,7 +112,7 @@ def test_a_limit_in_money_needs_prices(isolated_home):
         ((Response(200, json.dumps({**json.loads(says(YES_NO).body), "usage": None}).encode()),), 10, "most"),
     ],
 )
-def test_what_nobody_counted_is_charged_as_if_it_were_the_most(isolated_home, script, timeout, charged):
+def test_uncounted_tokens_are_charged_at_the_maximum(isolated_home, script, timeout, charged):
     with FakeLLM(*script) as server:
         llm = LLM(server.settings(isolated_home, llm_timeout=timeout), account="run", sleep=lambda _: None)
         llm.ask(question("first"))
@@ -122,14 +122,14 @@ def test_what_nobody_counted_is_charged_as_if_it_were_the_most(isolated_home, sc
     assert held == (0, 0)
 
 
-def test_what_a_killed_process_had_under_way_stays_held_back(isolated_home):
+def test_pending_calls_of_a_killed_process_stay_reserved(isolated_home):
     assert budget(isolated_home).hold("its call", Sum(900, 0.0))
     assert not budget(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
     budget(isolated_home).settle("its call", Sum(100, 0.0))
     assert budget(isolated_home, llm_budget_tokens=1000).hold("ours", Sum(200, 0.0))
 
 
-def test_what_is_settled_twice_is_booked_once(isolated_home):
+def test_settling_twice_books_once(isolated_home):
     ours = budget(isolated_home)
     ours.hold("call", Sum(10, 1.0))
     for _ in range(2):
@@ -137,7 +137,7 @@ def test_what_is_settled_twice_is_booked_once(isolated_home):
     assert ours.sums() == (Sum(7, 0.5), Sum(0, 0.0))
 
 
-def test_processes_that_spend_at_once_stay_below_the_limit_together(isolated_home):
+def test_processes_spending_at_once_stay_within_the_limit_together(isolated_home):
     booked, stopped = [], []
 
     def spend():
@@ -160,7 +160,7 @@ def test_processes_that_spend_at_once_stay_below_the_limit_together(isolated_hom
     assert 500 - 4 * 20 < sum(booked) <= 500
 
 
-def test_a_call_waits_for_those_under_way_rather_than_giving_up(isolated_home):
+def test_a_call_waits_for_pending_ones_rather_than_giving_up(isolated_home):
     own = budget(isolated_home, llm_budget_tokens=100)
     order, first_is_in = [], threading.Event()
 
@@ -181,7 +181,7 @@ def test_a_call_waits_for_those_under_way_rather_than_giving_up(isolated_home):
     assert order == ["first", "second"]
 
 
-def test_an_answer_that_cannot_be_booked_is_kept_and_its_amount_stays_held_back(isolated_home, monkeypatch, caplog):
+def test_an_answer_that_cannot_be_booked_is_kept_and_stays_reserved(isolated_home, monkeypatch, caplog):
     with FakeLLM(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home, llm_budget_tokens=10_000), account="run")
         llm.know()
@@ -199,7 +199,7 @@ def test_an_answer_that_cannot_be_booked_is_kept_and_its_amount_stays_held_back(
     assert budget(isolated_home, llm_budget_tokens=10_000).sums()[1].tokens > 0
 
 
-def test_a_spending_file_that_cannot_be_used_is_one_clear_error(isolated_home):
+def test_an_unusable_spending_file_is_one_clear_error(isolated_home):
     isolated_home.mkdir(exist_ok=True)
     (isolated_home / "spending.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(InputError, match=r"cannot be recorded in .*spending\.sqlite: file is not a database"):

@@ -1,4 +1,4 @@
-"""Nothing is paid twice, nothing half is kept."""
+"""Nothing is paid for twice, and nothing incomplete is kept."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ask_in_pairs(server: FakeLLM, home: Path, told: Connection, stop: int = -1) 
             signal.pause()
 
 
-def test_a_stage_killed_in_its_middle_asks_nothing_twice_and_ends_as_an_undisturbed_one(tmp_path):
+def test_a_stage_killed_midway_asks_nothing_twice_and_ends_like_an_undisturbed_one(tmp_path):
     def respond(request):
         return says('{"related": true}' if request.prompt.endswith(("1", "2")) else '{"related": false,}')
 
@@ -92,7 +92,7 @@ def test_a_second_process_asks_nothing(isolated_home):
     assert not any(answer.from_cache for answer in first)
 
 
-def test_a_killed_process_pays_again_only_for_what_was_under_way(isolated_home):
+def test_a_killed_process_pays_again_only_for_pending_calls(isolated_home):
     with FakeLLM(says('{"related": true}', delay=0.03)) as server:
         process = forked(ask_many, server, isolated_home, 50)
         wait_until(lambda: len(server.questions) > 6)
@@ -106,7 +106,7 @@ def test_a_killed_process_pays_again_only_for_what_was_under_way(isolated_home):
     assert sum(asked.values()) <= 50 + 2, "more was paid again than the two questions under way"
 
 
-def test_a_process_killed_while_it_writes_leaves_only_whole_files(tmp_path):
+def test_a_process_killed_while_writing_leaves_only_whole_files(tmp_path):
     for seconds in (0.01, 0.08):
         process = forked(write_for_ever, tmp_path)
         wait_until(lambda: list(tmp_path.glob("??/*.json")))
@@ -132,7 +132,7 @@ def test_a_process_killed_while_it_writes_leaves_only_whole_files(tmp_path):
         (error(400, code="context_length_exceeded"), Outcome.TOO_LONG),
     ],
 )
-def test_every_final_outcome_is_kept_whole(isolated_home, response, outcome):
+def test_every_final_outcome_is_kept_complete(isolated_home, response, outcome):
     with FakeLLM(response) as server:
         paid = LLM(server.settings(isolated_home)).ask(question())
         asked = len(server.questions)
@@ -150,7 +150,7 @@ def test_a_failure_is_asked_again(isolated_home):
         assert llm.ask(question()).outcome is Outcome.OK
 
 
-def test_a_truncated_answer_stays_as_it_is_where_the_server_refuses_a_larger_limit(isolated_home):
+def test_a_truncated_answer_is_kept_if_the_server_refuses_a_larger_limit(isolated_home):
     with FakeLLM(says("{", finish="length"), error(400, "max_tokens is too large: 2048")) as server:
         llm = LLM(server.settings(isolated_home))
         answer = llm.ask(question())
@@ -160,7 +160,7 @@ def test_a_truncated_answer_stays_as_it_is_where_the_server_refuses_a_larger_lim
     assert len(server.questions) == 2
 
 
-def test_a_truncated_answer_whose_second_try_fails_is_asked_again_but_counted(isolated_home):
+def test_a_truncated_answer_whose_retry_fails_is_counted_and_asked_again_later(isolated_home):
     with FakeLLM(says("{", finish="length"), error(401)) as server:
         llm = LLM(server.settings(isolated_home))
         assert llm.ask(question()).outcome is Outcome.FAILED
@@ -168,7 +168,7 @@ def test_a_truncated_answer_whose_second_try_fails_is_asked_again_but_counted(is
     assert cached_files(isolated_home) == []
 
 
-def test_the_server_and_the_stage_are_no_part_of_the_question(isolated_home):
+def test_the_server_and_the_stage_are_not_part_of_the_question(isolated_home):
     with FakeLLM() as server:
         LLM(server.settings(isolated_home, llm_concurrency=1)).ask(question())
     with FakeLLM() as other:
@@ -194,18 +194,18 @@ def test_the_server_and_the_stage_are_no_part_of_the_question(isolated_home):
         (question(probabilities=True), {}),
     ],
 )
-def test_whatever_reaches_the_model_makes_another_question(isolated_home, asked, settings):
+def test_any_change_to_what_reaches_the_model_makes_another_question(isolated_home, asked, settings):
     with FakeLLM(says('{"related": true}')) as server:
         LLM(server.settings(isolated_home)).ask(question())
         assert not LLM(server.settings(isolated_home, **settings)).ask(asked).from_cache
     assert len(server.questions) == 2
 
 
-def test_the_order_of_the_properties_counts_as_the_model_sees_it():
+def test_the_order_of_properties_matters_since_the_model_sees_it():
     assert content_key({"a": 1, "b": 2}) != content_key({"b": 2, "a": 1})
 
 
-def test_a_file_that_somebody_spoiled_is_said_and_asked_again(isolated_home, caplog):
+def test_a_damaged_file_is_reported_and_its_question_asked_again(isolated_home, caplog):
     with FakeLLM() as server:
         llm = LLM(server.settings(isolated_home))
         llm.ask(question())
@@ -216,7 +216,7 @@ def test_a_file_that_somebody_spoiled_is_said_and_asked_again(isolated_home, cap
     assert str(path) in caplog.text
 
 
-def test_answers_are_readable_by_others_as_the_umask_says(tmp_path):
+def test_the_file_mode_of_answers_follows_the_umask(tmp_path):
     cache = AnswerCache(tmp_path)
     cache.put("abc", Answer(outcome=Outcome.OK))
     umask = os.umask(0)

@@ -1,4 +1,4 @@
-"""What a server is able to do: found out once, asked for what it knows, said in the manifest."""
+"""Capabilities of a server: probed once, used, and recorded in the manifest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SENTENCE = {"type": "object", "properties": {"sentence": {"type": "string"}}, "r
 
 
 def forget() -> None:
-    """Be a new process."""
+    """Act as a new process."""
     server_states._STATES.clear()
 
 
@@ -33,7 +33,7 @@ def forget() -> None:
         (("text",), Form.TEXT),
     ],
 )
-def test_the_strictest_form_that_the_server_knows_is_used_and_said(isolated_home, forms, form):
+def test_the_strictest_supported_form_is_used_and_recorded(isolated_home, forms, form):
     with FakeLLM(says(YES_NO), forms=forms) as server:
         llm = LLM(server.settings(isolated_home))
         answers = [llm.ask(question(text)) for text in "ab"]
@@ -44,7 +44,7 @@ def test_the_strictest_form_that_the_server_knows_is_used_and_said(isolated_home
     assert bool(llm.describe()["remarks"]) == (form is not Form.JSON_SCHEMA)
 
 
-def test_where_the_server_is_not_given_the_schema_the_prompt_ends_with_it(isolated_home):
+def test_a_schema_not_given_to_the_server_ends_the_prompt(isolated_home):
     with FakeLLM(says(YES_NO), forms=ONLY_OBJECT) as server:
         LLM(server.settings(isolated_home)).ask(question("Which?"))
         LLM(server.settings(isolated_home)).ask(question("Which?", json_schema=SENTENCE))
@@ -54,13 +54,13 @@ def test_where_the_server_is_not_given_the_schema_the_prompt_ends_with_it(isolat
     assert json.dumps(SENTENCE) in other
 
 
-def test_a_schema_in_words_keeps_the_ids_as_they_are():
+def test_a_schema_in_words_keeps_ids_unchanged():
     schema = {"type": "object", "properties": {'é"1': {"type": "boolean"}}, "required": ['é"1']}
     assert '{"é\\"1": true or false}' in in_words(schema)
 
 
 @pytest.mark.parametrize("answer", ["Yes.", '{"wet": "yes"}', "[true]"])
-def test_a_server_that_takes_a_schema_and_does_not_keep_to_it_is_told_it_in_words(isolated_home, answer):
+def test_a_server_that_ignores_a_schema_gets_it_in_words(isolated_home, answer):
     with FakeLLM(says(YES_NO)) as server:
         server.shows = says(answer)
         llm = LLM(server.settings(isolated_home))
@@ -69,7 +69,7 @@ def test_a_server_that_takes_a_schema_and_does_not_keep_to_it_is_told_it_in_word
 
 
 @pytest.mark.parametrize("shown", [says("", finish="length"), says('{"wet": tr', finish="length"), says(None)])
-def test_a_model_that_thinks_too_long_to_show_anything_is_given_the_schema(isolated_home, shown):
+def test_a_model_that_thinks_too_long_to_show_anything_gets_the_schema(isolated_home, shown):
     with FakeLLM(says(YES_NO)) as server:
         server.shows = shown
         assert LLM(server.settings(isolated_home)).ask(question()).form is Form.JSON_SCHEMA
@@ -77,7 +77,7 @@ def test_a_model_that_thinks_too_long_to_show_anything_is_given_the_schema(isola
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_server_that_refuses_without_a_reason_is_tried_with_less_and_less(isolated_home, status):
+def test_a_server_that_refuses_without_a_reason_is_asked_for_less_and_less(isolated_home, status):
     def show(request):
         simple = request.form == "json_object" and "logprobs" not in request.body
         return says("{}") if simple else error(status, "Bad request")
@@ -89,13 +89,13 @@ def test_a_server_that_refuses_without_a_reason_is_tried_with_less_and_less(isol
     assert llm.describe()["probabilities"] is False
 
 
-def test_a_server_that_refuses_the_small_question_in_any_form_is_still_asked_the_real_ones(isolated_home):
+def test_a_server_that_refuses_every_probe_is_still_asked_the_real_questions(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.shows = error(400, "Bad request")
         assert LLM(server.settings(isolated_home)).ask(question()).outcome is Outcome.OK
 
 
-def test_a_server_that_does_not_answer_the_small_question_is_not_asked_more(isolated_home):
+def test_a_server_that_does_not_answer_the_probe_is_not_probed_again(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.shows = error(403, "no access")
         answer = LLM(server.settings(isolated_home)).ask(question())
@@ -104,7 +104,7 @@ def test_a_server_that_does_not_answer_the_small_question_is_not_asked_more(isol
     assert server.questions == []
 
 
-def test_what_was_found_out_holds_for_a_day_in_all_processes(isolated_home):
+def test_capabilities_are_remembered_for_a_day_by_all_processes(isolated_home):
     with FakeLLM(fits, forms=ONLY_OBJECT) as server:
         server._script = [says(YES_NO)]
         LLM(server.settings(isolated_home)).ask(question("a"))
@@ -123,7 +123,7 @@ def test_what_was_found_out_holds_for_a_day_in_all_processes(isolated_home):
         assert LLM(server.settings(isolated_home)).ask(question("c")).form is Form.JSON_SCHEMA
 
 
-def test_a_server_that_was_replaced_by_a_lesser_one_is_found_out_at_its_first_refusal(isolated_home):
+def test_a_downgraded_server_is_noticed_at_its_first_refusal(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home))
         llm.ask(question("a"))
@@ -139,7 +139,7 @@ def test_a_server_that_was_replaced_by_a_lesser_one_is_found_out_at_its_first_re
     assert [request.form for request in server.questions if request.prompt.startswith("c")] == ["text"]
 
 
-def test_one_schema_that_is_refused_does_not_demote_the_server(isolated_home):
+def test_one_refused_schema_does_not_demote_the_server(isolated_home):
     def respond(request):
         if request.form == "json_schema" and "sentence" in request.schema["properties"]:
             return error(400, "Invalid schema for response_format 'answer': 'minLength' is not permitted.")
@@ -152,7 +152,7 @@ def test_one_schema_that_is_refused_does_not_demote_the_server(isolated_home):
     assert llm.describe()["form"] == Form.JSON_SCHEMA
 
 
-def test_a_form_that_the_settings_ask_for_is_the_only_one(isolated_home):
+def test_a_form_required_by_the_settings_is_the_only_one_used(isolated_home):
     with FakeLLM(says(YES_NO), forms=("json_schema",)) as server:
         answer = LLM(server.settings(isolated_home, llm_answers="json_object")).ask(question())
     assert answer.outcome is Outcome.FAILED
@@ -161,7 +161,7 @@ def test_a_form_that_the_settings_ask_for_is_the_only_one(isolated_home):
     assert {request.form for request in server.questions} == {"text"}
 
 
-def test_an_answer_is_found_again_whatever_its_form_was(isolated_home):
+def test_a_cached_answer_is_found_whatever_its_form(isolated_home):
     with FakeLLM(says(YES_NO), forms=ONLY_OBJECT) as server:
         LLM(server.settings(isolated_home)).ask(question())
     with FakeLLM() as other:
@@ -170,7 +170,7 @@ def test_an_answer_is_found_again_whatever_its_form_was(isolated_home):
     assert other.requests == []
 
 
-def test_an_older_name_of_the_limit_is_used_where_the_newer_is_refused(isolated_home):
+def test_the_older_name_of_the_limit_is_used_if_the_newer_is_refused(isolated_home):
     def needs_old_name(request):
         if "max_completion_tokens" in request.body:
             return error(422, "Extra inputs are not permitted: max_completion_tokens")
@@ -184,7 +184,7 @@ def test_an_older_name_of_the_limit_is_used_where_the_newer_is_refused(isolated_
     assert [request.body.get("max_tokens") for request in server.questions] == [None, 7, 28, 9]
 
 
-def test_threads_that_wait_for_a_dead_server_wait_together(isolated_home):
+def test_threads_wait_for_a_dead_server_together(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.shows = Response(403, b"{}", delay=0.2)
         llm = LLM(server.settings(isolated_home, llm_concurrency=8))
@@ -202,7 +202,7 @@ WRITTEN = [
 WRITTEN += [("}", {})]
 
 
-def test_probabilities_are_asked_for_and_kept_with_the_answer(isolated_home):
+def test_probabilities_are_requested_and_kept_with_the_answer(isolated_home):
     with FakeLLM(says(YES_NO, written=WRITTEN)) as server:
         llm = LLM(server.settings(isolated_home, llm_top_logprobs=5))
         llm.require_probabilities()
@@ -217,7 +217,7 @@ def test_probabilities_are_asked_for_and_kept_with_the_answer(isolated_home):
 
 
 @pytest.mark.parametrize("silently", [True, False])
-def test_a_server_without_log_probabilities_is_said_and_asked_without(isolated_home, silently):
+def test_a_server_without_log_probabilities_is_reported_and_asked_without(isolated_home, silently):
     with FakeLLM(says(YES_NO), probabilities=False) as server:
         if silently:
             server.shows = says('{"wet": true}')
@@ -233,7 +233,7 @@ def test_a_server_without_log_probabilities_is_said_and_asked_without(isolated_h
     assert "logprobs" not in server.questions[0].body
 
 
-def test_probabilities_of_a_dead_server_are_no_question_of_its_capabilities(isolated_home):
+def test_a_dead_server_does_not_count_as_lacking_probabilities(isolated_home):
     with FakeLLM() as server:
         server.shows = error(500, "broken")
         with pytest.raises(ServiceError) as broken:
@@ -257,7 +257,7 @@ def test_reasoning_effort_and_extras_reach_the_server(isolated_home):
 
 
 @pytest.mark.parametrize("extra", ["{", "[1]", "3", '{"model": "x"}', '{"max_tokens": 3}', '{"response_format": {}}'])
-def test_extras_that_cannot_be_used_are_said_at_once(isolated_home, extra):
+def test_unusable_extras_are_reported_at_once(isolated_home, extra):
     with FakeLLM() as server, pytest.raises(InputError) as wrong:
         LLM(server.settings(isolated_home, llm_extra=extra))
     assert "ABCDLINK_LLM_EXTRA" in wrong.value.problem

@@ -1,4 +1,4 @@
-"""The look at a server before it is used, and addresses."""
+"""The check of a server before use, and of addresses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.llm_batch import KEY, YES_NO, ask, dead_port
 
 
-def test_no_proxy_comes_between_this_machine_and_itself(isolated_home, monkeypatch):
+def test_no_proxy_is_used_for_this_machine_itself(isolated_home, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -21,13 +21,13 @@ def test_no_proxy_comes_between_this_machine_and_itself(isolated_home, monkeypat
         assert ask(server, isolated_home).outcome is Outcome.OK
 
 
-def test_check_passes_where_the_model_is_served(isolated_home):
+def test_check_passes_if_the_model_is_served(isolated_home):
     with FakeLLM() as server:
         LLM(server.settings(isolated_home)).check()
     assert len(server.requests) == 1
 
 
-def test_check_of_a_dead_endpoint_names_the_address_and_the_mend(isolated_home):
+def test_check_of_a_dead_endpoint_names_the_address_and_the_fix(isolated_home):
     url = f"http://127.0.0.1:{dead_port()}/v1"
     with pytest.raises(ServiceError) as dead:
         LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home)).check()
@@ -52,7 +52,7 @@ def test_check_of_an_unknown_model_lists_those_served(isolated_home):
     assert "a, b" in unknown.value.hint
 
 
-def test_a_model_that_is_not_listed_but_answers_passes_with_a_warning_and_is_asked_once(isolated_home, caplog):
+def test_an_unlisted_model_that_answers_passes_with_a_warning_after_one_question(isolated_home, caplog):
     with FakeLLM(models=("other:free",)) as server:
         LLM(server.settings(isolated_home)).check()
         LLM(server.settings(isolated_home)).check()
@@ -60,7 +60,7 @@ def test_a_model_that_is_not_listed_but_answers_passes_with_a_warning_and_is_ask
     assert "does not list the model 'fake-model'" in caplog.text
 
 
-def test_a_query_in_the_address_is_refused_with_what_to_write_instead(isolated_home):
+def test_a_query_in_the_address_is_refused_with_an_alternative(isolated_home):
     url = "https://x.openai.azure.com/openai/deployments/gpt-4o?api-version=2024-10-21"
     with pytest.raises(InputError) as wrong:
         LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home))
@@ -68,7 +68,7 @@ def test_a_query_in_the_address_is_refused_with_what_to_write_instead(isolated_h
     assert "/openai/v1" in wrong.value.hint
 
 
-def test_white_space_around_a_setting_is_no_part_of_it(isolated_home):
+def test_white_space_around_a_setting_is_ignored(isolated_home):
     with FakeLLM() as server:
         llm = LLM(server.settings(isolated_home, llm_base_url=f" {server.base_url}\n", llm_model="fake-model "))
         llm.check()
@@ -88,7 +88,7 @@ def test_check_of_an_address_without_v1_says_so(isolated_home):
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "my server", "http://", "http://[::1", "http://u:pw@h:x/v1"])
-def test_an_address_that_is_none_is_said_at_once(isolated_home, url):
+def test_an_invalid_address_is_reported_at_once(isolated_home, url):
     with pytest.raises(InputError) as wrong:
         LLM(Settings(_env_file=None, llm_base_url=url, home=isolated_home))
     assert "ABCDLINK_LLM_BASE_URL" in wrong.value.problem

@@ -1,4 +1,4 @@
-"""The client against a scripted server: outcomes, order, accounting."""
+"""The client with a scripted server: outcomes, order, accounting."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_request_carries_the_settings_and_the_schema(isolated_home):
         (says("I'm sorry, I can't do that."), Outcome.REFUSED, None),
     ],
 )
-def test_an_answer_has_its_outcome_is_kept_raw_and_asked_for_once(isolated_home, response, outcome, value):
+def test_an_answer_has_its_outcome_is_kept_raw_and_requested_once(isolated_home, response, outcome, value):
     with FakeLLM(response) as server:
         answer = ask(server, isolated_home)
     assert (answer.outcome, answer.value) == (outcome, value)
@@ -62,7 +62,7 @@ def test_an_answer_has_its_outcome_is_kept_raw_and_asked_for_once(isolated_home,
 
 
 @pytest.mark.parametrize("cut", [says(YES_NO, finish="length"), says('{"11": true, "4": fal')])
-def test_a_truncated_answer_is_asked_for_once_more_with_a_larger_limit(isolated_home, cut):
+def test_a_truncated_answer_is_retried_once_with_a_larger_limit(isolated_home, cut):
     with FakeLLM(cut, says(YES_NO)) as server:
         answer = ask(server, isolated_home, llm_max_tokens=100)
     assert answer.outcome is Outcome.OK
@@ -79,7 +79,7 @@ def test_an_answer_that_stays_truncated_is_not_repaired(isolated_home):
     assert len(server.questions) == 2
 
 
-def test_a_larger_answer_that_has_no_room_leaves_the_question_truncated(isolated_home):
+def test_a_retry_without_room_leaves_the_answer_truncated(isolated_home):
     with FakeLLM(says("{", finish="length"), error(400, "This model's maximum context length is 20 tokens")) as server:
         answer = ask(server, isolated_home)
     assert answer.outcome is Outcome.TRUNCATED
@@ -101,7 +101,7 @@ def test_a_larger_answer_that_has_no_room_leaves_the_question_truncated(isolated
         error(500, "exceed_context_size_error"),
     ],
 )
-def test_a_question_longer_than_the_context_is_too_long_and_never_sent_again(isolated_home, refused):
+def test_a_question_longer_than_the_context_is_too_long_and_never_resent(isolated_home, refused):
     with FakeLLM(refused) as server:
         assert ask(server, isolated_home).outcome is Outcome.TOO_LONG
         again = ask(server, isolated_home)
@@ -116,7 +116,7 @@ def test_half_a_character_from_a_server_can_be_stored(isolated_home):
         assert ask(server, isolated_home).from_cache
 
 
-def test_many_answers_come_in_the_order_of_their_questions(isolated_home):
+def test_answers_come_in_the_order_of_their_questions(isolated_home):
     order = [False, True, True, False, True, False, False, True] * 3
 
     def respond(request):
@@ -136,7 +136,7 @@ def test_neighbours_are_sent_next_to_each_other(isolated_home):
     assert [request.prompt for request in server.questions] == [str(n) for n in range(9)]
 
 
-def test_one_question_given_twice_is_asked_once(isolated_home):
+def test_a_repeated_question_is_asked_once(isolated_home):
     with FakeLLM(fits) as server:
         llm = LLM(server.settings(isolated_home))
         answers = llm.ask_many([question("a"), question("b"), question("a"), question("a", stage="other")])
@@ -145,7 +145,7 @@ def test_one_question_given_twice_is_asked_once(isolated_home):
     assert sorted(request.prompt for request in server.questions) == ["a", "b"]
 
 
-def test_samples_are_questions_of_their_own_next_to_each_other(isolated_home):
+def test_samples_are_separate_questions_next_to_each_other(isolated_home):
     with FakeLLM(lambda request: says(YES_NO, tokens=(request.body["seed"], 1))) as server:
         llm = LLM(server.settings(isolated_home, llm_seed=5, llm_concurrency=1))
         plain = llm.ask(question("a"))
@@ -157,11 +157,11 @@ def test_samples_are_questions_of_their_own_next_to_each_other(isolated_home):
     assert [request.prompt for request in server.questions] == list("aaabbb")
 
 
-def test_no_questions_have_no_samples(isolated_home):
+def test_no_questions_give_no_samples(isolated_home):
     assert LLM(Settings(_env_file=None, home=isolated_home)).ask_samples([], 3) == []
 
 
-def test_one_failed_question_does_not_take_the_others_along(isolated_home):
+def test_one_failed_question_does_not_fail_the_others(isolated_home):
     with FakeLLM(lambda request: error(400) if request.prompt == "b" else says(YES_NO)) as server:
         answers = LLM(server.settings(isolated_home)).ask_many([question(text) for text in "abc"])
     assert [answer.outcome for answer in answers] == [Outcome.OK, Outcome.FAILED, Outcome.OK]
@@ -181,7 +181,7 @@ def test_progress_sees_every_answer(isolated_home):
     assert seen == [("asking fake-model", 2)] * 2
 
 
-def test_what_is_stopped_sends_nothing_more(isolated_home):
+def test_a_stopped_client_sends_nothing_more(isolated_home):
     asked_to_stop = threading.Event()
 
     def progress(items, label, total=None):
@@ -198,7 +198,7 @@ def test_what_is_stopped_sends_nothing_more(isolated_home):
     assert sent < 10
 
 
-def test_tokens_and_cost_are_counted_by_stage_and_only_when_paid(isolated_home):
+def test_tokens_and_cost_are_counted_by_stage_and_only_if_paid(isolated_home):
     prices = {"llm_price_prompt": 10, "llm_price_cached": 1, "llm_price_completion": 100}
     with FakeLLM(says(YES_NO, tokens=(1000, 20), cached=600), says(YES_NO, tokens=(500, 10))) as server:
         settings = server.settings(isolated_home, **prices)
@@ -218,7 +218,7 @@ def test_tokens_and_cost_are_counted_by_stage_and_only_when_paid(isolated_home):
     assert later.used == {"link": link}
 
 
-def test_a_server_that_counts_nothing_is_still_a_call(isolated_home):
+def test_a_call_to_a_server_that_counts_no_tokens_still_counts(isolated_home):
     body = json.loads(says(YES_NO).body)
     del body["usage"]
     with FakeLLM(Response(200, json.dumps(body).encode())) as server:

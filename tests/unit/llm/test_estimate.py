@@ -1,4 +1,4 @@
-"""A dry run: what it would cost, without asking."""
+"""A dry run: what the questions would cost, without asking them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def template_of_llama(request) -> Response:
     return reply({"prompt": "<s> user " + " ".join(message["content"] for message in request.body["messages"])})
 
 
-def test_the_servers_own_tokenizer_is_asked_as_vllm_wants_it(isolated_home):
+def test_the_tokenizer_of_a_vllm_server_is_used(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": like_vllm}
         llm = LLM(server.settings(isolated_home, **PRICES))
@@ -55,7 +55,7 @@ def test_the_servers_own_tokenizer_is_asked_as_vllm_wants_it(isolated_home):
     assert server.questions + server.probes == []
 
 
-def test_the_servers_own_tokenizer_is_asked_as_llama_cpp_wants_it(isolated_home):
+def test_the_tokenizer_of_a_llama_cpp_server_is_used(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": like_llama, "/apply-template": template_of_llama}
         told = expected_cost(LLM(server.settings(isolated_home)), [question("one two three")])
@@ -63,7 +63,7 @@ def test_the_servers_own_tokenizer_is_asked_as_llama_cpp_wants_it(isolated_home)
     assert told.method == "counted by the server's tokenizer"
 
 
-def test_what_is_kept_costs_nothing_and_is_not_counted(isolated_home):
+def test_cached_answers_cost_nothing_and_are_not_counted(isolated_home):
     with FakeLLM(says(YES_NO)) as server:
         server.posts = {"/tokenize": like_vllm}
         llm = LLM(server.settings(isolated_home))
@@ -76,7 +76,7 @@ def test_what_is_kept_costs_nothing_and_is_not_counted(isolated_home):
 
 
 @pytest.mark.parametrize("broken", [error(404), error(500), reply([]), reply({"tokens": 3}), Response(200, b"<html>")])
-def test_without_a_tokenizer_what_the_server_counted_before_is_the_measure(isolated_home, broken):
+def test_without_a_tokenizer_earlier_counts_of_the_server_are_used(isolated_home, broken):
     with FakeLLM(says(YES_NO, tokens=(1000, 10))) as server:
         server.posts = {"/tokenize": broken}
         llm = LLM(server.settings(isolated_home))
@@ -89,13 +89,13 @@ def test_without_a_tokenizer_what_the_server_counted_before_is_the_measure(isola
     assert "a quarter of the bytes" in unknown.method
 
 
-def test_a_dead_server_is_no_hindrance(isolated_home):
+def test_a_dead_server_does_not_prevent_an_estimate(isolated_home):
     told = expected_cost(LLM(Settings(_env_file=None, home=isolated_home, llm_port=9)), [question("x" * 400)])
     assert told.calls == 1
     assert told.prompt_tokens >= 100
 
 
-def test_of_very_many_prompts_some_are_counted(isolated_home, monkeypatch):
+def test_only_a_sample_of_very_many_prompts_is_counted(isolated_home, monkeypatch):
     monkeypatch.setattr(llm_estimate, "COUNTED", 10)
     counted = []
 
@@ -112,7 +112,7 @@ def test_of_very_many_prompts_some_are_counted(isolated_home, monkeypatch):
     assert told.method.startswith("10 of 95 prompts counted")
 
 
-def test_openais_tokenizer_counts_where_it_is_installed(isolated_home, monkeypatch):
+def test_openais_tokenizer_is_used_if_installed(isolated_home, monkeypatch):
     encoding = SimpleNamespace(encode=lambda text, **_: text.split())
 
     def encoding_for_model(model):
@@ -128,7 +128,7 @@ def test_openais_tokenizer_counts_where_it_is_installed(isolated_home, monkeypat
     assert "a quarter" in other.method
 
 
-def test_what_neighbours_begin_with_can_come_from_the_servers_cache(isolated_home):
+def test_shared_prefixes_of_neighbours_may_come_from_the_servers_cache(isolated_home):
     def asked(pair: str, source: str):
         messages = (Message(role="system", content="s" * 500), Message(role="user", content=f"{pair * 400} {source}"))
         return question(messages=messages)
@@ -146,6 +146,6 @@ def test_what_neighbours_begin_with_can_come_from_the_servers_cache(isolated_hom
     assert ordered.cost - ordered.cost_with_cache == pytest.approx(saved)
 
 
-def test_the_share_of_cached_prompt_tokens():
+def test_the_share_of_cached_prompt_tokens_is_reported():
     assert Usage(prompt_tokens=400, cached_tokens=300).cached_share == 0.75
     assert Usage().cached_share == 0

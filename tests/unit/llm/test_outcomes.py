@@ -123,7 +123,7 @@ def llm(tmp_path_factory):
 
 
 @pytest.mark.parametrize("row", range(len(TABLE)))
-def test_it_ends_in_its_outcome_and_never_in_no_link(llm, row):
+def test_every_reply_ends_in_its_outcome_and_never_in_no_link(llm, row):
     _, outcome, value = TABLE[row]
     answer = llm.ask(question(str(row)))
     assert (answer.outcome, answer.value) == (outcome, value)
@@ -133,7 +133,7 @@ def test_it_ends_in_its_outcome_and_never_in_no_link(llm, row):
         assert set(answer.value or {}) < set(SCHEMA["properties"]), "something was answered that nobody said"
 
 
-def test_the_table_has_every_outcome_and_enough_malformed_texts():
+def test_the_table_covers_every_outcome_and_enough_malformed_texts():
     assert {outcome for _, outcome, _ in TABLE} == set(Outcome)
     texts = [case for case in TABLE if case[1] not in (Outcome.OK, Outcome.FAILED, Outcome.TOO_LONG)]
     assert len(texts) >= 40

@@ -1,4 +1,4 @@
-"""Every way in which a model writes its answer, and what comes of it."""
+"""Every way in which a model writes its answer, and how it is read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SENTENCE = {
 
 
 @pytest.mark.parametrize("raw", ['{"11": true, "4": false}', ' \n{"4":false,\n"11":true}\n'])
-def test_json_by_the_schema_is_ok(raw):
+def test_json_that_fits_the_schema_is_ok(raw):
     assert parse(raw, TWO) == (Outcome.OK, BOTH, "")
 
 
@@ -67,11 +67,11 @@ def test_a_harmless_way_of_writing_is_repaired_and_flagged(raw):
         ('```json\n{"sentence": "Write ```x``` {here} </thinks>"}\n```', "Write ```x``` {here} </thinks>"),
     ],
 )
-def test_a_repair_leaves_the_text_as_it_was(raw, sentence):
+def test_a_repair_leaves_the_text_unchanged(raw, sentence):
     assert parse(raw, SENTENCE) == (Outcome.REPAIRED, {"sentence": sentence}, "")
 
 
-def test_a_string_that_speaks_of_thinking_is_no_thinking_text():
+def test_a_string_that_mentions_thinking_is_not_thinking():
     assert parse('{"sentence": "a </think> b"}', SENTENCE).value == {"sentence": "a </think> b"}
 
 
@@ -79,7 +79,7 @@ def test_a_string_that_speaks_of_thinking_is_no_thinking_text():
     "raw",
     ['{"11": true, "4": fal', '{"11": true, "4', "{", '```json\n{"11": true,', '<think>is {"11": true, "4": true}'],
 )
-def test_what_is_cut_off_is_truncated_and_never_repaired(raw):
+def test_a_cut_off_answer_is_truncated_and_never_repaired(raw):
     parsed = parse(raw, TWO)
     assert (parsed.outcome, parsed.value) == (Outcome.TRUNCATED, None)
 
@@ -93,12 +93,12 @@ def test_missing_ids_in_a_repaired_answer_are_missing_too():
     assert parse("```{'4': False}```", TWO)[:2] == (Outcome.MISSING_IDS, {"4": False})
 
 
-def test_a_foreign_id_is_dropped_and_counted():
+def test_an_unexpected_id_is_dropped_and_counted():
     parsed = parse('{"11": true, "4": false, "99": true, "98": true}', TWO)
     assert parsed == (Outcome.INVALID, BOTH, "2 not offered: '99', '98'")
 
 
-def test_a_foreign_id_beside_a_missing_one():
+def test_an_unexpected_id_together_with_a_missing_one():
     parsed = parse('{"11": true, "99": true}', TWO)
     assert parsed[:2] == (Outcome.INVALID, {"11": True})
 
@@ -128,7 +128,7 @@ def test_a_foreign_id_beside_a_missing_one():
         ('{"a":' * 100_000 + "1" + "}" * 100_000, "no valid JSON object"),
     ],
 )
-def test_everything_else_is_invalid_and_says_why(raw, why):
+def test_everything_else_is_invalid_with_a_reason(raw, why):
     parsed = parse(raw, TWO)
     assert (parsed.outcome, parsed.value) == (Outcome.INVALID, None)
     assert why in parsed.detail
@@ -139,7 +139,7 @@ def test_a_missing_field_of_another_schema_is_invalid():
     assert parsed == (Outcome.INVALID, None, "1 not answered: 'sentence'")
 
 
-def test_the_schema_is_checked_to_its_depth():
+def test_the_schema_is_checked_at_every_depth():
     parsed = parse('{"sentence": "a", "targets": ["1", 2]}', SENTENCE)
     assert parsed == (Outcome.INVALID, None, "targets/1: 2 is not of type 'string'")
 
@@ -170,26 +170,26 @@ answers = st.dictionaries(ids, st.booleans(), min_size=1, max_size=6)
 
 
 @given(answers, st.sampled_from(["{}", "```json\n{}\n```", "<think>a {{ b</think>{}", "It is:\n{}\nI hope."]))
-def test_any_valid_answer_is_read_back_whatever_stands_around_it(answer, around):
+def test_any_valid_answer_is_read_whatever_surrounds_it(answer, around):
     parsed = parse(around.replace("{}", json.dumps(answer)), listwise(*answer))
     assert parsed.outcome.answered
     assert parsed.value == answer
 
 
 @given(st.dictionaries(ids.filter(str.isprintable), st.booleans(), min_size=1, max_size=6))
-def test_any_python_literal_is_read_back(answer):
+def test_any_python_literal_is_read(answer):
     parsed = parse(repr(answer), listwise(*answer))
     assert parsed.outcome is Outcome.REPAIRED
     assert parsed.value == answer
 
 
 @given(answers, st.data())
-def test_no_part_of_an_answer_is_ever_taken_for_the_whole(answer, data):
+def test_part_of_an_answer_never_passes_for_the_whole(answer, data):
     whole = json.dumps(answer)
     part = whole[: data.draw(st.integers(0, len(whole) - 1))]
     assert parse(part, listwise(*answer)).value is None
 
 
 @given(st.text(max_size=200))
-def test_no_text_at_all_makes_it_fail(raw):
+def test_no_text_makes_parsing_crash(raw):
     assert parse(raw, TWO).outcome in set(Outcome)

@@ -1,4 +1,4 @@
-"""Patience: what is waited for, how long, and how many requests are under way meanwhile."""
+"""Patience: what is waited for, for how long, and how many requests are pending meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
 from tests.helpers.llm_batch import YES_NO, Waits, ask, question
 
 
-def test_too_many_requests_waits_as_long_as_the_server_says(isolated_home):
+def test_after_too_many_requests_we_wait_as_long_as_the_server_says(isolated_home):
     waits = Waits()
     with FakeLLM(error(429, retry_after="0.5"), error(429, retry_after="7"), says(YES_NO)) as server:
         assert ask(server, isolated_home, waits).outcome is Outcome.OK
@@ -29,21 +29,21 @@ def test_retry_after_may_be_a_date(isolated_home):
     assert 50 < waits[0] <= 60
 
 
-def test_a_server_that_wants_hours_of_patience_is_given_up(isolated_home):
+def test_a_server_that_asks_for_hours_of_patience_is_given_up(isolated_home):
     waits = Waits()
     with FakeLLM(error(429, retry_after="7200")) as server:
         assert ask(server, isolated_home, waits).outcome is Outcome.FAILED
     assert waits == []
 
 
-def test_an_empty_purse_is_no_reason_to_wait(isolated_home):
+def test_an_exhausted_quota_is_not_waited_for(isolated_home):
     with FakeLLM(error(429, "You exceeded your quota", code="insufficient_quota")) as server:
         assert ask(server, isolated_home).outcome is Outcome.FAILED
     assert len(server.questions) == 1
 
 
 @pytest.mark.parametrize("trouble", [error(429), error(500), error(503, "Loading model"), error(408), hangs_up()])
-def test_passing_trouble_is_waited_out_with_longer_and_longer_waits(isolated_home, trouble):
+def test_temporary_errors_are_waited_out_with_growing_waits(isolated_home, trouble):
     waits = Waits()
     with FakeLLM(trouble, trouble, trouble, says(YES_NO)) as server:
         assert ask(server, isolated_home, waits).outcome is Outcome.OK
@@ -51,7 +51,7 @@ def test_passing_trouble_is_waited_out_with_longer_and_longer_waits(isolated_hom
 
 
 @pytest.mark.parametrize(("trouble", "attempts"), [(error(429), 20), (error(502), 6), (hangs_up(), 6)])
-def test_trouble_that_stays_ends_as_failed_after_some_attempts(isolated_home, trouble, attempts):
+def test_lasting_errors_end_as_failed_after_some_attempts(isolated_home, trouble, attempts):
     with FakeLLM(trouble) as server:
         answer = ask(server, isolated_home)
     assert (answer.outcome, answer.value) == (Outcome.FAILED, None)
@@ -59,7 +59,7 @@ def test_trouble_that_stays_ends_as_failed_after_some_attempts(isolated_home, tr
     assert len(server.questions) == attempts
 
 
-def test_a_server_that_is_too_slow_is_tried_again(isolated_home):
+def test_a_slow_server_is_retried(isolated_home):
     with FakeLLM(says(YES_NO, delay=0.6), says(YES_NO)) as server:
         answer = ask(server, isolated_home, llm_timeout=0.3)
     assert answer.outcome is Outcome.OK
@@ -77,7 +77,7 @@ def test_a_server_that_is_too_slow_is_tried_again(isolated_home):
         Response(200, b'{"choices": []}'),
     ],
 )
-def test_what_cannot_pass_fails_at_once(isolated_home, response):
+def test_permanent_errors_fail_at_once(isolated_home, response):
     with FakeLLM(response) as server:
         answer = ask(server, isolated_home)
     assert answer.outcome is Outcome.FAILED

@@ -1,4 +1,4 @@
-"""P(true) from the tokens that a model might have written."""
+"""P(true) from the tokens that a model could have written."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ YES = {"a": True}
         (("{", '"', "a", '"', ":", " ", ("true", {"true": 0.9, "false": 0.1}), "}", "<|im_end|>"), 0.9),
     ],
 )
-def test_both_words_are_summed_over_all_tokens_that_begin_them(pieces, expected):
+def test_both_words_sum_over_all_tokens_that_start_them(pieces, expected):
     assert told(YES, *pieces) == {"a": pytest.approx(expected)}
 
 
-def test_every_key_of_a_listwise_answer_has_its_own():
+def test_every_key_of_a_listwise_answer_has_its_own_probability():
     written = tokens(
         "<think>Is é",
         '"11": true?</think>\n',
@@ -61,7 +61,7 @@ def test_every_key_of_a_listwise_answer_has_its_own():
     assert probabilities_of(raw, {"é11": True, "4": False}, written) == {"é11": 0.9, "4": 0.25}
 
 
-def test_text_before_the_answer_that_is_in_the_tokens_alone_does_no_harm():
+def test_leading_text_that_only_the_tokens_have_does_no_harm():
     written = tokens("<think>hm</think>", '{"a": ', ("false", {"true": 0.1, "false": 0.9}), "}", "<eos>")
     assert probabilities_of('{"a": false}', {"a": False}, written) == {"a": pytest.approx(0.1)}
 
@@ -77,7 +77,7 @@ def test_a_token_that_ends_inside_a_character_counts_in_bytes():
 
 
 @pytest.mark.parametrize(("word", "other"), [("true", False), ("false", True)])
-def test_where_one_word_is_not_listed_p_true_is_told_only_within_narrow_bounds(word, other):
+def test_an_unlisted_word_gives_p_true_only_within_narrow_bounds(word, other):
     sure = {word: 0.97, "null": 0.02, "0": 0.001}
     told_sure = told({"a": word == "true"}, '{"a": ', (word, sure), "}")["a"]
     bound = FORMS * 0.001
@@ -88,7 +88,7 @@ def test_where_one_word_is_not_listed_p_true_is_told_only_within_narrow_bounds(w
     assert told({"a": word == "true"}, '{"a": ', (word, unsure), "}") == {}
 
 
-def test_what_is_left_of_one_bounds_the_unlisted_word_too():
+def test_the_remaining_mass_also_bounds_the_unlisted_word():
     left = told(YES, '{"a": ', ("true", {"true": 0.99}), "}")["a"]
     assert left == pytest.approx(1 - 0.01 / 2)
     assert told(YES, '{"a": ', ("true", {"true": 0.9}), "}") == {}
@@ -109,20 +109,20 @@ def test_a_written_token_that_is_not_among_the_most_probable_bounds_nothing():
         (YES, ('{"a": ', ("1", {"true": 0.5, "false": 0.5}), "}")),
     ],
 )
-def test_what_the_tokens_do_not_tell_is_absent(value, pieces):
+def test_undeterminable_probabilities_are_absent(value, pieces):
     assert told(value, *pieces) == {}
 
 
-def test_tokens_that_are_not_the_text_tell_nothing():
+def test_tokens_that_do_not_match_the_text_give_nothing():
     assert probabilities_of('{"a": true}', YES, tokens("something else")) == {}
 
 
-def test_no_tokens_are_no_probabilities():
+def test_without_tokens_there_are_no_probabilities():
     assert probabilities_of('{"a": true}', YES, ()) is None
 
 
 class Sent:
-    """What the openai package makes of a reply, whatever was in it."""
+    """A reply as the openai package represents it, whatever it holds."""
 
     def __init__(self, **fields):
         self.__dict__.update(fields)
@@ -148,5 +148,5 @@ def test_log_probabilities_become_probabilities_and_the_written_token_is_an_alte
         {"content": ["true"]},
     ],
 )
-def test_log_probabilities_that_cannot_be_read_are_none(logprobs):
+def test_unreadable_log_probabilities_are_none(logprobs):
     assert tokens_of(logprobs) == ()

@@ -1,4 +1,4 @@
-"""LLM profiles: what a settings file may say, who has which role, and that models are kept apart."""
+"""LLM profiles: the settings file, roles, and keeping models apart."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_without_a_file_there_is_one_profile_from_the_environment(monkeypatch):
     assert profile().llm_profile == ""
 
 
-def test_a_profile_has_its_own_settings_and_nothing_of_the_environments_model(write, monkeypatch):
+def test_a_profile_has_its_own_settings_and_nothing_from_the_environments_model(write, monkeypatch):
     for name, value in {"MODEL": "other", "API_KEY": KEY, "PRICE_PROMPT": "7", "EXTRA": '{"top_k": 1}'}.items():
         monkeypatch.setenv(f"ABCDLINK_LLM_{name}", value)
     monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "1000")
@@ -54,7 +54,7 @@ def test_a_profile_has_its_own_settings_and_nothing_of_the_environments_model(wr
     assert get_settings().llm_model == "other"
 
 
-def test_roles(write):
+def test_profiles_have_roles(write):
     write(f"""
         [llm.a]
         {SERVER}
@@ -93,7 +93,7 @@ def test_roles(write):
         ('[roles]\nlinker = ["default"]', "no field linker"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_with_its_name_and_the_place(write, text, said):
+def test_an_unusable_file_is_refused_with_its_name_and_the_place(write, text, said):
     file = write(text)
     with pytest.raises(InputError) as wrong:
         profiles()
@@ -109,7 +109,7 @@ def test_an_unknown_profile_is_refused_and_the_known_ones_are_named(write):
         profile("phi")
 
 
-def test_two_files_and_a_file_that_is_not_there_are_refused(write, monkeypatch, tmp_path):
+def test_two_files_or_a_missing_file_are_refused(write, monkeypatch, tmp_path):
     write("")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "abcdlink.toml").write_text(f"[llm.b]\n{SERVER}")
@@ -159,7 +159,7 @@ def test_every_llm_setting_can_be_in_a_table(write):
     assert {f"llm_{name}" for name in DEFAULTS} < set(Settings.model_fields)
 
 
-def test_keys_come_from_the_environment_or_its_files_and_a_missing_one_is_said_when_it_is_needed(
+def test_keys_come_from_the_environment_or_files_and_missing_ones_are_reported_on_use(
     write, monkeypatch, isolated_home
 ):
     with FakeLLM(says(YES_NO), key=KEY) as server:
@@ -175,7 +175,7 @@ def test_keys_come_from_the_environment_or_its_files_and_a_missing_one_is_said_w
         assert KEY not in repr(profile("a")) + str(LLM(profile("a")).describe())
 
 
-def test_profiles_of_one_model_name_do_not_share_answers_but_each_keeps_its_own(write, isolated_home):
+def test_profiles_of_one_model_name_keep_separate_answers(write, isolated_home):
     yes, no = says(YES_NO), says(NO_YES)
     with FakeLLM(yes) as one, FakeLLM(no) as other:
         write(
@@ -221,7 +221,7 @@ def test_a_limit_in_money_needs_the_prices_of_this_profile(write, monkeypatch):
         LLM(profile("a"))
 
 
-def test_an_address_that_is_none_is_said_with_its_table(write):
+def test_an_invalid_address_is_reported_with_its_table(write):
     write('[llm.a]\nbase_url = "gpu:8000"\nmodel = "m"')
     with pytest.raises(InputError, match=r"base_url in \[llm.a\] of .*abcdlink.toml is not a valid URL"):
         LLM(profile("a"))
@@ -236,12 +236,12 @@ def test_an_address_that_is_none_is_said_with_its_table(write):
         ("m", "m", True),
     ],
 )
-def test_names_of_one_model(one, other, same):
+def test_different_names_of_one_model_are_recognised(one, other, same):
     assert is_same_model(one, other) is same
     assert is_same_model(other, one) is same
 
 
-def test_the_form_offers_the_profiles_and_takes_them(write):
+def test_the_form_offers_and_accepts_the_profiles(write):
     from flows.parameters import LLMParameters
 
     write(f"[llm.phi-4]\n{SERVER}")

@@ -1,4 +1,4 @@
-"""How many requests are under way: fewer when the server refuses, more again when it answers."""
+"""The number of concurrent requests: fewer when the server refuses, more again when it answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.helpers.llm_batch import YES_NO, question
 
 
 class Clock:
-    """Time that passes by sleeping alone."""
+    """Time that passes only by sleeping."""
 
     def __init__(self):
         self.now, self.slept = 100.0, []
@@ -32,7 +32,7 @@ def never(seconds):
     pytest.fail(f"slept {seconds} s")
 
 
-def test_a_refusal_halves_what_is_allowed_and_a_round_of_answers_adds_one():
+def test_a_refusal_halves_the_limit_and_a_round_of_answers_adds_one():
     limiter = RateLimiter(16)
     for expected in (8, 4, 2, 1, 1):
         limiter.refused(limiter.enter(never), 0)
@@ -46,7 +46,7 @@ def test_a_refusal_halves_what_is_allowed_and_a_round_of_answers_adds_one():
     assert limiter.allowed == 16
 
 
-def test_refusals_of_requests_that_were_under_way_together_count_once():
+def test_refusals_of_concurrent_requests_count_once():
     limiter = RateLimiter(16)
     entered = [limiter.enter(never) for _ in range(10)]
     for number in entered:
@@ -55,7 +55,7 @@ def test_refusals_of_requests_that_were_under_way_together_count_once():
     assert limiter.allowed == 8
 
 
-def test_nobody_is_let_in_until_the_server_wants_it():
+def test_nobody_is_let_in_before_the_server_allows_it():
     clock = Clock()
     limiter = RateLimiter(4, clock)
     limiter.refused(limiter.enter(never), 3)
@@ -66,7 +66,7 @@ def test_nobody_is_let_in_until_the_server_wants_it():
     limiter.enter(never)
 
 
-def test_a_shorter_wait_does_not_open_what_a_longer_one_shut():
+def test_a_shorter_wait_does_not_cut_a_longer_one_short():
     clock = Clock()
     limiter = RateLimiter(4, clock)
     limiter.refused(limiter.enter(never), 30)
@@ -75,14 +75,14 @@ def test_a_shorter_wait_does_not_open_what_a_longer_one_shut():
     assert clock.slept == [30]
 
 
-def test_each_shutting_is_slept_for_once_even_if_the_sleep_takes_no_time():
+def test_each_wait_is_slept_once_even_if_sleeping_takes_no_time():
     limiter, slept = RateLimiter(4), []
     limiter.refused(limiter.enter(never), 1000)
     limiter.enter(slept.append)
     assert len(slept) == 1
 
 
-def test_never_more_than_allowed_are_inside():
+def test_the_limit_is_never_exceeded():
     limiter, lock, inside, most = RateLimiter(3), threading.Lock(), 0, 0
 
     def work():
@@ -105,7 +105,7 @@ def test_never_more_than_allowed_are_inside():
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_storm_of_refusals_is_weathered(isolated_home, status):
+def test_a_storm_of_refusals_is_survived(isolated_home, status):
     chance, lock = random.Random(3), threading.Lock()
     refused, allowed = [], []
 
@@ -131,7 +131,7 @@ def test_a_storm_of_refusals_is_weathered(isolated_home, status):
     assert busy < 10
 
 
-def test_who_is_refused_for_ever_gives_up(isolated_home):
+def test_endless_refusals_are_given_up(isolated_home):
     slept = []
     with FakeLLM(error(429, retry_after="1")) as server:
         llm = LLM(server.settings(isolated_home, llm_concurrency=3), sleep=slept.append)

@@ -1,4 +1,4 @@
-"""Whatever a server replies, a question ends in an answer: nothing is raised, and the trouble of one is no other's."""
+"""Whatever a server replies, a question ends in an answer: nothing is raised, and no question affects another."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ JSON = st.recursive(
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(choice=JSON, message=JSON, content=JSON, logprobs=JSON, usage=JSON)
-def test_no_reply_raises_anything_but_that_it_holds_no_message(choice, message, content, logprobs, usage):
+def test_the_only_error_a_reply_raises_is_that_it_holds_no_message(choice, message, content, logprobs, usage):
     said = {"role": "assistant", "content": content}
     for choices in (
         choice,
@@ -168,21 +168,21 @@ def test_any_json_from_a_server_ends_in_an_answer(isolated_home):
 
 
 @pytest.mark.parametrize("code", [429, "429", 503, "rate_limit_exceeded"])
-def test_an_error_within_a_reply_is_waited_for_like_one_of_its_status(isolated_home, code):
+def test_an_error_within_a_reply_is_handled_like_its_status(isolated_home, code):
     with FakeLLM(within(code=code, message="slow down"), says(YES_NO)) as server:
         answer = LLM(server.settings(isolated_home), sleep=lambda _: None).ask(question())
     assert answer.outcome is Outcome.OK
     assert len(server.questions) == 2
 
 
-def test_an_error_within_a_reply_that_lasts_is_told_in_the_servers_words(isolated_home):
+def test_a_lasting_error_within_a_reply_is_reported_in_the_servers_words(isolated_home):
     with FakeLLM(within(code=502, message="the upstream model is gone")) as server:
         answer = LLM(server.settings(isolated_home), sleep=lambda _: None).ask(question())
     assert answer.outcome is Outcome.FAILED
     assert "the upstream model is gone" in answer.detail
 
 
-def test_what_a_filter_refused_is_not_asked_again(isolated_home):
+def test_a_filtered_question_is_not_asked_again(isolated_home):
     with FakeLLM(error(400, code="content_filter")) as server:
         for _ in range(2):
             assert LLM(server.settings(isolated_home)).ask(question()).outcome is Outcome.REFUSED
@@ -190,12 +190,12 @@ def test_what_a_filter_refused_is_not_asked_again(isolated_home):
 
 
 @pytest.mark.parametrize(("status", "fault"), [(401, True), (402, True), (404, True), (400, False), (422, False)])
-def test_an_error_says_whether_other_questions_would_fare_the_same(isolated_home, status, fault):
+def test_an_error_says_whether_it_affects_other_questions(isolated_home, status, fault):
     with FakeLLM(error(status)) as server:
         assert LLM(server.settings(isolated_home)).ask(question()).server_fault is fault
 
 
-def test_a_server_that_breaks_on_every_question_is_soon_asked_once_each(isolated_home):
+def test_a_server_that_always_fails_is_soon_asked_only_once_per_question(isolated_home):
     with FakeLLM(error(500, "assertion failed")) as server:
         llm = LLM(server.settings(isolated_home, llm_concurrency=1), sleep=lambda _: None)
         answers = [llm.ask(question(str(number))) for number in range(8)]
@@ -204,13 +204,13 @@ def test_a_server_that_breaks_on_every_question_is_soon_asked_once_each(isolated
     assert sent == 5 * 6 + 3
 
 
-def test_one_prompt_that_breaks_a_server_is_not_the_servers_fault_whatever_the_seed(isolated_home):
+def test_one_prompt_that_breaks_a_server_does_not_condemn_it_with_any_seed(isolated_home):
     with FakeLLM(error(500)) as server:
         llm = LLM(server.settings(isolated_home, llm_concurrency=1), sleep=lambda _: None)
         assert not any(llm.ask(question(seed=seed)).server_fault for seed in range(8))
 
 
-def test_a_reply_that_drips_for_ever_ends_with_the_time_limit(isolated_home, dripping_server):
+def test_a_dripping_reply_stops_at_the_time_limit(isolated_home, dripping_server):
     start = time.monotonic()
     answer = LLM(dripping_server.settings(isolated_home, llm_timeout=1)).ask(question())
     assert answer.outcome is Outcome.FAILED

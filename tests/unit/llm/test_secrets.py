@@ -1,4 +1,4 @@
-"""Keys and passwords are seen by the server alone."""
+"""Only the server sees keys and passwords."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PASSWORD = "a-password-in-an-address"
 
 
 def everything_told(home, caplog, *objects) -> list[str]:
-    """What is stored, logged, or shown of objects and errors."""
+    """Everything stored, logged, or shown in objects and errors."""
     told = [path.read_bytes().decode(errors="replace") for path in home.rglob("*") if path.is_file()]
     for shown in objects:
         if isinstance(shown, BaseException):
@@ -31,7 +31,7 @@ def everything_told(home, caplog, *objects) -> list[str]:
 
 
 def echoes(request) -> Response:
-    """Send the key back in all the ways that a careless server finds."""
+    """Send the key back in every way that a careless server might."""
     said = request.headers["authorization"]
     if request.prompt == "text":
         return says(f"{YES_NO} {said}")
@@ -44,7 +44,7 @@ def echoes(request) -> Response:
     return Response(int(request.prompt), said.encode(), {"X-Echo": said, "Retry-After": "1"})
 
 
-def test_the_key_is_sent_and_shows_up_nowhere(isolated_home, caplog):
+def test_the_key_is_sent_and_appears_nowhere(isolated_home, caplog):
     caplog.set_level(logging.DEBUG)
     asked = ["text", "refusal", "too long", "html", "400", "401", "404", "422", "429", "500", "503"]
     with FakeLLM(echoes, key=KEY) as server:
@@ -61,7 +61,7 @@ def test_the_key_is_sent_and_shows_up_nowhere(isolated_home, caplog):
     assert not [text for text in told if KEY in text]
 
 
-def test_a_refused_key_shows_up_nowhere(isolated_home, caplog):
+def test_a_refused_key_appears_nowhere(isolated_home, caplog):
     caplog.set_level(logging.DEBUG)
     errors = []
     with FakeLLM(key="another") as server:
@@ -76,7 +76,7 @@ def test_a_refused_key_shows_up_nowhere(isolated_home, caplog):
     assert not [text for text in told if KEY in text]
 
 
-def test_the_password_of_an_address_shows_up_nowhere(isolated_home, caplog):
+def test_the_password_in_an_address_appears_nowhere(isolated_home, caplog):
     caplog.set_level(logging.DEBUG)
     errors = []
     for port in (dead_port(), None):
@@ -99,6 +99,6 @@ def test_a_key_among_the_extra_parameters_is_hidden_in_the_manifest(isolated_hom
     assert described["extra"] == '{"user": "***"}'
 
 
-def test_short_keys_are_words_and_stay(isolated_home):
+def test_short_keys_that_are_words_are_not_masked(isolated_home):
     with FakeLLM(says(f"{YES_NO} unused")) as server:
         assert "unused" in LLM(server.settings(isolated_home, llm_api_key="unused")).ask(question()).raw

@@ -1,4 +1,4 @@
-"""The same question at the same moment is paid for once."""
+"""Simultaneous identical questions are paid for once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ask_at_once(llms: list[LLM]) -> list:
 
 
 @pytest.mark.parametrize("own_client", [True, False])
-def test_threads_that_ask_the_same_pay_once(isolated_home, own_client):
+def test_threads_with_the_same_question_pay_once(isolated_home, own_client):
     with FakeLLM(says(YES_NO, delay=0.1)) as server:
         settings = server.settings(isolated_home)
         llms = [LLM(settings) for _ in range(4)] if own_client else [LLM(settings)] * 4
@@ -45,7 +45,7 @@ def test_threads_that_ask_the_same_pay_once(isolated_home, own_client):
     assert sum(llm.used["link"].calls for llm in set(llms)) == 4
 
 
-def test_a_failure_is_everybodys_and_the_next_one_asks_again(isolated_home):
+def test_a_failure_reaches_everyone_waiting_and_the_next_caller_asks_again(isolated_home):
     with FakeLLM(lambda _: error(400) if len(server.questions) == 1 else says(YES_NO)) as server:
         settings = server.settings(isolated_home)
         first = ask_at_once([LLM(settings) for _ in range(3)])
@@ -54,14 +54,14 @@ def test_a_failure_is_everybodys_and_the_next_one_asks_again(isolated_home):
     assert len(server.questions) == 2
 
 
-def test_an_error_is_everybodys(isolated_home):
+def test_an_error_reaches_everyone_waiting(isolated_home):
     with FakeLLM(says(YES_NO, delay=0.1)) as server:
         answers = ask_at_once([LLM(server.settings(isolated_home, llm_budget_tokens=1)) for _ in range(3)])
     assert all(isinstance(answer, BudgetError) for answer in answers)
     assert server.requests == []
 
 
-def test_what_is_too_long_for_one_start_of_a_server_is_asked_again_by_another_process(isolated_home):
+def test_a_too_long_question_is_asked_again_by_another_process(isolated_home):
     from abcdlink.llm import server as server_states
 
     with FakeLLM(error(400, code="context_length_exceeded"), says(YES_NO)) as server:

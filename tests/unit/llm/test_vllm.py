@@ -1,4 +1,4 @@
-"""The engine vllm, with a program in vLLM's place that notes what it is given; tests/vllm has the real one."""
+"""The engine vllm, with a program in vLLM's place that records its input; tests/vllm has the real one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ NO = {"11": False, "4": False}
 
 
 class FakeEngine:
-    """The program that stands for Python with vLLM, and what it noted."""
+    """The program that stands in for Python with vLLM, and its records."""
 
     def __init__(self, folder: Path) -> None:
         self.log = folder / "engine.log"
@@ -107,7 +107,7 @@ def texts(count):
     return [question(f"number {number}") for number in range(count)]
 
 
-def test_many_questions_are_one_batch_in_their_order_and_each_is_asked_once(engine, isolated_home):
+def test_many_questions_are_one_ordered_batch_and_each_is_asked_once(engine, isolated_home):
     llm = LLM(engine.settings(isolated_home))
     answers = llm.ask_many([*texts(5), *texts(3)])
     assert [answer.value for answer in answers] == [NO] * 8
@@ -121,7 +121,7 @@ def test_many_questions_are_one_batch_in_their_order_and_each_is_asked_once(engi
     assert llm.ask(question("alone")).value == NO
 
 
-def test_a_serve_file_is_handed_over_and_a_missing_one_is_said(engine, isolated_home, tmp_path):
+def test_a_serve_file_is_passed_on_and_a_missing_one_is_reported(engine, isolated_home, tmp_path):
     file = tmp_path / "serve.yaml"
     llm = LLM(engine.settings(isolated_home, llm_serve=str(file)))
     with pytest.raises(ServiceError, match="no serve file"):
@@ -132,7 +132,7 @@ def test_a_serve_file_is_handed_over_and_a_missing_one_is_said(engine, isolated_
     assert engine.starts[0][-2:] == ["--config", str(file)]
 
 
-def test_an_answer_that_was_cut_off_gets_more_room_once_and_one_that_does_not_fit_is_too_long(engine, isolated_home):
+def test_a_cut_off_answer_gets_more_room_once_and_an_overlong_question_is_too_long(engine, isolated_home):
     llm = LLM(engine.settings(isolated_home))
     asked = [question("a"), question("cut short"), question("too long")]
     answers = llm.ask_many(asked)
@@ -141,7 +141,7 @@ def test_an_answer_that_was_cut_off_gets_more_room_once_and_one_that_does_not_fi
     assert engine.batches == [["a", "cut short", "too long"], ["cut short"]]
 
 
-def test_an_engine_that_does_not_start_is_tried_once_and_its_own_words_are_said(engine, isolated_home):
+def test_an_engine_that_does_not_start_is_tried_once_and_its_error_is_shown(engine, isolated_home):
     llm = LLM(engine.settings(isolated_home, llm_model="broken"))
     answers = llm.ask_many(texts(4))
     assert {answer.outcome for answer in answers} == {Outcome.FAILED}
@@ -149,13 +149,13 @@ def test_an_engine_that_does_not_start_is_tried_once_and_its_own_words_are_said(
     assert len(engine.starts) == 1
 
 
-def test_where_vllm_is_not_installed_it_is_said_how_to_install_it(engine, isolated_home):
+def test_without_vllm_the_error_says_how_to_install_it(engine, isolated_home):
     llm = LLM(engine.settings(isolated_home, llm_python=str(engine.python.parent / "nowhere")))
     with pytest.raises(ServiceError, match=r"not installed.*make setup-vllm.*ABCDLINK_LLM_PYTHON"):
         llm.check()
 
 
-def test_an_engine_that_dies_is_started_again_and_nothing_that_was_answered_is_asked_again(engine, isolated_home):
+def test_a_dead_engine_is_restarted_and_answered_questions_are_not_repeated(engine, isolated_home):
     llm = LLM(engine.settings(isolated_home, llm_concurrency=1))
     llm.ask_many(texts(2))
     answers = llm.ask_many([*texts(2), question("dies")])
@@ -164,7 +164,7 @@ def test_an_engine_that_dies_is_started_again_and_nothing_that_was_answered_is_a
     assert len(engine.starts) == 2
 
 
-def test_the_budget_holds_for_whole_batches(engine, isolated_home):
+def test_the_budget_applies_to_whole_batches(engine, isolated_home):
     llm = LLM(engine.settings(isolated_home, llm_budget_tokens=1500), account="run")
     llm.ask_many(texts(1))
     with pytest.raises(BudgetError):
@@ -173,7 +173,7 @@ def test_the_budget_holds_for_whole_batches(engine, isolated_home):
     assert len(engine.batches) == 1
 
 
-def test_another_model_takes_the_place_of_the_first(engine, isolated_home):
+def test_another_model_replaces_the_first(engine, isolated_home):
     for model in ("one", "other", "one"):
         LLM(engine.settings(isolated_home, llm_model=model)).ask_many(texts(len(engine.notes) + 1))
     assert len(engine.starts) == 3
@@ -181,7 +181,7 @@ def test_another_model_takes_the_place_of_the_first(engine, isolated_home):
     assert len(set(running)) == 1
 
 
-def test_the_engine_ends_with_a_process_that_is_killed(engine, isolated_home):
+def test_the_engine_ends_with_a_killed_process(engine, isolated_home):
     def ask_twice_and_wait() -> None:
         llm = LLM(engine.settings(isolated_home))
         llm.ask(question("first"))
@@ -204,7 +204,7 @@ def wait(condition) -> None:
         time.sleep(0.05)
 
 
-def test_a_stage_asks_its_questions_in_one_sorted_batch_and_then_what_follows(engine, isolated_home):
+def test_a_stage_sends_one_sorted_batch_and_then_its_follow_ups(engine, isolated_home):
     isolated_home.mkdir(exist_ok=True)
     (isolated_home / "abcdlink.toml").write_text(
         f'[llm.mine]\nengine = "vllm"\nmodel = "m"\npython = "{engine.python}"\n'

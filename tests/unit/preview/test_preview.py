@@ -58,12 +58,12 @@ def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
         ("Word " * 90, "", "more than 80 words"),
     ],
 )
-def test_doubts_about_boundaries(text, following, doubt):
+def test_doubtful_boundaries_are_marked(text, following, doubt):
     found = doubt_about(text, following)
     assert (doubt in found) if doubt else (found == "")
 
 
-def test_tasks_and_what_is_left_out_are_counted_over_pairs(news):
+def test_tasks_and_omissions_are_counted_over_pairs(news):
     source = document(
         "a", "A long enough sentence about the bridge.", "Too short.", "Read more: all about bridges today."
     )
@@ -75,14 +75,14 @@ def test_tasks_and_what_is_left_out_are_counted_over_pairs(news):
     assert "fewer than 4 words" in view.left_out
 
 
-def test_a_sentence_that_many_documents_have_is_marked(news):
+def test_a_sentence_shared_by_many_documents_is_marked(news):
     line = "Subscribe to our newsletter for more stories."
     documents = [document(name, line, f"Document {name} tells something else entirely.") for name in "abcd"]
     view = preview(corpus_of(*documents), news, "en", "rules")
     assert [(doubt.example, doubt.count) for why, doubt in view.doubts.items() if "documents" in why] == [(line, 4)]
 
 
-def test_the_page_shows_everything_that_was_refused_done_and_left_out(news):
+def test_the_page_shows_every_refusal_change_and_omission(news):
     corpus = corpus_of(
         document("a", "A long enough sentence about the bridge.", "and a broken one.", "It is open."),
         document("b", "Contents", "It is open."),
@@ -118,7 +118,7 @@ def test_documents_without_pairs_are_shown(news):
     assert "--targets" in page
 
 
-def test_of_a_very_large_corpus_some_documents_from_all_over_it_are_read(news, monkeypatch):
+def test_a_very_large_corpus_is_sampled_throughout(news, monkeypatch):
     monkeypatch.setattr("abcdlink.preview.MOST_LOOKED_AT", 10)
     documents = [document(f"d{n}", f"A long enough sentence, number {n}.", f"and {n}.") for n in range(100)]
     corpus = corpus_of(*documents)

@@ -1,4 +1,4 @@
-"""Applicants: what they are shown, how they are scored, and who is proposed and taken."""
+"""Applicants: what they see, how they are scored, and who is proposed and accepted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def store(tmp_path: Path) -> Store:
     return Store(LocalFolder(tmp_path / "run"), "run")
 
 
-def test_the_pair_with_the_number_of_links_nearest_to_30_is_taken(news: Domain) -> None:
+def test_the_pair_with_nearest_to_30_links_is_taken(news: Domain) -> None:
     rules, counts = news.settings.sources, {"few": 8, "near": 27, "over": 34, "many": 90, "none": 0}
     documents = {**corpus_of(None).documents, "short": document("s", ["Photo: a harbour.", "Too short."])}
     pairs = [
@@ -86,7 +86,7 @@ def test_the_pair_with_the_number_of_links_nearest_to_30_is_taken(news: Domain) 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_task_shows_the_gold_targets_among_distractors_that_are_not_as_good(news: Domain, seed: int) -> None:
+def test_a_task_shows_gold_targets_among_worse_distractors(news: Domain, seed: int) -> None:
     gold = made(news, seed)
     texts = {s.id: s.text.strip() for s in gold.corpus.documents["t"].sentences}
     sizes = {len(pool.candidates) for pool in gold.pools}
@@ -103,7 +103,7 @@ def test_a_task_shows_the_gold_targets_among_distractors_that_are_not_as_good(ne
     assert gold.pools == made(news, seed).pools
 
 
-def test_other_seeds_choose_others_and_keys_are_not_those_of_batches(news: Domain) -> None:
+def test_other_seeds_choose_other_tasks_and_keys_differ_from_batches(news: Domain) -> None:
     assert len({made(news, seed).pools for seed in range(5)}) == 5
     gold = made(news)
     assert len({pool.key for pool in gold.pools}) == len(gold.pools)
@@ -118,7 +118,7 @@ def test_there_are_never_more_candidates_than_keys(news: Domain) -> None:
     assert {c.target for c in first.candidates if c.method != GOLD} <= {f"t{n}" for n in range(14, 19)}
 
 
-def test_filtered_sources_are_not_asked(news: Domain) -> None:
+def test_filtered_sources_are_not_shown(news: Domain) -> None:
     corpus = corpus_of(LINKS)
     short = document("s", ["Too short." if n == 1 else f"Source sentence number {n}." for n in range(12)], "s{n}")
     corpus = corpus.model_copy(update={"documents": {**corpus.documents, "s": short}})
@@ -151,7 +151,7 @@ def test_no_gold_reaches_label_studio(news: Domain) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_scores_are_those_of_scikit_learn(news: Domain, seed: int) -> None:
+def test_scores_match_scikit_learn(news: Domain, seed: int) -> None:
     pools, chance = made(news).pools, random.Random(seed)
     judgments = [
         judgment
@@ -178,7 +178,7 @@ def test_scores_are_those_of_scikit_learn(news: Domain, seed: int) -> None:
     assert low < high
 
 
-def test_only_who_did_every_task_is_ranked_and_proposed(news: Domain) -> None:
+def test_only_applicants_who_did_every_task_are_ranked_and_proposed(news: Domain) -> None:
     pools = made(news).pools
     gold = {pool.key: [c.target for c in pool.candidates if c.method == GOLD] for pool in pools}
     perfect_but_late = [j for pool in pools[1:] for j in said(pool, "applicant-1", gold[pool.key])]
@@ -196,7 +196,7 @@ def test_only_who_did_every_task_is_ranked_and_proposed(news: Domain) -> None:
     assert proposal(scores, 3, 1.0) == []
 
 
-def test_one_candidate_missing_is_a_task_not_done_and_nothing_said_is_nothing_scored(news: Domain) -> None:
+def test_a_missing_candidate_leaves_the_task_undone_and_no_answers_give_no_score(news: Domain) -> None:
     pools = made(news).pools
     judgments = [j for pool in pools for j in said(pool, "applicant-1", [])][:-1]
     scores = score_applicants(pools, judgments, [person(1), person(2)])
@@ -212,7 +212,7 @@ def test_kappa_is_undefined_where_only_one_label_occurs(news: Domain) -> None:
     assert proposal([score], 1, -1) == []
 
 
-def test_a_new_run_begins_with_its_qualification(store: Store, news: Domain) -> None:
+def test_a_new_run_can_begin_with_a_qualification(store: Store, news: Domain) -> None:
     with pytest.raises(InputError, match="no domain is named"):
         domain_to_begin(store, "")
     gold = prepare(store, domain_to_begin(store, "news"), "sample", links=9)
@@ -241,7 +241,7 @@ def test_several_gold_pairs_make_one_qualification(store: Store, news: Domain) -
 
 
 def judged_by_an_expert(store: Store, links: Collection[Source], missing: Collection[Source] = ()) -> None:
-    """Judge what the expert is asked, all but the missing; every linked source has its first target."""
+    """Answer the expert's tasks except the missing ones; every linked source gets its first target."""
     corpus = expert_corpus(store)
     targets = {pair.id: [s.id for s in corpus.target_of(pair).sentences] for pair in corpus.pairs}
     judgments = [
@@ -259,7 +259,7 @@ def judged_by_an_expert(store: Store, links: Collection[Source], missing: Collec
     store.write_records(EXPERT_JUDGMENTS, judgments)
 
 
-def test_an_expert_s_links_are_the_gold_and_those_of_the_corpus_count_no_more(store: Store, news: Domain) -> None:
+def test_an_experts_links_replace_the_gold_of_the_corpus(store: Store, news: Domain) -> None:
     name = next(pair.id for pair in read_corpus(news.sample_folder).pairs if pair.sources_with_links)
     for names, problem in {(): "no pair is named", ("lost",): "no pair 'lost'"}.items():
         with pytest.raises(InputError, match=problem):
@@ -280,9 +280,7 @@ def test_an_expert_s_links_are_the_gold_and_those_of_the_corpus_count_no_more(st
     assert gold_set_of(store) == gold == prepare(store, news, "sample", [name], expert=True)
 
 
-def test_a_run_goes_on_when_the_expert_who_found_no_link_finds_one(
-    monkeypatch: pytest.MonkeyPatch, isolated_home: object
-) -> None:
+def test_a_run_continues_once_the_expert_finds_a_link(monkeypatch: pytest.MonkeyPatch, isolated_home: object) -> None:
     server, store = serve(monkeypatch), open_run("gold")
     name = read_corpus(find_domain("news").sample_folder).pairs[0].id
     (first, *_) = keys = [one.key for one in prepare_expert(store, find_domain("news"), "sample", [name]).sources]
@@ -309,7 +307,7 @@ def tick(server: FakeLabelStudio, key: str, targets: list[str]) -> None:
     answer["result"] = [{"from_name": name, "value": {"choices": values}} for name, values in chosen.items() if values]
 
 
-def test_an_expert_who_finds_no_link_makes_no_gold_pair(store: Store, news: Domain) -> None:
+def test_a_pair_without_expert_links_is_not_a_gold_pair(store: Store, news: Domain) -> None:
     name = read_corpus(news.sample_folder).pairs[0].id
     prepare_expert(store, news, "sample", [name])
     judged_by_an_expert(store, [])
@@ -317,7 +315,7 @@ def test_an_expert_who_finds_no_link_makes_no_gold_pair(store: Store, news: Doma
         prepare(store, news, "sample", [name], expert=True)
 
 
-def test_the_coordinator_takes_applicants_by_account_or_pseudonym(store: Store, news: Domain) -> None:
+def test_the_coordinator_accepts_applicants_by_account_or_pseudonym(store: Store, news: Domain) -> None:
     assert qualified_accounts(store) is None
     with pytest.raises(InputError, match="none yet"):
         confirm(store, ["applicant-1"])
@@ -332,7 +330,7 @@ def test_the_coordinator_takes_applicants_by_account_or_pseudonym(store: Store, 
     assert qualified_accounts(store) == set(ACCOUNTS[:2])
 
 
-def test_nobody_can_finish_a_task_that_is_gone(store: Store, news: Domain) -> None:
+def test_a_deleted_task_cannot_be_finished(store: Store, news: Domain) -> None:
     gold = prepare(store, news, "sample")
     there = gold.pools[1:]
     judgments = [j for pool in there for j in said(pool, "applicant-1", [])]

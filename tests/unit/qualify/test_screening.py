@@ -1,4 +1,4 @@
-"""What is known of applicants: read with care, shown to the coordinator, and in nothing that leaves the run."""
+"""Personal data of applicants: read with care, shown to the coordinator, absent from everything that leaves the run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_screening_fields_are_kept_and_merged(store: Store, tmp_path: Path) -> N
         (HEAD + "x,,,,,\n" * 9, "and 4 more"),
     ],
 )
-def test_lines_that_do_not_fit_are_named(tmp_path: Path, text: str, problem: str) -> None:
+def test_invalid_lines_are_named(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem.replace("(", r"\(")):
         read_screening(screening_file(tmp_path, text))
 
@@ -116,7 +116,7 @@ def test_a_cell_that_csv_refuses_is_named(tmp_path: Path) -> None:
         csv.field_size_limit(limit)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*nothing\.csv: No such file"):
         read_screening(tmp_path / "nothing.csv")
 
@@ -129,7 +129,7 @@ PROLIFIC = (
 )
 
 
-def test_the_export_of_prolific_is_read_by_participant(store: Store, tmp_path: Path) -> None:
+def test_a_prolific_export_is_read_by_participant(store: Store, tmp_path: Path) -> None:
     came = [
         {"account": account, "participant_id": who, "study_id": "st", "session_id": session}
         for account, who, session in ((ACCOUNTS[0].title(), "5f2c", "a"), (ACCOUNTS[1], "61bb", "b"), ("z@z", "0", "c"))
@@ -152,7 +152,7 @@ def test_the_export_of_prolific_is_read_by_participant(store: Store, tmp_path: P
     assert (second.studies, second.more["Age"], second.session_id) == (None, "", "b")
 
 
-def test_a_participant_is_kept_beside_what_is_known_and_forgotten_with_it(store: Store, news: Domain) -> None:
+def test_a_participant_id_is_kept_and_deleted_with_the_screening_data(store: Store, news: Domain) -> None:
     applied(store, news)
     add_screening(store, [KNOWN.model_copy(update={"account": ACCOUNTS[1], "participant_id": ""})])
     ids = {"participant_id": "participant-5f2c9a", "study_id": "study-1", "session_id": "session-1"}
@@ -184,7 +184,7 @@ def test_the_coordinator_sees_accounts_and_screening_fields(store: Store, news: 
 
 @pytest.fixture
 def full(tmp_path: Path, news: Domain) -> Store:
-    """An annotated run that had a qualification."""
+    """An annotated run with a qualification."""
     store = hostile_run(tmp_path)
     applied(store, news)
     add_screening(store, read_screening(screening_file(tmp_path, HEAD + ROW)).rows)
@@ -193,7 +193,7 @@ def full(tmp_path: Path, news: Domain) -> Store:
 
 
 @pytest.mark.parametrize("layout", list(ExportFormat))
-def test_no_export_holds_what_is_known_of_applicants(full: Store, tmp_path: Path, layout: ExportFormat) -> None:
+def test_no_export_holds_screening_data(full: Store, tmp_path: Path, layout: ExportFormat) -> None:
     files = export_dataset(full, layout).files
     assert files
     for name in files:
@@ -214,7 +214,7 @@ def assert_private(content: bytes, name: str) -> None:
 
 @pytest.fixture
 def here(full: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """The same run where commands look for it."""
+    """The same run, where commands look for it."""
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
     get_settings.cache_clear()
     return full
@@ -235,7 +235,7 @@ def test_show_prints_the_table(here: Store) -> None:
     assert all(account in table for account in ACCOUNTS)
 
 
-def test_confirm_takes_the_proposal_unless_others_are_named(here: Store) -> None:
+def test_confirm_accepts_the_proposal_unless_others_are_named(here: Store) -> None:
     call("qualify", "confirm", "hostile", "--accounts", f"{ACCOUNTS[1]},applicant-3")
     assert qualified_accounts(here) == set(ACCOUNTS[1:])
     call("qualify", "confirm", "hostile")
@@ -244,12 +244,12 @@ def test_confirm_takes_the_proposal_unless_others_are_named(here: Store) -> None
         call("qualify", "confirm", "hostile", "--accounts", "nobody@example.org")
 
 
-def test_screening_is_taken_from_a_file(here: Store, tmp_path: Path) -> None:
+def test_screening_data_can_come_from_a_file(here: Store, tmp_path: Path) -> None:
     call("qualify", "screening", "hostile", str(screening_file(tmp_path, f"account\n{ACCOUNTS[2]}\n")))
     assert set(screening_of(here)) == {ACCOUNTS[0], ACCOUNTS[2]}
 
 
-def test_only_a_run_that_waits_for_applicants_can_be_closed(here: Store) -> None:
+def test_only_a_run_waiting_for_applicants_can_be_closed(here: Store) -> None:
     with pytest.raises(InputError, match="is not waiting for anyone in qualify"):
         call("qualify", "close", "hostile")
 
@@ -275,12 +275,12 @@ KNOWN = Screening(
         ({"studies": 29}, "number of studies 29 is below 30"),
     ],
 )
-def test_who_is_not_eligible_is_told_why(change: dict[str, object], reason: str | None) -> None:
+def test_an_ineligible_applicant_is_told_why(change: dict[str, object], reason: str | None) -> None:
     assert PAPER_ELIGIBILITY.reasons(KNOWN.model_copy(update=change)) == ((reason,) if reason else ())
     assert Eligibility().reasons(KNOWN.model_copy(update=change)) == ()
 
 
-def test_only_who_is_eligible_is_proposed(store: Store, news: Domain) -> None:
+def test_only_eligible_applicants_are_proposed(store: Store, news: Domain) -> None:
     applied(store, news)
     people = [person(number) for number in (1, 2, 3)]
     assert [one.annotator for one in proposal(applicants_of(store), 2, 0.6, ineligible(store, people))] == [

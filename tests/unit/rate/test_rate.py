@@ -1,4 +1,4 @@
-"""Ratings: nobody can tell which documents are synthetic; what was said is summed up rightly."""
+"""Ratings: nobody can tell which documents are synthetic; answers are summarised correctly."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_shipped_domains_have_the_papers_criteria_and_raters(domain: str, raters
         ("".join(f'[[rating]]\nname = "{n}"\nquestion = "b"\nlow = "c"\nhigh = "d"\n' for n in range(5)), "rating"),
     ],
 )
-def test_criteria_that_do_not_fit_are_named(news: Domain, tmp_path: Path, text: str | None, problem: str) -> None:
+def test_invalid_criteria_are_named(news: Domain, tmp_path: Path, text: str | None, problem: str) -> None:
     news.folder = tmp_path
     if text is not None:
         (tmp_path / "rating.toml").write_text(text)
@@ -99,7 +99,7 @@ FOUND = corpus(NATURAL, {f"found-{n}": (f"found-a-{n}", f"b-{n}") for n in range
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_target_document_is_shown_twice_while_there_are_others(seed: int) -> None:
+def test_no_target_document_is_repeated_while_others_remain(seed: int) -> None:
     documents = sample_documents(MADE, FOUND, "run", (6, 6), seed)
     assert sorted(one.pair.split("-")[1] for one in documents) == sorted(str(n) for n in range(12))
     assert [one.kind for one in documents].count(SYNTHETIC) == 6
@@ -113,7 +113,7 @@ def test_kinds_are_mixed_and_seeds_differ() -> None:
     assert all(order != tuple(sorted(order, reverse=True)) for order in orders)
 
 
-def test_there_may_be_fewer_documents_and_each_is_rated_once() -> None:
+def test_with_few_documents_each_is_rated_once() -> None:
     twice = corpus(NATURAL, {"x": ("same", "b-0"), "y": ("same", "b-1")})
     documents = sample_documents(MADE, twice, "run", (99, 99), 1)
     assert [one.kind for one in documents].count(NATURAL) == 1
@@ -123,7 +123,7 @@ def test_there_may_be_fewer_documents_and_each_is_rated_once() -> None:
         sample_documents(corpus(SYNTHETIC, {}), twice, "run", (1, 1), 1)
 
 
-def test_natural_documents_can_be_the_counterparts_of_the_synthetic_ones() -> None:
+def test_natural_counterparts_of_the_synthetic_documents_can_be_chosen() -> None:
     documents = sample_documents(MADE, FOUND, "run", (6, 6), 1, same_targets=True)
     numbers = {
         kind: sorted(one.pair.split("-")[1] for one in documents if one.kind is kind) for kind in (SYNTHETIC, NATURAL)
@@ -135,7 +135,7 @@ def test_natural_documents_can_be_the_counterparts_of_the_synthetic_ones() -> No
         sample_documents(MADE, elsewhere, "run", (1, 1), 1, same_targets=True)
 
 
-def test_the_run_keeps_its_sample_and_its_criteria(store: Store, news: Domain, tmp_path: Path) -> None:
+def test_a_run_keeps_its_sample_and_its_criteria(store: Store, news: Domain, tmp_path: Path) -> None:
     documents = prepare(store, news, 4, 3, 13)
     assert [one.kind for one in documents].count(NATURAL) == 3
     criteria = kept_criteria(store)
@@ -146,12 +146,12 @@ def test_the_run_keeps_its_sample_and_its_criteria(store: Store, news: Domain, t
         prepare(store, news, 5, 3, 13)
 
 
-def test_a_run_without_synthetic_corpus_has_nothing_to_rate(news: Domain, tmp_path: Path) -> None:
+def test_a_run_without_a_synthetic_corpus_has_nothing_to_rate(news: Domain, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="generate"):
         prepare(Store(LocalFolder(tmp_path), "empty"), news, 1, 1, 1)
 
 
-def test_no_task_tells_which_document_is_synthetic(store: Store, news: Domain) -> None:
+def test_no_task_reveals_which_document_is_synthetic(store: Store, news: Domain) -> None:
     documents = prepare(store, news, 6, 6, 13)
     tasks = rating_tasks(documents, corpora_of(store), news)
     assert list(tasks) == [one.key for one in documents]
@@ -164,12 +164,12 @@ def test_no_task_tells_which_document_is_synthetic(store: Store, news: Domain) -
     assert (project.title, project.overlap) == ("harbour · ratings", 2)
 
 
-def test_a_pair_that_is_gone_is_named(news: Domain) -> None:
+def test_a_missing_pair_is_named(news: Domain) -> None:
     with pytest.raises(InputError, match="'gone'"):
         rating_tasks([RatedDocument(key="k", kind=NATURAL, pair="gone")], {NATURAL: FOUND}, news)
 
 
-def test_the_page_has_a_row_for_each_criterion_with_keys_of_its_own() -> None:
+def test_the_page_has_a_row_with_its_own_keys_for_each_criterion() -> None:
     hostile = '"<b>&'
     criteria = [Criterion(name=f"{hostile}{n}", question=hostile, low=hostile, high=hostile) for n in range(4)]
     page = ET.fromstring(rating_page(criteria))  # noqa: S314 - our own text
@@ -218,7 +218,7 @@ def test_annotations_become_ratings() -> None:
     assert result.anomalies == []
 
 
-def test_what_is_no_rating_is_said() -> None:
+def test_invalid_ratings_are_reported() -> None:
     result = pulled([annotation(7, "6", "5", "1")], [annotation(7, "3"), annotation(8, skipped=True)])
     assert [(r.kind, r.criterion, r.value) for r in result.ratings] == [
         (SYNTHETIC, "Coherence", 5),
@@ -274,7 +274,7 @@ def test_alpha_is_krippendorffs_for_ordinal_values() -> None:
     assert 0 < low < 0.815 < high <= 1
 
 
-def test_kappa_is_the_mean_over_pairs_of_raters_on_what_both_rated() -> None:
+def test_kappa_is_the_mean_over_rater_pairs_on_common_documents() -> None:
     said = {"a": [1, 2, 3, 4], "b": [1, 3, 3, 4], "c": [5, 2, 3, 1]}
     only_a = [Rating(kind=SYNTHETIC, pair="more", annotator="a", criterion="Fluency", value=1)]
     (one,) = summarise([*ratings(SYNTHETIC, said), *only_a])
@@ -283,7 +283,7 @@ def test_kappa_is_the_mean_over_pairs_of_raters_on_what_both_rated() -> None:
     assert one.kappa == pytest.approx(np.mean(kappas))
 
 
-def test_what_is_undefined_is_never_a_number() -> None:
+def test_undefined_measures_are_never_numbers() -> None:
     alone, constant = ratings(SYNTHETIC, {"a": [1, 2]}), ratings(NATURAL, {"a": [3, 3], "b": [3, 3]}, "Coherence")
     first, second = summarise([*alone, *constant])
     assert (first.kappa, first.observed) == (None, None)
@@ -292,7 +292,9 @@ def test_what_is_undefined_is_never_a_number() -> None:
     assert summarise([]) == []
 
 
-def test_report_and_command_show_the_ratings(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_and_the_command_show_the_ratings(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = ratings(SYNTHETIC, {"rater-1": [1, 2, 4], "rater-2": [2, 2, 5]})
     keep_ratings(store, [], [*made, *ratings(NATURAL, {"rater-1": [5]})])
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
@@ -310,9 +312,7 @@ def test_report_and_command_show_the_ratings(store: Store, tmp_path: Path, monke
     )
 
 
-def test_ratings_that_are_not_there_name_the_flow(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_ratings_name_the_flow_to_start(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
     get_settings.cache_clear()
     with pytest.raises(InputError, match="'rate'"):
