@@ -1,4 +1,4 @@
-"""What the report says of a benchmark: pictures, tables, where approaches fail, and wrong links by pattern."""
+"""A benchmark in the report: charts, tables, where approaches fail, and wrong links by pattern."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_lines_by_prompt_mode_count_failures_as_wrong():
     assert lines == {"listwise": {1: 0.5, 4: pytest.approx(0.4)}, "llm-only": {1: 0.5, 4: pytest.approx(0.4)}}
 
 
-def test_lines_by_prompt_mode_name_the_candidates_only_where_these_differ():
+def test_lines_by_prompt_mode_name_the_candidates_only_if_they_differ():
     how = [HowToScore(scoring=Scoring.VOTES, samples=3, rule=rule) for rule in (None, CutoffRule.GAP)]
     grid = llm_grid(["bm25"], [5, 7], [Setup.PAIRWISE], [2], how)
     names = {one.name for one in prompt_mode_series([result(one, 0.5) for one in grid])}
@@ -81,13 +81,13 @@ def test_lines_by_prompt_mode_name_the_candidates_only_where_these_differ():
     assert names == parts | {f"{name} cut by gap" for name in parts}
 
 
-def test_one_llm_approach_gives_no_picture_by_prompt_mode():
+def test_one_llm_approach_gives_no_chart_by_prompt_mode():
     llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [4])[0]
     results = [result(llm, 0.5), result(ranker("bm25", 1), 0.4)]
     assert not [title for title in benchmark_pictures(results) if "prompt mode" in title]
 
 
-def test_lines_by_prompt_mode_name_the_model_where_there_are_several():
+def test_lines_by_prompt_mode_name_the_model_if_there_are_several():
     grid = llm_grid(["bm25"], [5], [Setup.LISTWISE], [1, 4], models=["", "phi-4"])
     names = {one.name for one in prompt_mode_series([result(one, 0.5) for one in grid])}
     assert names == {"default listwise", "phi-4 listwise"}
@@ -97,13 +97,13 @@ def with_cost(approach, f1, seconds, cost=0.0, interval=None):
     return result(approach, f1).model_copy(update={"seconds": seconds, "cost": cost, "interval": interval})
 
 
-def test_the_front_is_what_nothing_beats_in_both_cost_and_quality():
+def test_the_front_holds_what_nothing_beats_in_both_cost_and_quality():
     points = [Point(*one) for one in [("a", 1, 0.3), ("b", 2, 0.2), ("c", 2, 0.5), ("d", 3, 0.5), ("e", 9, 0.9)]]
     assert [point.name for point in pareto_front(points)] == ["a", "c", "e"]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 99), st.floats(0, 1)), min_size=1, max_size=20))
-def test_every_point_off_the_front_is_beaten_by_one_on_it_and_none_on_it_is(pairs):
+def test_points_off_the_front_and_only_those_are_beaten_by_points_on_it(pairs):
     points = [Point(str(n), *pair) for n, pair in enumerate(pairs)]
     front = pareto_front(points)
     for point in points:
@@ -113,7 +113,7 @@ def test_every_point_off_the_front_is_beaten_by_one_on_it_and_none_on_it_is(pair
 
 
 @pytest.mark.usefixtures("rendered")
-def test_quality_against_cost_by_seconds_of_all_and_by_money_of_llms():
+def test_quality_is_plotted_against_seconds_and_for_llms_against_money():
     llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [4], models=["small", "large"])
     results = [with_cost(ranker("bm25", 1), 0.4, 1), with_cost(llm[0], 0.5, 20, 0.5), with_cost(llm[1], 0.7, 90, 4.0)]
     pictures = benchmark_pictures(results)
@@ -130,7 +130,7 @@ def test_quality_against_cost_by_seconds_of_all_and_by_money_of_llms():
 
 
 @pytest.mark.usefixtures("rendered")
-def test_retrievers_stand_above_the_llms_that_decide_on_their_candidates_with_intervals():
+def test_retrievers_are_listed_above_the_llms_that_use_their_candidates():
     grid = llm_grid(["bm25", "jaccard"], [5], [Setup.LISTWISE], [1, 4])
     results = [with_cost(one, 0.1 * n, 1, interval=(0.1 * n - 0.1, 0.1 * n + 0.1)) for n, one in enumerate(grid, 2)]
     results += [with_cost(ranker("bm25", k), 0.3 + k / 100, 1, interval=(0.2, 0.4)) for k in (1, 3)]
@@ -146,7 +146,7 @@ def test_retrievers_stand_above_the_llms_that_decide_on_their_candidates_with_in
     assert "bm25@3: 0.33 (0.20 to 0.40)" in label
 
 
-def test_levels_are_the_best_fixed_cutoff_of_what_offers_candidates():
+def test_levels_show_the_best_fixed_cutoff_of_the_candidate_source():
     ranked = [
         result(ranker("bm25", CutoffRule.GAP), 0.9),
         result(ranker("hybrid", 3), 0.8),
@@ -160,14 +160,14 @@ def test_levels_are_the_best_fixed_cutoff_of_what_offers_candidates():
     assert levels_without_llm(alone) == []
 
 
-def test_by_cutoff_only_the_best_llm_on_the_same_candidates_is_a_star():
+def test_only_the_best_llm_on_the_same_candidates_is_starred_by_cutoff():
     grid = llm_grid(["bm25"], [5, 7], [Setup.LISTWISE], [1, 2])
     order = sorted((result(one, 0.1 * place) for place, one in enumerate(grid, 1)), key=lambda one: -one.f1)
     stars = [(one.name, dict(one.values)) for one in cutoff_series(order, "f1_of_all") if one.alone]
     assert stars == [("bm25@7+llm-listwise-2", {7: 0.4}), ("bm25@5+llm-listwise-2", {5: pytest.approx(0.3)})]
 
 
-def test_pictures_tell_the_figures_of_the_benchmark(finished: Store, complete: str):
+def test_charts_show_the_figures_of_the_benchmark(finished: Store, complete: str):
     by_name = {one.approach.name: one for one in read_benchmark(finished).approaches}
     labels = dict(re.findall(r'aria-label="((?:F1|Recall) by [a-z ]+)\. ([^"]+)"', complete))
     assert f"hybrid: {by_name['hybrid@1'].f1:.2f} at 1" in labels["F1 by cutoff"]
@@ -193,7 +193,7 @@ def test_each_llm_approach_has_its_outcomes_tokens_cost_and_prompts(finished: St
     assert "prompts 0f1e2d3c4b5a" in words(row)
 
 
-def test_what_a_rule_cuts_was_asked_once(finished: Store, complete: str):
+def test_approaches_by_rule_do_not_count_their_questions_again(finished: Store, complete: str):
     votes = "hybrid@7+llm-listwise-4-votes5"
     usage = read_benchmark(finished).usage
     assert set(usage) == {one.asked.name for one in GRID}
@@ -205,7 +205,7 @@ def test_what_a_rule_cuts_was_asked_once(finished: Store, complete: str):
     assert f"{votes}@threshold, synthetic pairs" not in costs
 
 
-def test_comparisons_with_an_llm_say_what_the_llm_adds(finished: Store, complete: str):
+def test_comparisons_with_an_llm_show_what_the_llm_adds(finished: Store, complete: str):
     benchmark = read_benchmark(finished)
     f1 = {one.approach.name: one.f1_of_all for one in benchmark.approaches}
     shown = section(complete, "benchmark").partition("With an LLM, against its retriever")[2]
@@ -215,14 +215,14 @@ def test_comparisons_with_an_llm_say_what_the_llm_adds(finished: Store, complete
     assert re.search(rf"hybrid@7\+llm-pairwise-4 {re.escape(f'{gained:+.2f}')} ", shown)
 
 
-def test_low_scores_are_folded_away_but_not_the_shortlisted(complete: str):
+def test_low_scores_are_collapsed_except_for_shortlisted_approaches(complete: str):
     first, folded = re.findall(r'<table class="dense">.*?</table>', complete, flags=re.DOTALL)[:2]
     assert all(f"<td>{approach.name} " in first for approach in SHORTLISTED)
     assert "shortlist" not in folded
     assert first.count("<tr") + folded.count("<tr") - 2 == len(GRID) + 3 * 7
 
 
-def test_f1_by_kind_of_source_sentence_is_that_of_the_table(finished: Store, complete: str):
+def test_f1_by_kind_of_source_sentence_matches_the_table(finished: Store, complete: str):
     scores = finished.read_table(SCORES)
     own = scores[(scores["approach"] == "hybrid@3") & (scores["source"] == "4")]
     shown = section(complete, "benchmark").partition("By number of gold links ")[2]
@@ -267,7 +267,7 @@ def copy_of(store: Store, folder) -> Store:
     return copy
 
 
-def test_what_a_partial_run_lacks_is_left_out_with_the_reason(finished: Store, tmp_path):
+def test_a_partial_run_omits_what_it_lacks_with_the_reason(finished: Store, tmp_path):
     store = copy_of(finished, tmp_path)
     store.folder.remove(SCORES)
     store.folder.remove(decision_part(SYNTHETIC, "hybrid@7+llm-listwise-4", 1))
@@ -279,7 +279,7 @@ def test_what_a_partial_run_lacks_is_left_out_with_the_reason(finished: Store, t
     assert "all errors on 48 source sentences" in errors  # of the retriever, whose rankings are there
 
 
-def test_a_shortlisted_approach_of_another_benchmark_is_said(finished: Store, tmp_path):
+def test_a_shortlisted_approach_of_another_benchmark_is_reported(finished: Store, tmp_path):
     store = copy_of(finished, tmp_path)
     kept = store.read_json(BENCHMARK)
     kept["approaches"] = [one for one in kept["approaches"] if one["approach"]["cutoff"] != 3]
@@ -287,7 +287,7 @@ def test_a_shortlisted_approach_of_another_benchmark_is_said(finished: Store, tm
     assert "the benchmark of run 'harbour' did not score 'hybrid@3'" in section(render(gather(store)), "errors")
 
 
-def test_notable_are_the_shortlisted_and_the_best_of_each_kind():
+def test_notable_approaches_are_the_shortlisted_and_the_best_of_each_kind():
     llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [1, 4])
     order = [result(llm[0], 0.9), result(llm[1], 0.8), result(ranker("bm25", 3), 0.7), result(ranker("bm25", 1), 0.6)]
     shortlisted = ["bm25@1", "hybrid@3", "bm25@5+llm-listwise-1"]

@@ -1,4 +1,4 @@
-"""The page of links: all that was said of each candidate, in one file or in parts, safe whatever the texts are."""
+"""The links page: everything said about each candidate, in one file or in parts, safe with any text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Store:
     return example_run(tmp_path)
 
 
-def test_every_candidate_is_there_with_its_votes_and_the_label_of_the_data_set(run: Store) -> None:
+def test_every_candidate_is_listed_with_its_votes_and_final_label(run: Store) -> None:
     judgments = run.read_records(JUDGMENTS, Judgment)
     seen = {(pair.id, one.source, one.target): one for pair in seen_pairs(run) for one in pair.candidates}
     groups = by_candidate(judgments)
@@ -43,7 +43,7 @@ def test_every_candidate_is_there_with_its_votes_and_the_label_of_the_data_set(r
     assert html.count('<article class="link"') == len(seen)
 
 
-def test_feedback_and_adjudication_stand_beside_the_first_votes(run: Store) -> None:
+def test_feedback_and_adjudication_are_shown_beside_the_first_votes(run: Store) -> None:
     differ = next((p.id, c) for p in seen_pairs(run) for c in p.candidates if c.agreement == "differ")
     pair, one = differ
     at = {"batch": one.batch, "pair": pair, "source": one.source, "target": one.target}
@@ -60,7 +60,7 @@ def test_feedback_and_adjudication_stand_beside_the_first_votes(run: Store) -> N
     assert "decided by adjudicator-1" in run.read_text("links.html")
 
 
-def test_candidates_that_nobody_has_judged_are_shown_as_such(isolated_home: Path) -> None:
+def test_unjudged_candidates_are_shown_as_such(isolated_home: Path) -> None:
     run = open_run("early")
     with pytest.raises(InputError, match=r"no candidates\.jsonl yet"):
         write_links(run)
@@ -84,7 +84,7 @@ def test_texts_are_escaped_and_only_our_script_may_run(run: Store) -> None:
 
 
 @pytest.mark.parametrize(("copies", "files"), [(1, 0), (4, 2)])
-def test_many_pairs_are_in_parts_and_each_pair_is_found(run: Store, copies: int, files: int) -> None:
+def test_many_pairs_are_split_into_parts_and_each_can_be_found(run: Store, copies: int, files: int) -> None:
     corpus = read_corpus_from(run, NATURAL)
     several = [pair.model_copy(update={"id": f"{pair.id}-{n}"}) for n in range(copies) for pair in corpus.pairs]
     write_corpus_to(run, NATURAL, Corpus(name="n", documents=dict(corpus.documents), pairs=several))

@@ -1,4 +1,4 @@
-"""What the report of a whole run says of people beside its batches, and what it leaves to do."""
+"""People in the report of a whole run, beyond its batches, and what is left to do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def whole(finished: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """The complete example run, with all that people can do in it."""
+    """The complete example run, with everything that people can do in it."""
     folder = LocalFolder(tmp_path_factory.mktemp("whole"))
     for name in finished.folder.names(""):
         folder.write(name, finished.folder.read(name))
@@ -57,14 +57,14 @@ def section(html: str, name: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", part)).split())
 
 
-def test_the_outcome_comes_first_then_what_people_said_then_why(html: str):
+def test_the_report_gives_the_outcome_then_judgments_then_reasons(html: str):
     found = re.findall(r'<section id="(\w+)">', html)
     rest = ["qualification", "ratings", "candidates", "shortlist", "benchmark", "errors", "generated"]
     assert found == ["glance", *OF_ANNOTATORS, *rest, "refusals", "costs", "made"]
     assert re.findall(r'<li><a href="#(\w+)">', html.partition("</nav>")[0]) == found
 
 
-def test_a_round_is_told_with_its_counts_and_the_version_of_each_batch(whole: Store, content: Content, html: str):
+def test_a_round_is_reported_with_its_counts_and_guideline_versions(whole: Store, content: Content, html: str):
     outcome = outcome_in(whole, 1)
     assert outcome is not None
     assert outcome.cases >= outcome.answered >= outcome.resolved > 0
@@ -79,7 +79,7 @@ def test_a_round_is_told_with_its_counts_and_the_version_of_each_batch(whole: St
         assert f"batch {batch} version {batch} {measures.judged} {measures.kappa:.2f}" in text
 
 
-def test_batches_stand_beside_each_other_with_the_interval_of_their_difference(content: Content, html: str):
+def test_batches_are_compared_with_the_interval_of_their_difference(content: Content, html: str):
     assert content.details is not None
     change = content.details.differences[0].kappa
     assert change.interval is not None
@@ -104,12 +104,12 @@ def test_batches_stand_beside_each_other_with_the_interval_of_their_difference(c
         "ratings",
     ],
 )
-def test_figures_of_simulated_people_say_so(html: str, name: str):
+def test_figures_from_simulated_people_are_marked(html: str, name: str):
     assert section(html, name).split("  ")[0].partition(" simulated")[1]
     assert "simulated</span></h2>" in html.partition(f'<section id="{name}">')[2].partition("</section>")[0]
 
 
-def test_sections_of_people_who_are_no_programs_do_not(content: Content):
+def test_figures_from_real_people_are_not_marked(content: Content):
     people = [one.model_copy(update={"simulated": False}) for one in content.annotators]
     page = render(replace(content, annotators=people, benchmark=None, findings=None))
     for name in OF_ANNOTATORS:
@@ -118,7 +118,7 @@ def test_sections_of_people_who_are_no_programs_do_not(content: Content):
     assert "partly simulated" in section(mixed, "agreement")
 
 
-def test_what_is_left_to_do(content: Content, html: str):
+def test_the_report_lists_what_is_left_to_do(content: Content, html: str):
     told = {step.section: step for step in steps_of(content)}
     assert told["adjudication"].what == "2 disagreements that nobody has decided"
     assert told["adjudication"].command == "abcdlink adjudicate start harbour"
@@ -134,12 +134,12 @@ def test_what_is_left_to_do(content: Content, html: str):
     assert {step.section for step in steps_of(content)} <= sections
 
 
-def test_a_run_without_rounds_has_no_such_section(complete: str):
+def test_a_run_without_feedback_rounds_has_no_section_on_them(complete: str):
     assert 'id="feedback"' not in complete
     assert 'href="#feedback"' not in complete
 
 
-def test_a_round_without_second_answers_is_told_so(run: Store):
+def test_a_round_without_second_answers_is_reported_as_such(run: Store):
     accept_feedback(run, 1, GUIDELINES, "", label_studio_round=False, by="auto_feedback")
     end_unasked(run, 1)
     text = section(render(gather(run)), "feedback")
@@ -149,10 +149,10 @@ def test_a_round_without_second_answers_is_told_so(run: Store):
     assert "Did not acknowledge" not in text
 
 
-def test_names_of_accounts_are_in_no_report(whole: Store, html: str):
+def test_no_report_names_accounts(whole: Store, html: str):
     assert "@simulated.invalid" in whole.read_text("annotators.jsonl")
     assert "@simulated.invalid" not in html
 
 
-def test_numbers_take_their_noun_along():
+def test_nouns_agree_with_their_numbers():
     assert [counted(1, "pair"), counted(2000, "pair"), counted(2, "a", "b")] == ["1 pair", "2,000 pairs", "2 b"]

@@ -85,7 +85,7 @@ def page_of(store: Store) -> Page:
     return Page(Path(write_report(store)).read_text(encoding="utf-8"))
 
 
-def test_complete_run(finished: Store, complete: str):
+def test_a_complete_run_has_a_complete_report(finished: Store, complete: str):
     page = Page(complete)
     assert "Not available yet" not in page.text
     result = agreement(finished.read_records("judgments.jsonl", Judgment))
@@ -103,14 +103,14 @@ def test_complete_run(finished: Store, complete: str):
         assert name in page.text
 
 
-def test_every_entry_of_the_contents_leads_to_its_section(complete: str):
+def test_every_contents_entry_links_to_its_section(complete: str):
     page = Page(complete)
     inner = [target[1:] for target in page.targets if target.startswith("#")]
     assert set(SECTIONS) <= set(page.ids)
     assert set(page.ids) <= set(inner)
 
 
-def test_page_is_one_file_without_scripts_and_texts_are_escaped(complete: str):
+def test_the_page_is_one_file_without_scripts_and_texts_are_escaped(complete: str):
     page = Page(complete)
     assert not {"script", "img", "link", "iframe", "object"} & set(page.tags)
     # The page of links is beside the report.
@@ -118,7 +118,7 @@ def test_page_is_one_file_without_scripts_and_texts_are_escaped(complete: str):
     assert "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*" in page.text
 
 
-def test_pictures_are_well_formed_and_have_alt_text_and_no_fixed_colours(complete: str):
+def test_charts_are_well_formed_with_alt_text_and_no_fixed_colours(complete: str):
     pictures = re.findall(r"<svg.*?</svg>", complete, flags=re.DOTALL)
     # Ours, so that there is nothing to fear from the parser.
     labels = [ET.fromstring(picture.replace("<svg ", '<svg xmlns="x" ', 1)).get("aria-label") for picture in pictures]  # noqa: S314
@@ -133,12 +133,12 @@ def test_pictures_are_well_formed_and_have_alt_text_and_no_fixed_colours(complet
     assert not re.search(r"(?:fill|stroke): ?#", "".join(pictures))
 
 
-def test_names_in_two_pictures_do_not_clash(complete: str):
+def test_ids_in_two_charts_do_not_clash(complete: str):
     clips = re.findall(r'<clipPath id="([^"]+)"', complete)
     assert len(clips) == len(set(clips))
 
 
-def test_disagreements_show_both_sentences_and_what_each_said(finished: Store, complete: str):
+def test_disagreements_show_both_sentences_and_every_vote(finished: Store, complete: str):
     page = Page(complete)
     count = page.text.count("batch 1, method") + page.text.count("batch 2, method")
     judgments = finished.read_records("judgments.jsonl", Judgment)
@@ -147,7 +147,7 @@ def test_disagreements_show_both_sentences_and_what_each_said(finished: Store, c
     assert f"{differing} candidates on which annotators differ" in page.text
 
 
-def test_long_list_of_disagreements_is_cut_and_says_so(empty: Store, monkeypatch: pytest.MonkeyPatch):
+def test_a_long_list_of_disagreements_is_shortened_with_a_note(empty: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("abcdlink.report.MOST_LISTED", 3)
     annotate(empty, make_pools(empty, take_in(empty)))
     page = page_of(empty)
@@ -155,13 +155,13 @@ def test_long_list_of_disagreements_is_cut_and_says_so(empty: Store, monkeypatch
     assert page.text.count(", method ") == 3
 
 
-def test_simulated_annotators_and_embedded_model_are_said_plainly(complete: str):
+def test_simulated_annotators_and_the_embedded_model_are_clearly_marked(complete: str):
     page = Page(complete)
     assert "The annotators were simulated." in page.text
     assert "Its link decisions are at chance" in page.text
 
 
-def test_people_and_a_real_model_raise_no_banner(empty: Store):
+def test_real_people_and_a_real_model_get_no_banner(empty: Store):
     corpus = take_in(empty)
     generate(empty, model="a-real-model")
     annotate(empty, make_pools(empty, corpus))
@@ -173,14 +173,14 @@ def test_people_and_a_real_model_raise_no_banner(empty: Store):
     assert "example.org" not in text  # accounts stay apart from judgments
 
 
-def test_empty_run_says_what_is_missing(empty: Store):
+def test_an_empty_run_says_what_is_missing(empty: Store):
     text = page_of(empty).text
     for stage in ("generate", "benchmark", "candidates", "annotate"):
         assert f"the stage {stage} of this run has not finished" in text
     assert "No documents have been taken into this run yet" in text
 
 
-def test_run_grows_stage_by_stage(empty: Store):
+def test_the_report_grows_stage_by_stage(empty: Store):
     corpus = take_in(empty)
     missing = [page_of(empty).text.count("Not available yet")]
     generate(empty)
@@ -206,7 +206,7 @@ def agreement_part(store: Store) -> str:
     )
 
 
-def test_agreement_by_pair_of_annotators_document_time_and_early_stop(finished: Store, complete: str):
+def test_agreement_is_shown_by_annotator_pair_document_time_and_early_stop(finished: Store, complete: str):
     page = Page(complete)
     judgments = finished.read_records("judgments.jsonl", Judgment)
     found = details(judgments)
@@ -223,7 +223,7 @@ def test_agreement_by_pair_of_annotators_document_time_and_early_stop(finished: 
     assert "as they appear, since times are missing" in page.text
 
 
-def test_three_annotators_who_note_when(empty: Store):
+def test_three_annotators_with_submission_times(empty: Store):
     judgments = make_pools(empty, take_in(empty))
     third = [
         j.model_copy(update={"annotator": "annotator-3", "label": Label.LINK if n % 3 else j.label})
@@ -244,7 +244,7 @@ def test_three_annotators_who_note_when(empty: Store):
 
 
 @pytest.mark.parametrize("kept", [{"annotator-1"}, {"annotator-1", "annotator-2"}])
-def test_agreement_of_too_little_crashes_nothing(empty: Store, kept: set[str]):
+def test_agreement_on_too_few_judgments_crashes_nothing(empty: Store, kept: set[str]):
     judgments = [j for j in make_pools(empty, take_in(empty)) if j.annotator in kept]
     few = [j.model_copy(update={"seconds": None}) for j in judgments if j.source == judgments[0].source][:2]
     annotate(empty, few)
@@ -255,7 +255,7 @@ def test_agreement_of_too_little_crashes_nothing(empty: Store, kept: set[str]):
     assert "None" not in text
 
 
-def test_one_label_only_is_said(empty: Store):
+def test_a_single_label_is_reported(empty: Store):
     corpus = take_in(empty)
     judgments = [j.model_copy(update={"label": Label.LINK}) for j in make_pools(empty, corpus)]
     annotate(empty, judgments)
@@ -266,7 +266,7 @@ def test_one_label_only_is_said(empty: Store):
 
 
 @pytest.mark.usefixtures("rendered")
-def test_a_picture_can_be_shown_outside_the_page():
+def test_a_chart_can_be_shown_outside_the_page():
     picture = by_cutoff("F1", [Series("bm25", {1: 0.4, 3: 0.5})])
     head, _, data = as_image(picture).partition(",")
     assert head == "data:image/svg+xml;base64"

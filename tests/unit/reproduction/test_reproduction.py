@@ -1,4 +1,4 @@
-"""Comparing with printed figures: what is equal, what differs, and what cannot be computed and why."""
+"""Comparing with printed figures: which are equal, which differ, and which cannot be computed and why."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def differences(result: Reproduction) -> dict[tuple[str, str], float | None]:
     return {(figure.row, figure.measure): figure.difference for figure in result.figures if figure.paper is not None}
 
 
-def test_equal_and_different_figures(tmp_path):
+def test_equal_and_different_figures_are_told_apart(tmp_path):
     tables = {"retrieval": {"NEWS-ECB+": {"bm25": {"1": [100, 90.5, 100], "2": [50, 100, 66.67]}}}}
     result = reproduce(data(tmp_path, tables))
     assert differences(result) == {
@@ -81,7 +81,7 @@ def test_figures_of_other_data_are_not_compared(tmp_path):
     assert (len(printed), result.compared) == (6, ())
 
 
-def test_human_evaluation(tmp_path):
+def test_the_human_evaluation_is_compared(tmp_path):
     tables = {
         "acceptance": {"REVIEWS-HE": {"R+LLM only": 33.3, "Both": 100, "Retriever only": 5}},
         "kappa": {"REVIEWS-HE": {"batch 1": 0.4, "batch 2": 0.9, "qualification": 0.7}},
@@ -102,7 +102,7 @@ def test_human_evaluation(tmp_path):
     ]
 
 
-def test_link_clusters_by_gold_links_and_by_accepted_candidates(tmp_path):
+def test_link_clusters_use_gold_links_or_accepted_candidates(tmp_path):
     tables = {
         "link_clusters": {
             "NEWS-SYNTH": [2, 5, 60, 3, 3],
@@ -179,12 +179,12 @@ def test_predictions_that_lack_a_source_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("tables", "problem"), [({}, "none of the tables"), ({"kappa": 7}, "does not fit: kappa"), ([], "contains a list")]
 )
-def test_figures_that_cannot_be_read_are_one_clear_error(tmp_path, tables, problem):
+def test_unreadable_figures_are_one_clear_error(tmp_path, tables, problem):
     with pytest.raises(InputError, match=problem):
         reproduce(data(tmp_path, tables, with_data=False))
 
 
-def test_a_folder_without_figures_and_an_unknown_retriever(tmp_path):
+def test_a_folder_without_figures_and_an_unknown_retriever_are_clear_errors(tmp_path):
     with pytest.raises(InputError, match=r"paper_tables\.json does not exist"):
         reproduce(tmp_path / "nowhere")
     with pytest.raises(InputError, match="the paper has no retriever 'grep'"):
@@ -192,7 +192,7 @@ def test_a_folder_without_figures_and_an_unknown_retriever(tmp_path):
 
 
 def news(folder: Path, tables: object) -> Path:
-    """A data set of three pairs whose links are known to the scripted LLM."""
+    """A data set of three pairs whose links the scripted LLM knows."""
     pairs, documents = zip(*(pair_of(f"p{n}") for n in range(3)), strict=True)
     texts = {d.id: {s.id: s.text for s in d.sentences} for some in documents for d in some}
     links = {p.id: {"doc1": p.source, "doc2": p.target, "links": dict(p.links)} for p in pairs}
@@ -220,7 +220,7 @@ def knows(request):
 
 @pytest.fixture
 def exact_llm(isolated_home):
-    """The LLM that knows all links, under the name of the paper's model."""
+    """An LLM that knows all links, under the name of the paper's model."""
     with FakeLLM(knows, models=("Qwen2.5-32B-Instruct-AWQ",)) as server:
         table = f'[llm.exact]\nbase_url = "{server.base_url}"\nmodel = "Qwen2.5-32B-Instruct-AWQ"\n'
         isolated_home.mkdir(exist_ok=True)
@@ -228,7 +228,7 @@ def exact_llm(isolated_home):
         yield server
 
 
-def test_the_llm_tables_are_run_where_an_endpoint_is_set(tmp_path, exact_llm):
+def test_the_llm_tables_are_computed_if_an_endpoint_is_set(tmp_path, exact_llm):
     source = news(tmp_path / "data", LLM_TABLES)
     told = []
     result = reproduce(source, ["bm25"], asking=Asking(tell=lambda found, run: told.append((run, found.total.calls))))
@@ -269,14 +269,14 @@ def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm):
     assert result.compared == ()
 
 
-def test_without_an_endpoint_the_llm_tables_are_not_run_and_say_why(tmp_path):
+def test_without_an_endpoint_the_llm_tables_are_skipped_with_a_reason(tmp_path):
     result = reproduce(news(tmp_path, LLM_TABLES), ["bm25"])
     reasons = {gap.table: gap.reason for gap in result.missing if gap.table in LLM_TABLES}
     assert set(reasons) == set(LLM_TABLES)
     assert all("no LLM endpoint is set" in reason for reason in reasons.values())
 
 
-def test_counts_beyond_the_printed_ones_are_shown_beside_nothing(tmp_path):
+def test_counts_that_were_not_printed_are_shown_without_comparison(tmp_path):
     result = reproduce(news(tmp_path, {"dataset_stats": {"NEWS-ECB+": {"pairs": 3}}}), ["bm25"])
     counts = {one.measure: one for one in result.figures if one.table == "dataset_stats"}
     assert counts["pairs"].difference == 0

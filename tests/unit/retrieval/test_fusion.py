@@ -1,4 +1,4 @@
-"""Fusion of scores against straightforward computations; names of fusions."""
+"""Fusion of scores against plain computations; names of fusions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ weights = st.sampled_from([0.01, 0.5, 1.0, 100.0])
 
 @st.composite
 def matrices(draw):
-    """Draw two to four matrices of one shape with ties."""
+    """Draw two to four matrices of the same shape with ties."""
     rows, columns = draw(st.integers(1, 5)), draw(st.integers(1, 7))
     row = st.lists(values, min_size=columns, max_size=columns)
     return draw(st.lists(st.lists(row, min_size=rows, max_size=rows), min_size=2, max_size=4))
@@ -49,7 +49,7 @@ def test_hybrid_is_the_weighted_sum_of_z_scores_over_the_pair(parts, data):
 
 
 @given(matrices(), st.data())
-def test_rrf_is_the_weighted_sum_of_one_over_60_plus_the_rank_for_its_source(parts, data):
+def test_rrf_is_the_weighted_sum_of_one_over_60_plus_the_rank(parts, data):
     by = data.draw(st.lists(weights, min_size=len(parts), max_size=len(parts)))
     expected = np.zeros(np.shape(parts[0]))
     for weight, part in zip(by, parts, strict=True):
@@ -59,14 +59,14 @@ def test_rrf_is_the_weighted_sum_of_one_over_60_plus_the_rank_for_its_source(par
     np.testing.assert_allclose(fused("rrf", parts, by), expected, rtol=1e-12)
 
 
-def test_the_best_of_two_rankings_is_what_both_have_high():
+def test_a_target_ranked_high_by_both_wins():
     one, other = [[0.9, 0.8, 0.1, 0.2]], [[0.1, 0.8, 0.9, 0.2]]
     for kind in FUSIONS:
         assert ranked(fused(kind, [one, other], [1, 1]))[0][0] == 1
         assert ranked(fused(kind, [one, other], [1, 0.01]))[0][0] == 0
 
 
-def test_z_scores_have_mean_zero_and_deviation_one_and_alike_scores_say_nothing():
+def test_z_scores_have_mean_0_and_deviation_1_and_equal_scores_give_0():
     z = z_scores(np.array([[1.0, 2.0], [3.0, 7.0]]))
     assert (z.mean(), z.std()) == pytest.approx((0, 1))
     assert not z_scores(np.full((2, 3), 0.3)).any()
@@ -85,7 +85,7 @@ def test_equal_scores_have_equal_reciprocal_ranks():
         ("hybrid", [(0.5, "jaccard"), (0.5, "bm25-stemmed"), (1, "all-minilm-l6-v2")]),
     ],
 )
-def test_names_say_weights_and_retrievers(name, parts):
+def test_names_state_weights_and_retrievers(name, parts):
     assert read_parts(name) == parts
 
 
@@ -111,13 +111,13 @@ def test_names_say_weights_and_retrievers(name, parts):
         ("Hybrid:bm25+jaccard", "there is no retriever 'Hybrid:bm25+jaccard'"),
     ],
 )
-def test_a_name_that_cannot_be_read_says_what_is_wrong_and_how_to_write_it(name, problem):
+def test_an_invalid_name_says_what_is_wrong_and_how_to_write_it(name, problem):
     with pytest.raises(InputError, match=re.escape(problem)) as caught:
         get_retriever(name)
     assert HYBRID in caught.value.hint or "0.5*jaccard" in caught.value.hint
 
 
-def test_a_fusion_by_name_is_that_of_its_parts():
+def test_a_fusion_by_name_fuses_the_named_parts():
     source = document("a", ["A fire burned the warehouse.", "Prices rose.", "Nobody was hurt."])
     target = document("b", ["Warehouse fires were burning.", "The prices of oil rose.", "*", "Prices fell."])
     parts = []
@@ -133,7 +133,7 @@ def test_a_fusion_by_name_is_that_of_its_parts():
 
 
 class Costly(Scripted):
-    """A retriever that says a given effort and notes what it is warmed with."""
+    """A retriever that reports a given effort and records what it is warmed with."""
 
     def __init__(self, effort, sentences, cells):
         super().__init__({})
@@ -160,7 +160,7 @@ def test_a_fusion_needs_what_its_parts_need():
     assert dense.warmed == cross.warmed == words.warmed == ["x", "y"]
 
 
-def test_the_effort_of_parts_counts_sentences_once_and_pairs_in_each():
+def test_the_effort_counts_sentences_once_and_pairs_for_each_part():
     parts = [
         Effort(cut=5, cut_pairs=2, max_length=256, kept_seconds=3.0),
         Effort(cut=4, cut_pairs=1, max_length=256, kept_seconds=3.0),

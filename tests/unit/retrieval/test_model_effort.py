@@ -1,4 +1,4 @@
-"""What retrievers with a model need: sentences embedded once and kept, sentences cut, models shared."""
+"""The effort of retrievers with a model: sentences embedded once and kept, sentences cut, models shared."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def lengths(folder, texts):
     return [len(tokenizer(*text)["input_ids"]) for text in texts]
 
 
-def test_sentences_that_are_cut_are_counted_when_they_are_embedded_and_when_they_are_found(short):
+def test_cut_sentences_are_counted_when_embedded_and_when_found(short):
     expected = sum(length > LIMIT for length in lengths(short, [(text,) for text in LONG]))
     assert expected == 2
     for name in (f"st:{short}", f"st:{short}"):
@@ -96,7 +96,7 @@ def test_an_instruction_counts_towards_the_length_of_source_sentences(bert, sent
     assert retriever.effort.max_length == LIMIT
 
 
-def test_a_sentence_that_either_of_two_encoders_cuts_counts_once(bert, short, as_hub, monkeypatch):
+def test_a_sentence_cut_by_either_of_two_encoders_counts_once(bert, short, as_hub, monkeypatch):
     as_hub("dragon-plus", hub=bert, target_hub=short)
     for limit, expected in ((LIMIT, 2), (6, 3)):
         monkeypatch.setitem(models.MODELS, "dragon-plus", models.MODELS["dragon-plus"]._replace(max_length=limit))
@@ -105,14 +105,14 @@ def test_a_sentence_that_either_of_two_encoders_cuts_counts_once(bert, short, as
         assert (retriever.effort.cut, retriever.effort.max_length) == (expected, limit)
 
 
-def test_sparse_models_count_too(tmp_path):
+def test_sparse_models_count_cut_sentences_too(tmp_path):
     folder = tiny_bert(tmp_path / "mlm", "BertForMaskedLM", max_position_embeddings=LIMIT)
     retriever = get_retriever(f"sparse:{folder}")
     retriever.prepare([document("l", LONG)])
     assert (retriever.effort.cut, retriever.effort.max_length) == (2, LIMIT)
 
 
-def test_a_cross_encoder_counts_pairs_of_sentences_since_it_was_prepared(tmp_path):
+def test_a_cross_encoder_counts_sentence_pairs_since_it_was_prepared(tmp_path):
     folder = tiny_bert(tmp_path / "cross", "BertForSequenceClassification", num_labels=1, max_position_embeddings=LIMIT)
     source, target = (
         document("a", ["fire", "smoke", "fire smoke price"]),
@@ -131,7 +131,7 @@ def test_a_cross_encoder_counts_pairs_of_sentences_since_it_was_prepared(tmp_pat
     assert retriever.effort.cut_pairs == 2 * expected
 
 
-def test_what_was_warmed_is_found_with_its_cost(sentence_model, monkeypatch):
+def test_warmed_sentences_are_found_with_their_cost(sentence_model, monkeypatch):
     name = f"st:{sentence_model}"
     cold = get_retriever(name)
     assert cold.sentences_per_part == 1000
@@ -165,7 +165,7 @@ def test_threads_can_share_a_model(sentence_model, tmp_path):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
-def test_a_fusion_loads_a_dense_model_once_though_two_parts_use_it(sentence_model, as_hub, monkeypatch):
+def test_a_fusion_loads_a_model_shared_by_two_parts_once(sentence_model, as_hub, monkeypatch):
     as_hub("all-minilm-l6-v2", hub=sentence_model)
     as_hub("bge-m3", hub=sentence_model)
     loads, make = [], encoders._dense

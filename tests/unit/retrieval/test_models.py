@@ -1,4 +1,4 @@
-"""Retrievers with a model, on tiny random models: loading, and scores against plain computations."""
+"""Retrievers with tiny random models: loading, and scores against plain computations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_dense_scores_are_cosines(name, sentence_model, as_hub):
     assert retriever.name == name
 
 
-def test_contriever_is_the_dot_product_of_mean_vectors_without_files_of_sentence_transformers(bert, as_hub):
+def test_contriever_is_the_dot_product_of_mean_vectors_without_sbert_files(bert, as_hub):
     as_hub("contriever", hub=bert)
     close(scores(get_retriever("contriever")), products(*[lambda text: mean(bert, text)] * 2))
 
@@ -57,7 +57,7 @@ def test_sfr_mistral_has_an_instruction_before_source_sentences_only(sentence_mo
     close(scores(get_retriever("sfr-mistral")), expected)
 
 
-def test_any_model_is_used_as_its_own_files_say(sentence_model, tmp_path):
+def test_any_model_is_used_as_its_files_say(sentence_model, tmp_path):
     folder = shutil.copytree(sentence_model, tmp_path / "asymmetric")
     path = folder / "config_sentence_transformers.json"
     said = json.loads(path.read_text()) | {"similarity_fn_name": "dot", "prompts": {"query": "query:", "document": ""}}
@@ -124,32 +124,32 @@ def test_a_cross_encoder_reads_both_sentences_and_gives_logits(name, tmp_path, a
     close(scores(get_retriever(name)), expected)
 
 
-def test_a_classifier_with_several_labels_is_no_retriever(tmp_path):
+def test_a_classifier_with_several_labels_is_not_a_retriever(tmp_path):
     folder = tiny_bert(tmp_path / "classes", "BertForSequenceClassification", num_labels=3)
     with pytest.raises(InputError, match="gives 3 scores"):
         get_retriever(f"ce:{folder}").prepare([SOURCE])
 
 
 @pytest.mark.parametrize("prefix", ["ce", "sparse"])
-def test_a_model_without_the_head_that_is_needed_is_refused_and_gets_no_random_one(prefix, bert):
+def test_a_model_without_the_required_head_is_refused_not_given_a_random_one(prefix, bert):
     with pytest.raises(InputError, match="was not trained as a"):
         get_retriever(f"{prefix}:{bert}").prepare([SOURCE])
 
 
-def test_a_sparse_model_saved_by_sentence_transformers_is_one(masked_model, tmp_path):
+def test_a_sparse_model_saved_by_sentence_transformers_is_recognised(masked_model, tmp_path):
     from sentence_transformers import SparseEncoder
 
     SparseEncoder(str(masked_model), device="cpu").save(str(tmp_path / "saved"))
     close(scores(get_retriever(f"sparse:{tmp_path / 'saved'}")), scores(get_retriever(f"sparse:{masked_model}")))
 
 
-def test_a_model_far_down_in_the_folders_can_be_used(sentence_model, tmp_path):
+def test_a_deeply_nested_model_can_be_used(sentence_model, tmp_path):
     folder = tmp_path.joinpath(*["a folder with a long name"] * 10)
     shutil.copytree(sentence_model, folder)
     close(scores(get_retriever(f"st:{folder}")), scores(get_retriever(f"st:{sentence_model}")))
 
 
-def test_a_download_that_fails_says_why(tmp_path, monkeypatch):
+def test_a_failed_download_says_why(tmp_path, monkeypatch):
     def unreachable(*_, **options):
         assert options["local_files_only"] is False
         msg = "no such host\nand more"
@@ -162,7 +162,7 @@ def test_a_download_that_fails_says_why(tmp_path, monkeypatch):
         get_retriever("splade-v3")
 
 
-def test_the_fingerprint_sees_a_change_of_weights_and_not_the_place(bert, tmp_path):
+def test_the_fingerprint_depends_on_the_weights_not_the_location(bert, tmp_path):
     copy = shutil.copytree(bert, tmp_path / "copy")
     assert models.fingerprint(copy) == models.fingerprint(bert)
     big = tmp_path / "big"
@@ -173,7 +173,7 @@ def test_the_fingerprint_sees_a_change_of_weights_and_not_the_place(bert, tmp_pa
     assert models.fingerprint(big) != before
 
 
-def test_a_device_that_is_not_there_is_one_clear_error(sentence_model, monkeypatch):
+def test_a_missing_device_is_one_clear_error(sentence_model, monkeypatch):
     monkeypatch.setenv("ABCDLINK_DEVICE", "abacus")
     get_settings.cache_clear()
     with pytest.raises(InputError, match="ABCDLINK_DEVICE"):
@@ -183,9 +183,7 @@ def test_a_device_that_is_not_there_is_one_clear_error(sentence_model, monkeypat
 @pytest.mark.parametrize(
     "name", ["splade-v3", "sfr-mistral", "dragon-plus", "bge-reranker-v2-m3", "st:no/model", "ce:./no/such/folder"]
 )
-def test_a_model_that_is_not_on_this_machine_says_where_it_was_looked_for_and_how_to_get_it(
-    name, tmp_path, monkeypatch
-):
+def test_a_missing_model_says_where_it_was_looked_for_and_how_to_get_it(name, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(tmp_path))
     hub = models.MODELS[name].hub if name in models.MODELS else name.partition(":")[2]
@@ -224,11 +222,11 @@ def test_the_released_variants_differ_from_their_models_in_one_thing():
         assert name in RETRIEVERS
 
 
-def test_the_form_offers_every_retriever_that_has_a_name():
+def test_the_form_offers_every_named_retriever():
     assert set(RETRIEVERS) <= set(_offered())
 
 
-def test_the_form_offers_retrievers_of_packages_too(plugin, monkeypatch):
+def test_the_form_offers_retrievers_from_packages_too(plugin, monkeypatch):
     monkeypatch.syspath_prepend(plugin)
     assert set(installed("abcdlink.retrievers")) - set(RETRIEVERS) <= set(_offered())
     assert installed("abcdlink.retrievers")

@@ -1,4 +1,4 @@
-"""The table of rankings: order, ties, division into parts; and top-k decisions from it."""
+"""The table of rankings: order, ties, division into parts, and top-k decisions from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def by_hand(scores):
     return sorted(range(len(scores)), key=lambda j: -round(scores[j], 6))
 
 
-def test_ties_keep_document_order_also_when_they_differ_by_less_than_a_millionth():
+def test_scores_within_a_millionth_are_ties_in_document_order():
     assert ranked(np.array([0.2, 0.5, 0.5 + 4e-7, 0.2, 0.9])).tolist() == [4, 1, 2, 0, 3]
 
 
@@ -38,7 +38,7 @@ def test_rankings_are_the_sorted_scores_of_every_source(example):
 
 
 @given(scripted_corpora())
-def test_parts_of_a_corpus_rank_as_the_whole(example):
+def test_parts_of_a_corpus_rank_like_the_whole(example):
     corpus, scores = example
     retriever = Scripted(scores)
     whole = rank_corpus(corpus, retriever).astype({"pair": str, "source": str, "target": str})
@@ -57,7 +57,7 @@ def test_no_pairs_give_an_empty_table():
 
 
 @given(scripted_corpora())
-def test_top_k_takes_the_best_of_every_source_whatever_the_order_of_rows(example):
+def test_top_k_takes_the_best_of_every_source_in_any_row_order(example):
     corpus, scores = example
     table = rank_corpus(corpus, Scripted(scores))
     expected = {
@@ -81,7 +81,7 @@ def test_decisions_survive_parquet_and_name_their_approach():
     assert decision.targets == ("s1", "s0")
 
 
-def test_a_source_for_which_nothing_was_chosen_is_decided_too():
+def test_a_source_without_chosen_targets_is_decided_too():
     a, b = document("a", ["x", "w"]), document("b", ["y", "z"])
     corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
     table = rank_corpus(corpus, Scripted({("a", "b"): [[1.0, 2.0], [4.0, 3.0]]}))

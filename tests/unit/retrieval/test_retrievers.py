@@ -1,4 +1,4 @@
-"""Retrievers without a model, against straightforward computations: BM25 against rank_bm25."""
+"""Retrievers without a model, against plain computations: BM25 against rank_bm25."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ documents = st.lists(st.lists(texts, min_size=1, max_size=6), min_size=2, max_si
 
 
 @given(documents)
-def test_bm25_is_rank_bm25_with_one_index_per_target_document(contents):
+def test_bm25_equals_rank_bm25_with_one_index_per_target_document(contents):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
     bm25 = get_retriever("bm25")
     bm25.prepare(several)
@@ -74,13 +74,13 @@ def test_normalised_tokens_are_stems_of_content_words():
 
 
 @given(st.lists(texts | st.text(max_size=12), max_size=6))
-def test_kept_tokens_are_those_of_the_tokenizer_when_made_and_when_found(contents):
+def test_cached_tokens_equal_those_of_the_tokenizer(contents):
     for kept, tokenize in ((paper_tokens(), PAPER), (normalised_tokens(), NORMALISING)):
         expected = [tokenize(text) for text in contents]
         assert [kept.of(contents)[0] for _ in range(2)] == [expected] * 2
 
 
-def test_a_second_run_tokenises_nothing_and_knows_what_the_first_had_cost(monkeypatch):
+def test_a_second_run_tokenises_nothing_and_knows_the_cost_of_the_first(monkeypatch):
     several = [
         document("a", ["A fire burned.", "Prices rose."]),
         document("b", ["Fires were burning.", "Prices rose."]),
@@ -105,7 +105,7 @@ def test_a_second_run_tokenises_nothing_and_knows_what_the_first_had_cost(monkey
         get_retriever("bm25").warm(["new"])
 
 
-def test_another_version_of_a_tokenizers_package_has_other_tokens(monkeypatch):
+def test_another_version_of_a_tokenizer_package_has_separate_tokens(monkeypatch):
     paper_tokens().of(["x"])
     monkeypatch.setattr(lexical, "version", lambda _: "99")
     paper_tokens().of(["x"])
@@ -113,7 +113,7 @@ def test_another_version_of_a_tokenizers_package_has_other_tokens(monkeypatch):
 
 
 @given(documents, st.sampled_from(["bm25", "bm25-stemmed", "jaccard"]))
-def test_documents_too_long_for_one_step_are_scored_in_several(contents, name):
+def test_very_long_documents_are_scored_in_several_steps(contents, name):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
     retriever = get_retriever(name)
     retriever.prepare(several)
@@ -168,7 +168,7 @@ def test_the_order_of_documents_and_sentences_changes_no_score(contents, name, r
 
 
 @given(documents, st.sampled_from([name for name in LEXICAL if "stemmed" not in name]))
-def test_without_statistics_over_documents_other_documents_change_no_score(contents, name):
+def test_without_collection_statistics_other_documents_change_no_score(contents, name):
     several = [document(f"d{n}", content) for n, content in enumerate(contents)]
     all_there, two_there = get_retriever(name), get_retriever(name)
     all_there.prepare(several)
@@ -195,7 +195,7 @@ def test_identical_sentences_have_identical_scores_and_keep_document_order(conte
     assert {len(targets) for targets in links.values()} == {min(cutoff, len(b.sentences))}
 
 
-def test_what_is_not_prepared_has_no_scores():
+def test_an_unprepared_pair_has_no_scores():
     one, other = document("a", ["x"]), document("b", ["y"])
     for name in LEXICAL:
         retriever = get_retriever(name)
@@ -205,7 +205,7 @@ def test_what_is_not_prepared_has_no_scores():
             retriever.score(one, other)
 
 
-def test_an_unknown_retriever_is_named_with_those_there_are():
+def test_an_unknown_retriever_is_named_with_the_known_ones():
     with pytest.raises(
         InputError,
         match=r"'bm26'.*choose one of bm25, bm25-stemmed, jaccard, all-minilm-l6-v2.*st:MODEL, sparse:MODEL, ce:MODEL",

@@ -1,4 +1,4 @@
-"""The store of what is made of sentences: made once, by one thread at a time, with what it had cost."""
+"""The store of values computed from sentences: computed once, by one thread at a time, with their cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def store(folder, identity="one"):
 
 
 class Maker:
-    """Turns texts upside down, and notes which it was given."""
+    """Reverses texts and records which it was given."""
 
     def __init__(self):
         self.given = []
@@ -35,7 +35,7 @@ def never(texts):
 
 
 @given(st.lists(st.text(max_size=5), max_size=8), st.lists(st.text(max_size=5), max_size=8))
-def test_each_text_is_made_once_and_found_afterwards_whatever_is_in_it(tmp_path_factory, first, second):
+def test_any_text_is_computed_once_and_found_afterwards(tmp_path_factory, first, second):
     folder, maker = tmp_path_factory.mktemp("store"), Maker()
     for texts in (first, second, first + second):
         kept, _ = store(folder).fill(texts, maker, "make")
@@ -51,7 +51,7 @@ def test_lone_surrogates_are_texts_too(tmp_path):
         assert kept.blob == b"x\xed\xa0\x80"
 
 
-def test_the_seconds_of_a_chunk_are_shared_by_its_texts_and_only_found_ones_count(tmp_path, monkeypatch):
+def test_the_seconds_of_a_chunk_are_shared_and_only_found_texts_count(tmp_path, monkeypatch):
     clock = iter([10.0, 14.0])
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
     kept, seconds = store(tmp_path).fill(["a", "b"], Maker(), "make")
@@ -65,7 +65,7 @@ def test_the_seconds_of_a_chunk_are_shared_by_its_texts_and_only_found_ones_coun
     assert [one.seconds for one in kept] == [2.0, 7.0, 2.0, 7.0]
 
 
-def test_what_was_made_before_a_crash_stays(tmp_path):
+def test_values_computed_before_a_crash_are_kept(tmp_path):
     texts = [f"{number:05d}" for number in range(2 * CHUNK)]
     calls = []
 
@@ -82,7 +82,7 @@ def test_what_was_made_before_a_crash_stays(tmp_path):
     assert len(maker.given) == CHUNK
 
 
-def test_long_texts_come_first_and_their_number_is_told(tmp_path):
+def test_long_texts_come_first_and_their_number_is_reported(tmp_path):
     told = []
 
     def progress(items, label, total=None):
@@ -96,7 +96,7 @@ def test_long_texts_come_first_and_their_number_is_told(tmp_path):
     assert told == [("make", 1)]
 
 
-def test_threads_that_want_the_same_do_not_make_it_twice_or_at_once(tmp_path):
+def test_threads_compute_the_same_text_once_and_one_at_a_time(tmp_path):
     busy, maker = threading.Lock(), Maker()
     together = threading.Barrier(4)
 
@@ -128,7 +128,7 @@ def test_another_identity_has_another_file(tmp_path):
     assert maker.given == ["a"]
 
 
-def test_a_file_of_the_layout_before_is_left_alone(tmp_path):
+def test_a_file_of_an_earlier_layout_is_left_alone(tmp_path):
     old = tmp_path / "one.sqlite"
     with sqlite3.connect(old) as connection:
         connection.execute("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
@@ -137,7 +137,7 @@ def test_a_file_of_the_layout_before_is_left_alone(tmp_path):
     assert old.read_bytes() == before
 
 
-def test_a_file_with_another_table_or_none_says_what_to_delete(tmp_path):
+def test_a_file_with_a_wrong_or_missing_table_says_what_to_delete(tmp_path):
     store(tmp_path).fill(["a"], Maker(), "make")
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"this is no database, and long enough to be seen as none" * 50)

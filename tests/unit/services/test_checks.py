@@ -24,7 +24,7 @@ from tests.helpers.forked import forked
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, dict[str, tuple[int, object]]]]:
-    """A web server with given answers: ``{"GET /path": (status, JSON value)}``; all else is 404."""
+    """A web server with given answers: ``{"GET /path": (status, JSON value)}``; anything else is 404."""
     replies: dict[str, tuple[int, object]] = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -49,7 +49,7 @@ def server() -> Iterator[tuple[str, dict[str, tuple[int, object]]]]:
         http.shutdown()
 
 
-def test_a_worker_counts_as_online_by_its_own_name_only(server):
+def test_a_worker_counts_as_online_only_by_its_own_name(server):
     url, replies = server
     api = PrefectApi(int(url.rsplit(":", 1)[1]), "")
     replies["POST /api/work_pools/pool/workers/filter"] = (200, [{"name": "another"}])
@@ -89,7 +89,7 @@ def test_doctor_on_a_new_machine(tmp_path):
     assert all(hint for result, _, hint in found.values() if result is not Result.OK)
 
 
-def test_doctor_names_what_is_wrong_elsewhere(tmp_path, server):
+def test_doctor_names_faults_of_remote_servers(tmp_path, server):
     url, replies = server
     settings = Settings(home=tmp_path, llm_base_url=f"{url}/v1", llm_model="mine", label_studio_url=url)
     settings = settings.model_copy(update={"label_studio_token": Settings(label_studio_token="t").label_studio_token})
@@ -151,7 +151,7 @@ def test_doctor_checks_every_llm_profile(tmp_path, server, monkeypatch):
     assert "[llm.good] has no base_url" in checks_of(Settings(home=tmp_path))["llm profiles"][1]
 
 
-def test_doctor_sees_secrets_that_others_can_read_and_a_taken_port(tmp_path):
+def test_doctor_notices_readable_secrets_and_a_taken_port(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as mine:
         settings = Settings(home=tmp_path, prefect_port=mine.getsockname()[1])
         ensure_credentials(settings)

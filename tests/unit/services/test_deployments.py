@@ -1,4 +1,4 @@
-"""What `up` does about runs of the time in which everything was off."""
+"""What `up` does about runs that were due while everything was off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from services.deployments import skip_missed_runs
 
 
 class FakePrefect:
-    """Answers with these late runs, newest first, and keeps what it is told to delete."""
+    """Answers with these late runs, newest first, and records what it is told to delete."""
 
     def __init__(self, *runs: tuple[str, str, bool]) -> None:
         self.runs, self.deleted = runs, []
@@ -25,7 +25,7 @@ class FakePrefect:
         self.deleted.append(path.removeprefix("/flow_runs/"))
 
 
-def test_of_the_runs_that_a_schedule_missed_the_newest_is_left_and_all_that_people_asked_for(
+def test_only_the_newest_missed_scheduled_run_and_all_requested_runs_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     prefect = FakePrefect(

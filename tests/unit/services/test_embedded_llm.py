@@ -1,4 +1,4 @@
-"""The embedded LLM starts when it is asked and stops at rest."""
+"""The embedded LLM starts on demand and stops when idle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
 
-def test_the_llm_starts_when_asked_and_stops_at_rest():
+def test_the_llm_starts_on_demand_and_stops_when_idle():
     async def story() -> None:
         llm, port = OnDemand((sys.executable, "-c", ECHO, "{port}"), "tiny", idle_seconds=0.3), free_port()
         serving = asyncio.create_task(llm.serve(port))
@@ -64,7 +64,7 @@ def test_the_llm_starts_when_asked_and_stops_at_rest():
     asyncio.run(story())
 
 
-def test_an_llm_that_does_not_start_is_an_answer_not_a_hanging_call():
+def test_an_llm_that_does_not_start_gives_an_error_instead_of_hanging():
     async def story() -> None:
         llm, port = OnDemand((sys.executable, "-c", "raise SystemExit(3)"), "tiny"), free_port()
         serving = asyncio.create_task(llm.serve(port))

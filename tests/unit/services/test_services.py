@@ -1,4 +1,4 @@
-"""The servers of one machine, with small programs in the place of the real ones."""
+"""The servers of one machine, with small programs in place of the real ones."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def test_port_of_label_studio(url, port):
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:8080", "http://127.0.0.1:http", "http://", "ftp://127.0.0.1:1", "http://a:"]
 )
-def test_no_address_of_label_studio(url, isolated_home, monkeypatch):
+def test_an_invalid_label_studio_address_is_refused(url, isolated_home, monkeypatch):
     monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", url)
     get_settings.cache_clear()
     with pytest.raises(InputError, match="ABCDLINK_LABEL_STUDIO_URL: must be the address of a server"):
         get_settings()
 
 
-def test_programs_read_back_the_settings_they_are_told(tmp_path, monkeypatch):
+def test_programs_read_back_the_settings_they_are_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = Settings(home=Path("here"), llm_model="m", llm_api_key="k", prefect_port=4711, runs="runs", threads=3)
     for name, value in environment(told).items():
@@ -102,7 +102,7 @@ def test_runs_on_s3_stay_there():
 # --- the account of the local Label Studio ----------------------------------------------------
 
 
-def test_the_account_is_made_once_and_kept_from_others(tmp_path):
+def test_the_account_is_made_once_and_kept_private(tmp_path):
     settings = Settings(home=tmp_path / "home")
     made = ensure_credentials(settings)
     path = tmp_path / "home" / SECRETS_FILE
@@ -113,7 +113,7 @@ def test_the_account_is_made_once_and_kept_from_others(tmp_path):
     assert get_settings().label_studio_token == made.token
 
 
-def test_the_home_and_what_earlier_versions_left_open_in_it_are_closed_to_others(tmp_path):
+def test_the_home_and_open_files_of_earlier_versions_are_made_private(tmp_path):
     home = tmp_path / "home"
     (home / "label-studio").mkdir(parents=True, mode=0o755)
     (home / "label-studio" / "label_studio.sqlite3").touch(mode=0o644)
@@ -122,7 +122,7 @@ def test_the_home_and_what_earlier_versions_left_open_in_it_are_closed_to_others
     assert stat.S_IMODE((home / "label-studio" / "label_studio.sqlite3").stat().st_mode) == 0o600
 
 
-def test_databases_are_closed_to_others_and_runs_are_as_open_as_the_user_wants(tmp_path):
+def test_databases_are_private_and_runs_follow_the_users_permissions(tmp_path):
     config = configparser.RawConfigParser(strict=False)
     before = os.umask(0o027)
     try:
@@ -134,7 +134,7 @@ def test_databases_are_closed_to_others_and_runs_are_as_open_as_the_user_wants(t
     assert masks == {"prefect": None, "label-studio": None, "worker": "027", "watcher": "027"}
 
 
-def test_prefects_password_is_added_to_secrets_that_are_there_and_read_back(tmp_path):
+def test_prefects_password_is_added_to_existing_secrets_and_read_back(tmp_path):
     settings = Settings(home=tmp_path)
     account = ensure_credentials(settings)
     auth = ensure_prefect_auth(settings)
@@ -155,20 +155,20 @@ def test_two_homes_have_two_accounts(tmp_path):
     assert one.password != two.password
 
 
-def test_a_lost_file_of_secrets_is_not_made_up_again(tmp_path):
+def test_a_lost_secrets_file_is_not_replaced(tmp_path):
     (tmp_path / "label-studio").mkdir()
     (tmp_path / "label-studio" / "label_studio.sqlite3").write_bytes(b"accounts")
     with pytest.raises(InputError, match=r"secrets\.env is gone"):
         ensure_credentials(Settings(home=tmp_path))
 
 
-def test_a_damaged_file_of_secrets_names_what_is_missing(tmp_path):
+def test_a_damaged_secrets_file_names_what_is_missing(tmp_path):
     (tmp_path / SECRETS_FILE).write_text("ABCDLINK_LABEL_STUDIO_USER=a\nABCDLINK_LABEL_STUDIO_TOKEN=\n")
     with pytest.raises(InputError, match="ABCDLINK_LABEL_STUDIO_PASSWORD and ABCDLINK_LABEL_STUDIO_TOKEN"):
         ensure_credentials(Settings(home=tmp_path))
 
 
-def test_a_git_repository_as_home_keeps_its_own_rules(tmp_path):
+def test_a_git_repository_as_home_keeps_its_own_gitignore(tmp_path):
     (tmp_path / ".git").mkdir()
     make_home(Settings(home=tmp_path))
     assert not (tmp_path / ".gitignore").exists()
@@ -177,7 +177,7 @@ def test_a_git_repository_as_home_keeps_its_own_rules(tmp_path):
 # --- ports -------------------------------------------------------------------------------------
 
 
-def test_who_holds_a_port():
+def test_the_owner_of_a_port_is_found():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert not is_free(port)
@@ -188,7 +188,7 @@ def test_who_holds_a_port():
 
 
 @given(st.integers(1, 65535))
-def test_the_next_free_port_is_a_free_one(port):
+def test_the_next_free_port_is_free(port):
     found = next_free(port)
     assert 1 <= found <= 65535
     assert found != port
@@ -225,7 +225,7 @@ def asked(headers: dict[str, str], kind: str = "http") -> list[dict[str, object]
         {"host": "127.0.0.1:4200", "origin": "http://localhost:4200"},
     ],
 )
-def test_our_pages_and_programs_are_answered_and_shown_in_no_frame(headers):
+def test_our_pages_and_programs_are_served_and_cannot_be_framed(headers):
     (start,) = asked(headers)
     assert start["status"] == 200
     assert (b"x-frame-options", b"SAMEORIGIN") in start["headers"]
@@ -247,7 +247,7 @@ def test_another_sites_page_is_refused(origin):
 # --- the watcher's sign of life ---------------------------------------------------------------------
 
 
-def test_silence_and_faults_of_the_watcher_are_told(tmp_path):
+def test_silence_and_faults_of_the_watcher_are_reported(tmp_path):
     assert read_heartbeat(tmp_path) is None
     now = datetime.now(UTC)
     Heartbeat(looked=now, waiting=2).write(tmp_path)

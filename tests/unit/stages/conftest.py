@@ -1,4 +1,4 @@
-"""What tests of several stages begin with."""
+"""Fixtures for tests of several stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before annotators see a batch: what it holds, how long it takes, other filters, Go; killed in between, too."""
+"""Before annotators see a batch: its contents, expected time, new filters and Go, with kills in between."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pools(store: Store, batch: int) -> list[Pool]:
 
 
 def judge(store: Store, batch: int, seconds: float) -> None:
-    """Let one annotator judge a batch, each task in as many seconds for each of its candidates."""
+    """Let one annotator judge a batch, taking this many seconds per candidate."""
     said = [
         judged(pool, one, 1, link=True, seconds=seconds * len(pool.candidates))
         for pool in pools(store, batch)
@@ -53,7 +53,7 @@ def judge(store: Store, batch: int, seconds: float) -> None:
     store.write_records(batch_file(batch, JUDGMENTS), said)
 
 
-def test_a_preview_counts_what_the_pools_hold_and_measures_time_where_it_can(run: Store, news: Domain) -> None:
+def test_a_preview_counts_the_pools_and_measures_time_if_possible(run: Store, news: Domain) -> None:
     first = preview_batch(run, news, 1, 2)
     mine = pools(run, 1)
     assert (first.tasks, first.candidates) == (len(mine), sum(len(pool.candidates) for pool in mine))
@@ -69,9 +69,7 @@ def test_a_preview_counts_what_the_pools_hold_and_measures_time_where_it_can(run
     assert f"for each of 3 annotators, at 4 seconds per candidate (measured on {first.candidates}" in second.time
 
 
-def test_other_filters_hold_for_this_batch_and_those_after_it_and_never_for_one_before(
-    run: Store, news: Domain
-) -> None:
+def test_new_filters_apply_from_this_batch_on(run: Store, news: Domain) -> None:
     before = {batch: pools(run, batch) for batch in (1, 2)}
     said = {"exclude": ["(?#ferries)Ferries"], "min_words": 12}
     assert not take_review(run, news, 2, said, go=False).go
@@ -98,7 +96,7 @@ def test_other_filters_hold_for_this_batch_and_those_after_it_and_never_for_one_
         ({"words": 3}, "words"),
     ],
 )
-def test_filters_that_cannot_be_change_nothing_and_give_no_go(
+def test_invalid_filters_change_nothing_and_do_not_give_go(
     run: Store, news: Domain, said: dict[str, object], problem: str
 ) -> None:
     before = run.read_records(POOLS, Pool)
@@ -114,7 +112,7 @@ def test_filters_that_cannot_be_change_nothing_and_give_no_go(
 
 
 @pytest.mark.parametrize("stops_at", range(4))
-def test_killed_between_any_two_files_the_same_word_does_the_rest(
+def test_after_a_kill_between_any_two_files_repeating_the_command_finishes(
     run: Store, news: Domain, monkeypatch: pytest.MonkeyPatch, stops_at: int
 ) -> None:
     said = {"min_words": 12}
@@ -139,7 +137,7 @@ def test_killed_between_any_two_files_the_same_word_does_the_rest(
     assert texts.tasks == len(pools(again, 1))
 
 
-def test_by_budget_a_batch_is_chosen_again_from_what_the_filters_leave(news: Domain) -> None:
+def test_a_batch_by_budget_is_chosen_again_from_what_the_filters_leave(news: Domain) -> None:
     store = open_run("frugal")
     fill_for_budget(store, news, strict(gold=False))
     plan = PoolPlan(mode=PoolMode.BUDGET, batches=2, budget=BudgetPlan(judgments=120, audit=0.2))
@@ -154,7 +152,7 @@ def test_by_budget_a_batch_is_chosen_again_from_what_the_filters_leave(news: Dom
     assert pools(store, 1) != before
 
 
-def test_pools_from_elsewhere_are_shown_and_not_filtered(news: Domain) -> None:
+def test_external_pools_are_shown_but_not_filtered(news: Domain) -> None:
     store = open_run("by-hand")
     take_in(store)
     source, target = "0", "1"
@@ -167,7 +165,7 @@ def test_pools_from_elsewhere_are_shown_and_not_filtered(news: Domain) -> None:
     assert take_review(store, news, 1, AS_IT_IS, go=True).go
 
 
-def test_the_page_shows_tasks_as_annotators_see_them_and_no_method(run: Store, news: Domain) -> None:
+def test_the_page_shows_tasks_as_annotators_see_them_without_methods(run: Store, news: Domain) -> None:
     page = LinkingPage(batch=1, overlap=2)
     preview = write_preview(run, news, page)
     assert preview_of(run, 1) == preview
@@ -185,8 +183,6 @@ def test_the_page_shows_tasks_as_annotators_see_them_and_no_method(run: Store, n
     assert {*re.findall(r'for="([^"]+)"', shown)} <= {*ids}
 
 
-def test_nothing_is_written_twice_when_nothing_changes(
-    run: Store, news: Domain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_rewritten_when_nothing_changes(run: Store, news: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_preview, "make_pools", pytest.fail)
     assert take_review(run, news, 1, news.settings.sources.model_dump(mode="json"), go=True).go

@@ -90,7 +90,7 @@ def by_chance(source):
     return {target for target in (f"{pair}-t{n}" for n in range(TARGETS)) if tossed(source, target)}
 
 
-def test_three_models_on_two_corpora_have_the_scores_of_plain_sets(servers, folders):
+def test_scores_of_three_models_on_two_corpora_equal_plain_sets(servers, folders):
     store, overview = benchmark(folders)
     decide = {"exact": gold, "chance": by_chance, "shy": lambda source: None if refused(source) else gold(source)}
     across = {one.name: one for one in overview.across}
@@ -114,7 +114,7 @@ def test_three_models_on_two_corpora_have_the_scores_of_plain_sets(servers, fold
     assert read_benchmark(store, "corpora/north") == overview.corpora["north"]
 
 
-def test_what_was_interrupted_goes_on_and_asks_nothing_twice(servers, folders, monkeypatch):
+def test_an_interrupted_benchmark_resumes_and_asks_nothing_twice(servers, folders, monkeypatch):
     calls = []
 
     def stops(*arguments, **named):
@@ -139,7 +139,7 @@ def test_what_was_interrupted_goes_on_and_asks_nothing_twice(servers, folders, m
     assert sum(len(servers[name].questions) for name in MODELS) == len(asked)
 
 
-def test_a_sample_is_asked_about_scored_and_compared_on_the_same_sources(servers, folders):
+def test_a_sample_is_asked_scored_and_compared_on_the_same_sources(servers, folders):
     plan = PLAN.model_copy(update={"llm": LLM_ONLY.model_copy(update={"sources": 7, "linked_only": True})})
     store, overview = benchmark(folders, plan)
     sample = read_sample(store, "corpora/north")
@@ -167,7 +167,7 @@ def test_a_sample_is_asked_about_scored_and_compared_on_the_same_sources(servers
         benchmark(folders, PLAN)
 
 
-def test_candidates_of_the_base_retriever_with_the_best_average_f1(servers, folders):
+def test_candidates_come_from_the_base_retriever_with_the_best_average_f1(servers, folders):
     llm = LLMPlan(models=("exact",), prompt_modes=(1,))
     plan = PLAN.model_copy(update={"retrievers": ("jaccard", "bm25"), "llm": llm})
     _store, overview = benchmark(folders, plan, domains=("news@paper", "reviews@paper"))
@@ -183,7 +183,7 @@ def test_candidates_of_the_base_retriever_with_the_best_average_f1(servers, fold
     assert overview.domains == {"north": "news@paper", "south": "reviews@paper"}
 
 
-def test_the_cost_by_model_is_that_of_all_corpora(servers, folders):
+def test_the_cost_by_model_covers_all_corpora(servers, folders):
     servers.settle(exact="price_prompt = 1\nprice_completion = 2")
     store = open_run("b")
     domains = take_corpora(store, folders, ["news"], PLAN)
@@ -215,7 +215,7 @@ def command(command):
 OPTIONS = ("--retrievers", "bm25", "--cutoffs", "1,3", "--setups", "llm-only", "--llm", ",".join(MODELS), "--run", "c")
 
 
-def test_the_command_says_the_cost_first_and_then_one_table_for_all(servers, folders, command):
+def test_the_command_states_the_cost_first_and_then_one_table(servers, folders, command):
     told = command(*folders, *OPTIONS, "--dry-run")
     assert sum(len(server.questions) for server in servers.values()) == 0
     row = next(line for line in told.err.splitlines() if "exact" in line)
@@ -229,7 +229,7 @@ def test_the_command_says_the_cost_first_and_then_one_table_for_all(servers, fol
     assert [one["dataset"] for one in found["corpora"]] == list(PAIRS)
 
 
-def test_killed_in_the_second_corpus_the_command_goes_on_and_no_answer_is_paid_twice(
+def test_a_command_killed_in_the_second_corpus_resumes_and_pays_nothing_twice(
     servers, folders, command, isolated_home, monkeypatch
 ):
     """The servers stop answering after so many questions; then comes SIGKILL."""
@@ -292,13 +292,13 @@ def until(condition, process):
         (("--domain", "cooking"), "no domain 'cooking'"),
     ],
 )
-def test_what_cannot_be_is_one_clear_error(servers, folders, command, options, problem):
+def test_impossible_requests_are_one_clear_error(servers, folders, command, options, problem):
     told = command(*folders, "--retrievers", "bm25", *options, fails=True)
     assert problem in " ".join(told.err.split())
     assert "Traceback" not in told.err
 
 
-def test_two_corpora_of_one_name_are_refused(folders, tmp_path):
+def test_two_corpora_of_the_same_name_are_refused(folders, tmp_path):
     again = tmp_path / "elsewhere" / "north"
     again.parent.mkdir()
     (tmp_path / "north").rename(again)
@@ -306,7 +306,7 @@ def test_two_corpora_of_one_name_are_refused(folders, tmp_path):
         take_corpora(open_run("b"), [str(again), str(again)], ["news"], PLAN)
 
 
-def test_a_model_that_gives_out_is_named_and_the_others_are_scored(servers, folders):
+def test_a_failing_model_is_named_and_the_others_are_scored(servers, folders):
     servers["shy"].answer_by(servers["shy"]._show)
     servers.settle(shy='api_key_env = "NO_SUCH_KEY"')
     store, overview = benchmark(folders)
@@ -318,7 +318,7 @@ def test_a_model_that_gives_out_is_named_and_the_others_are_scored(servers, fold
 
 
 @given(scripted_corpora(), st.integers(1, 20), st.booleans(), st.integers(0, 9))
-def test_samples_are_even_over_the_pairs_and_the_same_for_the_same_seed(example, wanted, linked_only, seed):
+def test_samples_are_spread_over_pairs_and_depend_only_on_the_seed(example, wanted, linked_only, seed):
     corpus, _ = example
     plan = LLMPlan(sources=wanted, linked_only=linked_only, seed=seed)
     sample = draw_sources(corpus, plan)
@@ -339,7 +339,7 @@ def test_samples_are_even_over_the_pairs_and_the_same_for_the_same_seed(example,
         assert abs(len(drawn) - sample.size * len(sources) / max(total, 1)) < 1 + 1e-9
 
 
-def test_domains_differ_by_corpus(folders):
+def test_each_corpus_can_have_its_own_domain(folders):
     store = open_run("b")
     plan = PLAN.model_copy(update={"llm": None})
     domains = take_corpora(store, folders, ["news", "reviews@paper"], plan)

@@ -1,4 +1,4 @@
-"""Batches by budget: each pair once, the linker learns between, gains on pairs it has not learned from, an audit."""
+"""Batches by budget: each pair once, the linker learns in between, gains on unseen pairs, an audit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Gold = Mapping[str, Mapping[str, Sequence[str]]]
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home folder with the run of ``store``, made once."""
+    """A home folder with the run of ``store``, made once for all tests."""
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ABCDLINK_HOME", str(folder))
@@ -68,7 +68,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(filled: Path, isolated_home: Path) -> Store:
-    """A run with a fitted linker; on its natural pairs, half of what looks like a link is none."""
+    """A run with a fitted linker; on its natural pairs, half of the likely links are not links."""
     shutil.copytree(filled, isolated_home, dirs_exist_ok=True)
     return open_run("r")
 
@@ -89,7 +89,7 @@ def judge(store: Store, batch: int, seconds: float = 30.0, gold: Gold = MappingP
     store.write_records(ANNOTATORS, people)
 
 
-def test_batches_share_the_pairs_and_the_budget_and_the_linker_learns_between(store: Store, news: Domain) -> None:
+def test_batches_share_pairs_and_budget_and_the_linker_learns_in_between(store: Store, news: Domain) -> None:
     counts = run_candidates(store, news, PLAN)
     assert set(counts.batches) == {1}
     assert plan_by_budget(store) == PLAN
@@ -172,7 +172,7 @@ def made_of(pair: str) -> Sequence[Sentence]:
     return strict().target_of(next(one for one in strict().pairs if one.id == pair)).sentences
 
 
-def test_hours_are_those_that_the_first_batch_measured(store: Store, news: Domain) -> None:
+def test_hours_are_based_on_the_first_batch(store: Store, news: Domain) -> None:
     budget = BudgetPlan(hours=1.0, seconds=12.0, audit=0.2)  # 300 candidates before anybody has judged
     plan = PLAN.model_copy(update={"budget": budget})
     run_candidates(store, news, plan)
@@ -190,7 +190,7 @@ def test_hours_are_those_that_the_first_batch_measured(store: Store, news: Domai
     assert f"at {measured:.1f} measured seconds each" in render(gather(store))
 
 
-def test_the_report_shows_what_to_expect_and_what_came(store: Store, news: Domain) -> None:
+def test_the_report_shows_expected_and_actual_links(store: Store, news: Domain) -> None:
     run_candidates(store, news, PLAN)
     before = render(gather(store))
     assert "These probabilities are not calibrated on these documents yet" in before
@@ -211,7 +211,7 @@ def test_the_report_shows_what_to_expect_and_what_came(store: Store, news: Domai
     assert "<td>bm25-stemmed@3</td>" in page
 
 
-def test_a_stage_that_ends_early_chooses_the_same_again(store: Store, news: Domain) -> None:
+def test_an_interrupted_stage_makes_the_same_choice_again(store: Store, news: Domain) -> None:
     run_candidates(store, news, PLAN)
     judge(store, 1)
     choose_candidates(store, news, PLAN, 2)
@@ -234,7 +234,7 @@ def test_which_pairs_come_first(store: Store, news: Domain, following: Next) -> 
         assert share > 1 / 3
 
 
-def test_a_budget_that_is_used_up_ends_the_batches(store: Store, news: Domain) -> None:
+def test_an_exhausted_budget_ends_the_batches(store: Store, news: Domain) -> None:
     plan = PLAN.model_copy(update={"budget": BudgetPlan(links=20)})
     run_candidates(store, news, plan)
     judge(store, 1)
@@ -250,7 +250,7 @@ def test_a_budget_that_is_used_up_ends_the_batches(store: Store, news: Domain) -
         PoolPlan(mode=PoolMode.BUDGET)
 
 
-def test_too_few_judgments_leave_the_linker_as_it_is(store: Store, news: Domain) -> None:
+def test_too_few_judgments_leave_the_linker_unchanged(store: Store, news: Domain) -> None:
     plan = PLAN.model_copy(update={"batches": 20, "budget": BudgetPlan(judgments=200, audit=0.1)})
     run_candidates(store, news, plan)
     judge(store, 1)

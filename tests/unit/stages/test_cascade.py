@@ -85,7 +85,7 @@ def servers(isolated_home):
         yield started
 
 
-def test_a_cascade_is_as_good_as_the_larger_model_for_a_part_of_its_calls(store, servers):
+def test_a_cascade_matches_the_larger_model_with_fewer_of_its_calls(store, servers):
     result = run_benchmark(store, DOMAIN, PLAN)
     told = {one.approach.name: one for one in result.approaches}
     names = [f"{model}-only-4-probability" for model in MODELS]
@@ -104,7 +104,7 @@ def test_a_cascade_is_as_good_as_the_larger_model_for_a_part_of_its_calls(store,
     assert len(servers["large"].questions) == PAIRS * SOURCES + hard
 
 
-def test_the_larger_model_is_asked_in_one_sweep_and_not_pair_by_pair(store, servers):
+def test_the_larger_model_is_asked_in_one_go_not_pair_by_pair(store, servers):
     """Its server answers once as many questions wait as may be asked at once, more than any one pair has."""
     waiting = threading.Condition()
     arrived: list[str] = []
@@ -122,7 +122,7 @@ def test_the_larger_model_is_asked_in_one_sweep_and_not_pair_by_pair(store, serv
     assert Counter(arrived) == {f"p{pair}": 2 if pair == 0 else 1 for pair in range(PAIRS)}
 
 
-def test_only_a_cascade_needs_no_other_approach_in_the_plan(store, servers):
+def test_a_plan_may_hold_a_cascade_alone(store, servers):
     HERE.decide(store, SYNTHETIC, DOMAIN, [CASCADE])
     part = read_decisions(store, SYNTHETIC, CASCADE)
     assert all(set(one.targets) == gold(one.source) for one in part.decisions)
@@ -131,7 +131,7 @@ def test_only_a_cascade_needs_no_other_approach_in_the_plan(store, servers):
     assert {one.approach for one in part.decisions} == {CASCADE.name}
 
 
-def test_where_the_larger_model_has_no_answer_the_smaller_ones_score_stands(store, servers):
+def test_without_an_answer_of_the_larger_model_the_smaller_ones_score_stands(store, servers):
     def refuses(request):
         return error(400, "filtered", code="content_filter")
 
@@ -144,7 +144,7 @@ def test_where_the_larger_model_has_no_answer_the_smaller_ones_score_stands(stor
             assert set(one.targets) == {target for target in one.offered if tossed(one.source, target)}
 
 
-def test_what_the_smaller_model_cannot_answer_is_passed_on(store, servers):
+def test_questions_the_smaller_model_cannot_answer_are_passed_on(store, servers):
     servers["small"].answer_by(lambda _: error(400, "filtered", code="content_filter"))
     HERE.decide(store, SYNTHETIC, DOMAIN, [CASCADE])
     part = read_decisions(store, SYNTHETIC, CASCADE)
@@ -152,7 +152,7 @@ def test_what_the_smaller_model_cannot_answer_is_passed_on(store, servers):
     assert part.cascade.passed_on == part.cascade.candidates
 
 
-def test_the_estimate_says_the_most_that_the_larger_model_can_be_asked(store, servers):
+def test_the_estimate_gives_an_upper_bound_for_the_larger_model(store, servers):
     before = estimate_benchmark(store, DOMAIN, PLAN)
     assert before.approaches[CASCADE.name].calls == PAIRS * SOURCES
     HERE.decide(store, SYNTHETIC, DOMAIN, [one for one in LLM.approaches((), ()) if one.model == "small"])
@@ -170,12 +170,12 @@ def test_the_estimate_says_the_most_that_the_larger_model_can_be_asked(store, se
         ({"model": "~b"}, "needs two different models"),
     ],
 )
-def test_what_cannot_be_a_cascade_is_refused(changed, said):
+def test_invalid_cascades_are_refused(changed, said):
     with pytest.raises(InputError, match=said):
         Approach(**{**CASCADE.model_dump(), **changed})
 
 
-def test_a_part_that_is_no_profile_is_refused_before_anything_is_asked(store, servers):
+def test_an_unknown_profile_is_refused_before_anything_is_asked(store, servers):
     plan = PLAN.model_copy(update={"llm": LLM.model_copy(update={"models": ("small~nobody",)})})
     with pytest.raises(InputError, match="'nobody': there is no such LLM profile"):
         run_benchmark(store, DOMAIN, plan)
@@ -186,9 +186,7 @@ def test_a_part_that_is_no_profile_is_refused_before_anything_is_asked(store, se
     small_says=st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1)),
     large_says=st.dictionaries(st.sampled_from("abcdef"), st.booleans()),
 )
-def test_every_candidate_is_decided_by_the_larger_model_if_it_was_asked_and_answered_else_by_the_smaller(
-    small_says, large_says
-):
+def test_the_larger_model_decides_whatever_it_answered_and_the_smaller_the_rest(small_says, large_says):
     from abcdlink.linking.records import Decision
     from abcdlink.llm.records import Usage
     from abcdlink.stages import decide

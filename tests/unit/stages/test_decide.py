@@ -1,4 +1,4 @@
-"""Stage decide: parts that are kept, what is asked again, and what does not go together."""
+"""Stage decide: which parts are kept, what is asked again, and what cannot be combined."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CORPUS = "synthetic"
 
 @pytest.fixture
 def store(isolated_home):
-    """A run with 6 pairs of 3 and 4 sentences, which are 2 parts."""
+    """A run with 6 pairs of 3 and 4 sentences, in 2 parts."""
     run = open_run("r")
     write_corpus_to(run, CORPUS, numbered_corpus(6))
     return run
@@ -52,7 +52,7 @@ def decide_all(store, domain=DOMAIN, of=LLM_ONLY, **more):
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_every_source_sentence_is_decided_once_and_the_part_says_by_which_prompts_and_model(store, serve, setup):
+def test_every_source_is_decided_once_and_the_part_records_prompts_and_model(store, serve, setup):
     one = approach(setup)
     if one.retriever:
         rank(store, CORPUS, one.retriever)
@@ -68,7 +68,7 @@ def test_every_source_sentence_is_decided_once_and_the_part_says_by_which_prompt
         assert len(server.questions) == kept.usage.calls
 
 
-def test_a_part_that_was_stopped_asks_only_what_is_open(store, serve):
+def test_an_interrupted_part_asks_only_open_questions(store, serve):
     def stopping(items, _label, total=None):
         for number, item in enumerate(items):
             if number == 3:
@@ -89,7 +89,7 @@ def test_a_part_that_was_stopped_asks_only_what_is_open(store, serve):
     assert read_decisions(again, CORPUS, LLM_ONLY).decisions == read_decisions(store, CORPUS, LLM_ONLY).decisions
 
 
-def test_a_server_that_answers_nothing_leaves_no_part(store, serve):
+def test_an_unresponsive_server_leaves_no_part(store, serve):
     with serve(FakeLLM(error(400, "broken"))), pytest.raises(ServiceError, match="no question on any of 12 source"):
         decide_all(store)
     assert not store.folder.names("decisions/")
@@ -98,7 +98,7 @@ def test_a_server_that_answers_nothing_leaves_no_part(store, serve):
     assert all(d.outcome.answered for d in read_decisions(store, CORPUS, LLM_ONLY).decisions)
 
 
-def test_a_failure_in_the_middle_is_kept_as_unknown(store, serve):
+def test_a_failure_midway_is_kept_as_unknown(store, serve):
     def answer(request):
         return error(400, "broken") if "Source sentence: [a1-0]" in request.prompt else fits(request)
 
@@ -127,7 +127,7 @@ def test_changed_prompts_are_refused_and_the_changed_file_is_named(store, serve,
         decide_all(store, find_domain(str(own)))
 
 
-def test_another_model_does_not_go_on_with_what_one_began(store, serve):
+def test_another_model_does_not_continue_a_started_part(store, serve):
     with serve(FakeLLM(fits)):
         decide_part(store, CORPUS, DOMAIN, LLM_ONLY, 0)
     with (
@@ -138,7 +138,7 @@ def test_another_model_does_not_go_on_with_what_one_began(store, serve):
     assert not server.questions
 
 
-def test_parts_of_two_prompt_versions_are_never_put_together(store, serve):
+def test_parts_of_two_prompt_versions_are_never_combined(store, serve):
     with serve(FakeLLM(fits)):
         decide_all(store)
     name = decision_part(CORPUS, LLM_ONLY.name, 1)
@@ -147,7 +147,7 @@ def test_parts_of_two_prompt_versions_are_never_put_together(store, serve):
         read_decisions(store, CORPUS, LLM_ONLY)
 
 
-def test_an_approach_with_a_rule_asks_nothing_of_its_own(store, serve):
+def test_an_approach_with_a_rule_asks_no_extra_questions(store, serve):
     votes = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3)
     ruled = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3, rule=CutoffRule.SHARE)
     with serve(FakeLLM(fits)) as server:
@@ -162,7 +162,7 @@ def test_an_approach_with_a_rule_asks_nothing_of_its_own(store, serve):
     )
 
 
-def test_an_example_of_the_prompt_in_the_corpus_is_refused_before_anything_is_asked(store, serve, own):
+def test_prompt_examples_in_the_corpus_are_refused_before_anything_is_asked(store, serve, own):
     corpus = read_corpus_from(store, CORPUS)
     leak = Document(
         id="b5", sentences=(Sentence(id="b5-1", text=DOMAIN.examples[0].target), *corpus.documents["b5"].sentences[2:])
@@ -186,7 +186,7 @@ def test_a_server_without_probabilities_is_refused_before_anything_is_asked(stor
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_a_dry_run_names_the_questions_that_are_then_asked_and_sends_none(store, serve, setup):
+def test_a_dry_run_predicts_the_questions_without_sending_any(store, serve, setup):
     one = approach(setup, scoring=Scoring.VOTES, samples=3)
     if one.retriever:
         rank(store, CORPUS, one.retriever)
@@ -203,9 +203,7 @@ def test_a_dry_run_names_the_questions_that_are_then_asked_and_sends_none(store,
         assert questions_left(store, CORPUS, DOMAIN, one) == []
 
 
-def test_a_budget_that_is_used_up_stops_the_stage_and_a_larger_one_goes_on_without_paying_twice(
-    store, serve, monkeypatch
-):
+def test_an_exhausted_budget_stops_the_stage_and_a_larger_one_resumes_it(store, serve, monkeypatch):
     def answer(request):
         return says(json.dumps(dict.fromkeys(request.schema["properties"], True)), tokens=(1000, 100))
 
@@ -227,7 +225,7 @@ def test_a_budget_that_is_used_up_stops_the_stage_and_a_larger_one_goes_on_witho
     assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == len(server.questions) == 18
 
 
-def test_the_manifest_says_who_decided_and_never_the_key(store, serve, monkeypatch):
+def test_the_manifest_records_the_model_but_never_the_key(store, serve, monkeypatch):
     monkeypatch.setenv("ABCDLINK_LLM_API_KEY", "sk-a-key-that-nobody-may-see")
     with serve(FakeLLM(fits)) as server:
         decide_all(store)
@@ -236,7 +234,7 @@ def test_the_manifest_says_who_decided_and_never_the_key(store, serve, monkeypat
     assert "sk-a-key" not in json.dumps(store.manifest)
 
 
-def test_what_an_earlier_version_decided_under_its_name_is_not_asked_again(store, serve):
+def test_decisions_of_an_earlier_version_are_not_asked_again(store, serve):
     with serve(FakeLLM(fits)) as server:
         decide_all(store)
         parts = [decision_part(CORPUS, LLM_ONLY.name, part) for part in range(part_count(store, CORPUS))]
@@ -253,13 +251,13 @@ def test_what_an_earlier_version_decided_under_its_name_is_not_asked_again(store
 
 
 class Settings(Record):
-    """Settings of a stage whose second field came with a later version."""
+    """Settings of a stage whose second field was added in a later version."""
 
     setups: tuple[Setup, ...]
     later: int = 3
 
 
-def test_a_stage_that_an_earlier_version_began_is_taken_up_with_the_same_settings_only(store):
+def test_a_stage_begun_by_an_earlier_version_resumes_only_with_the_same_settings(store):
     store.note("inputs", {"of": {"setups": ["alone"]}, "gone": {"setups": ["alone"], "removed": 1}})
     assert not is_done(store, "of", "result.json", Settings(setups=(Setup.LLM_ONLY,)))
     for stage, asked in (

@@ -1,4 +1,4 @@
-"""What a run has still to ask, in calls, tokens and money; and that nothing is asked for it."""
+"""What a run has yet to ask, in calls, tokens and money, estimated without asking anything."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def show(*options):
     return shown
 
 
-def test_what_is_estimated_is_what_the_benchmark_then_asks(store, server):
+def test_the_estimate_equals_what_the_benchmark_then_asks(store, server):
     found = estimate_benchmark(store, DOMAIN, PLAN)
     assert list(found.approaches) == ["bm25@3+llm-listwise-4"]
     assert (found.total.questions, found.total.kept, found.total.calls) == (SOURCES, 0, SOURCES)
@@ -62,7 +62,7 @@ def test_what_is_estimated_is_what_the_benchmark_then_asks(store, server):
     assert estimate_benchmark(store, DOMAIN, PLAN).total.questions == 0
 
 
-def test_a_question_that_several_approaches_ask_is_counted_once_in_the_total(store, server):
+def test_a_question_shared_by_approaches_is_counted_once_in_the_total(store, server):
     one = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3)
     more = [approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=n) for n in (3, 5)]
     ruled = one.model_copy(update={"rule": CutoffRule.SHARE})
@@ -74,7 +74,7 @@ def test_a_question_that_several_approaches_ask_is_counted_once_in_the_total(sto
     assert found.total.calls == 5 * SOURCES
 
 
-def test_what_was_answered_for_another_run_is_in_the_cache(store, server):
+def test_answers_for_another_run_are_found_in_the_cache(store, server):
     first = estimate_approaches(store, "synthetic", DOMAIN, [approach(Setup.LLM_ONLY)])
     from abcdlink.stages.decide import questions_left
 
@@ -83,7 +83,7 @@ def test_what_was_answered_for_another_run_is_in_the_cache(store, server):
     assert (first.total.kept, then.kept, then.calls) == (0, 5, SOURCES - 5)
 
 
-def test_the_command_takes_the_runs_own_plan_and_changes_what_is_given(store, server):
+def test_the_command_uses_the_runs_plan_with_the_given_changes(store, server):
     assert not benchmark_done(store, PLAN)
     shown = json.loads(show("--json").stdout)
     assert (shown["model"], list(shown["approaches"])) == (MODEL, ["bm25@3+llm-listwise-4"])
@@ -97,7 +97,7 @@ def test_the_command_takes_the_runs_own_plan_and_changes_what_is_given(store, se
     assert server.questions + server.probes == []
 
 
-def test_the_table_says_what_is_ranked_first_and_how_tokens_were_counted(store, server):
+def test_the_table_says_what_must_be_ranked_and_how_tokens_were_counted(store, server):
     benchmark_done(store, PLAN)
     shown = show()
     assert "bm25@3+llm-listwise-4" in shown.output
@@ -116,7 +116,7 @@ def test_the_table_says_what_is_ranked_first_and_how_tokens_were_counted(store, 
         (("--natural",), "has no shortlist.json yet"),
     ],
 )
-def test_what_cannot_be_estimated_is_said(store, server, options, said):
+def test_unavailable_estimates_are_explained(store, server, options, said):
     with pytest.raises(InputError, match=said):
         show(*options)
 

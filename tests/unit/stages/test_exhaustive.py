@@ -1,4 +1,4 @@
-"""The stage of exhaustive judging on a run: sampled from the corpus alone, measured, shown."""
+"""The stage of exhaustive judging: sampled from the corpus alone, measured, shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHOSEN = Shortlist(first=FIRST, second=SECOND, reasons=())
 
 
 class Watched(LocalFolder):
-    """A folder that remembers what was read of it."""
+    """A folder that remembers what was read from it."""
 
     read_names: set[str]
 
@@ -81,7 +81,7 @@ def judge_as_first_decides(store: Store) -> dict[tuple[str, str], set[str]]:
     return gold
 
 
-def test_the_sample_reads_nothing_that_an_approach_made(store: Store, news: Domain):
+def test_the_sample_reads_no_output_of_any_approach(store: Store, news: Domain):
     folder = Watched(Path(store.folder.where()))
     folder.read_names = set()
     with_rankings = make_sample(Store(folder, store.key), news, 2, 13, share=0.25)
@@ -93,7 +93,7 @@ def test_the_sample_reads_nothing_that_an_approach_made(store: Store, news: Doma
     assert make_sample(bare, news, 2, 13, share=0.25) == with_rankings
 
 
-def test_a_sample_leaves_out_what_the_batches_do(store: Store, news: Domain):
+def test_a_sample_leaves_out_what_batches_leave_out(store: Store, news: Domain):
     take_in(store)
     store.note("annotation", {"batches": 2})
     filters = news.settings.sources.model_copy(update={"exclude": ("(?#anything).",)})
@@ -108,7 +108,7 @@ def test_a_sample_is_made_once(store: Store, news: Domain):
         make_sample(store, news, 2, 13, number=4)
 
 
-def test_recall_of_full_lists_and_under_pool_limits(store: Store, news: Domain):
+def test_recall_is_measured_on_full_lists_and_under_pool_limits(store: Store, news: Domain):
     gold = judge_as_first_decides(store)
     result = measure_recall(store, news)
     rows = {(row.approach, row.view, row.over): row for row in result.rows}
@@ -141,7 +141,7 @@ def test_recall_of_full_lists_and_under_pool_limits(store: Store, news: Domain):
     assert {row.over for row in result.rows if row.approach == "both" and row.view is View.POOL} == set(Over)
 
 
-def test_other_approaches_of_the_benchmark_are_measured_by_name(store: Store, news: Domain):
+def test_other_approaches_of_the_benchmark_can_be_measured_by_name(store: Store, news: Domain):
     judge_as_first_decides(store)
     generate(store)
     benchmark(store)
@@ -160,7 +160,7 @@ def test_other_approaches_of_the_benchmark_are_measured_by_name(store: Store, ne
         measure_recall(store, news, also=["grep@1"])
 
 
-def test_a_run_without_judgments_or_without_rankings(store: Store, news: Domain):
+def test_a_run_without_judgments_or_rankings_is_refused(store: Store, news: Domain):
     with pytest.raises(InputError, match="exhaustive"):
         measure_recall(store, news)
     judge_as_first_decides(store)
@@ -170,7 +170,7 @@ def test_a_run_without_judgments_or_without_rankings(store: Store, news: Domain)
     assert (result.rows, len(result.notes)) == ((), 1)
 
 
-def test_the_command_and_the_report_show_it(store: Store):
+def test_the_command_and_the_report_show_true_recall(store: Store):
     judge_as_first_decides(store)
     shown = CliRunner().invoke(make_app(), ["exhaustive", "show", "harbour", "--json"])
     assert shown.exit_code == 0, shown.output
@@ -187,12 +187,12 @@ def test_the_command_and_the_report_show_it(store: Store):
 
 
 @pytest.mark.parametrize("wrong", [{"share": 0}, {"share": 1.5}, {"number": 0}, {"overlap": 0}, {"colour": "red"}])
-def test_the_form_refuses_what_cannot_be_sampled(wrong: dict[str, object]):
+def test_the_form_refuses_impossible_samples(wrong: dict[str, object]):
     with pytest.raises(ValidationError):
         ExhaustiveParameters.model_validate(wrong)
 
 
-def test_a_number_takes_the_place_of_the_share():
+def test_a_number_replaces_the_share():
     assert ExhaustiveParameters().share_or_none == 0.1
     assert ExhaustiveParameters(number=7).share_or_none is None
     few = ExhaustiveParameters(links=7)
@@ -202,7 +202,7 @@ def test_a_number_takes_the_place_of_the_share():
     assert ExhaustiveParameters(links=7, share=0.2).share_or_none == 0.2
 
 
-def test_links_are_counted_of_sources_that_all_have_judged_and_the_note_says_how_far_people_came(store: Store):
+def test_links_are_counted_over_fully_judged_sources_and_progress_is_noted(store: Store):
     news = find_domain("news")
     sample = make_sample(store, news, 2, 13, number=6, links=3)
     with pytest.raises(InputError, match="links=3"):

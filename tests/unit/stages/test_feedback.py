@@ -1,4 +1,4 @@
-"""Patterns by their measures, varied cases, drafts that stand out, guideline versions, and what came of a round."""
+"""Patterns by their measures, varied cases, drafts of what stands out, guideline versions, and a round's outcome."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def said(who: int, target: int, letter: str, pair: int = 0, comment: str = "") -
 
 
 def all_said(*columns: str, pairs: int = 1) -> list[Judgment]:
-    """One string an annotator, one letter a candidate; the same for each pair."""
+    """One string per annotator, one letter per candidate; the same for each pair."""
     return [
         said(who, target, letter, pair)
         for pair in range(pairs)
@@ -97,7 +97,7 @@ def test_patterns_follow_their_measures() -> None:
     assert Pattern.FAR_APART not in found[2].patterns
 
 
-def test_context_reliance_is_the_rise_of_rejection_where_evidence_lies_outside() -> None:
+def test_context_reliance_is_the_rise_in_rejection_when_evidence_is_outside() -> None:
     judgments = all_said("LNLNN", "LLLLN")
     views = views_of(judgments, corpus_of(BRIDGE))
     outside = [n for n in range(5) if Pattern.OUTSIDE in views["p0", "s", str(n)].patterns]
@@ -111,7 +111,7 @@ def test_context_reliance_is_the_rise_of_rejection_where_evidence_lies_outside()
     assert context_reliance([], views).rise is None
 
 
-def test_strictness_is_told_by_other_annotator() -> None:
+def test_strictness_is_reported_against_each_other_annotator() -> None:
     judgments = all_said("NNLNN", "LLLLN", "NNL  ")
     figures = figures_of(
         "annotator-1", judgments, comparisons_of(judgments)["annotator-1"], views_of(judgments, corpus_of(BRIDGE))
@@ -139,7 +139,7 @@ def test_cases_are_bounded_seeded_and_spread_over_pairs_and_patterns() -> None:
     assert not {case.key for case in chosen} & {case.key for case in choose_cases("other", judgments, corpus, seed=1)}
 
 
-def test_a_case_tells_what_was_said_but_not_who_and_not_which_method() -> None:
+def test_a_case_shows_votes_without_annotators_or_methods() -> None:
     judgments = [said(1, 1, "N", comment="who is it?"), said(2, 1, "L"), said(1, 0, "L"), said(2, 0, "L")]
     (case,) = choose_cases("run", judgments, corpus_of(BRIDGE))
     assert (case.target, [one.label for one in case.opinions]) == ("1", [Label.LINK, Label.NO_LINK])
@@ -150,7 +150,7 @@ def test_a_case_tells_what_was_said_but_not_who_and_not_which_method() -> None:
         assert word not in case.model_dump_json()
 
 
-def test_cases_reach_the_coordinator_as_they_stand() -> None:
+def test_cases_reach_the_coordinator_unchanged() -> None:
     hostile = "<b>bold</b> [a](http://x) *s* | `c`"
     judgments = [said(1, 0, "N", comment=hostile), said(2, 0, "L")]
     corpus = corpus_of([hostile, *BRIDGE])
@@ -177,7 +177,7 @@ def test_only_patterns_that_stand_out_are_drafted() -> None:
     assert finished(draft_clarifications(1, one_slip, views_of(one_slip, corpus))).count("**") <= 2
 
 
-def test_where_no_pattern_stands_out_the_most_frequent_disagreements_are_drafted() -> None:
+def test_without_a_pattern_the_most_frequent_disagreements_are_drafted() -> None:
     # Both differ on every candidate of each kind alike: kappa is low, and no kind has more than its share.
     corpus, differ = corpus_of(BRIDGE[:2] * 2, pairs=6), all_said("LNNL", "NLLN", pairs=6)
     compared = [one for part in comparisons_of(differ).values() for one in part]
@@ -193,7 +193,7 @@ def test_where_no_pattern_stands_out_the_most_frequent_disagreements_are_drafted
     assert finished(draft)
 
 
-def test_a_case_becomes_an_example_of_the_guidelines(run: Store) -> None:
+def test_a_case_can_become_an_example_in_the_guidelines(run: Store) -> None:
     case = prepare_feedback(run, 1).cases[1]
     text = with_examples(run, 1, "Mine.", {2: Label.NO_LINK})
     corpus = read_corpus_from(run, NATURAL)
@@ -210,7 +210,7 @@ def test_a_case_becomes_an_example_of_the_guidelines(run: Store) -> None:
         with_examples(run, 1, "", {99: Label.LINK})
 
 
-def test_a_case_is_settled_when_all_who_judged_it_say_the_same() -> None:
+def test_a_case_is_settled_when_everyone_who_judged_it_agrees() -> None:
     judgments = all_said("LLL", "NNN")
     first, second, third = choose_cases("run", judgments, corpus_of(BRIDGE))
     answers = [
@@ -242,7 +242,7 @@ def test_guidelines_get_versions_and_batches_keep_theirs(run: Store) -> None:
     assert version_of(run, 4) is None
 
 
-def test_a_prepared_round_stays_as_it_was_edited_and_tells_no_method(run: Store) -> None:
+def test_a_prepared_round_keeps_edits_and_reveals_no_method(run: Store) -> None:
     first = prepare_feedback(run, 1)
     assert list(first.memos) == ["annotator-1", "annotator-2"]
     assert 0 < len(first.cases) <= 12
@@ -255,7 +255,7 @@ def test_a_prepared_round_stays_as_it_was_edited_and_tells_no_method(run: Store)
         prepare_feedback(run, 7)
 
 
-def test_what_was_accepted_first_stands(run: Store) -> None:
+def test_the_first_acceptance_stands(run: Store) -> None:
     accepted = accept_feedback(run, 1, "Domain.", "> DRAFT x\n\nMine.", label_studio_round=True)
     assert (accepted.clarifications, accepted.edited, accepted.guidelines) == ("Mine.", True, 2)
     assert accept_feedback(run, 1, "Domain.", "Other.", label_studio_round=False) == accepted
@@ -271,7 +271,7 @@ def again(case: Case, who: int, label: Label) -> SecondAnswer:
     return SecondAnswer(batch=1, annotator=f"annotator-{who}", label=label, **where)
 
 
-def test_outcome_counts_resolved_and_changed_and_who_is_missing() -> None:
+def test_the_outcome_counts_resolved_changed_and_missing_answers() -> None:
     judgments = all_said("LLL", "NNN")
     cases = choose_cases("run", judgments, corpus_of(BRIDGE))
     link, no = Label.LINK, Label.NO_LINK

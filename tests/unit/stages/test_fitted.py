@@ -1,4 +1,4 @@
-"""What a benchmark fits: scored on other folds, kept for the natural pairs, never used where it was fitted."""
+"""What a benchmark fits is scored on other folds, kept for the natural pairs, and never used where it was fitted."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def store(domain: Domain) -> Store:
     return begin(domain)
 
 
-def test_what_is_fitted_is_scored_and_says_where_it_was_fitted(store: Store, domain: Domain) -> None:
+def test_fitted_approaches_are_scored_and_say_where_they_were_fitted(store: Store, domain: Domain) -> None:
     result = run_benchmark(store, domain, PLAN)
     by_name = {one.approach.name: one for one in result.approaches}
     assert set(by_name) == {f"{name}@{cutoff}" for name in ("jaccard", LEARNED) for cutoff in ("1", "2", "threshold")}
@@ -83,7 +83,7 @@ def test_what_is_fitted_is_scored_and_says_where_it_was_fitted(store: Store, dom
     assert all(cutoff.fitted_on.corpus == "synthetic" for cutoff in cutoffs.values())
 
 
-def test_a_second_time_nothing_is_fitted_anew(store: Store, domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_fitted_a_second_time(store: Store, domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run_benchmark(store, domain, PLAN)
     store.folder.remove("benchmark.json")
     for name in ("learn", "out_of_fold"):
@@ -91,7 +91,7 @@ def test_a_second_time_nothing_is_fitted_anew(store: Store, domain: Domain, monk
     assert run_benchmark(store, domain, PLAN) == first
 
 
-def test_too_few_pairs_leave_out_what_needs_fitting_and_say_so(domain: Domain) -> None:
+def test_with_too_few_pairs_fitted_approaches_are_left_out_with_a_note(domain: Domain) -> None:
     store = begin(domain, synthetic_pairs=2)
     result = run_benchmark(store, domain, PLAN)
     assert {one.approach.name for one in result.approaches} == {"jaccard@1", "jaccard@2"}
@@ -136,7 +136,7 @@ def test_a_linker_never_ranks_the_pairs_it_was_fitted_on(store: Store, domain: D
         rank_learned(store, NATURAL, LEARNED)
 
 
-def test_a_drop_takes_the_learned_linker_along(store: Store, domain: Domain) -> None:
+def test_a_drop_uses_the_learned_linker(store: Store, domain: Domain) -> None:
     run_benchmark(store, domain, PLAN)
     run_shortlist(store, ShortlistRule())
     drop = open_drop(store, DropResult(corpus=corpus(PairKind.NATURAL, 2, 5)), domain)
@@ -145,7 +145,7 @@ def test_a_drop_takes_the_learned_linker_along(store: Store, domain: Domain) -> 
     assert drop.exists(SHORTLIST)
 
 
-def test_errors_of_a_fitted_approach_are_those_of_its_scores(store: Store, domain: Domain) -> None:
+def test_errors_of_a_fitted_approach_match_its_scores(store: Store, domain: Domain) -> None:
     run_benchmark(store, domain, PLAN)
     result = next(r for r in read_benchmark(store).approaches if r.approach.name == "jaccard@threshold")
     found = errors_of(store, "jaccard@threshold")

@@ -1,4 +1,4 @@
-"""Whole documents by a model that thinks aloud: corpora of the wanted shape, faults by reason, and a second look."""
+"""Whole documents by a reasoning model: corpora of the requested shape, faults by reason, and a second look."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def store(domain: Domain, llm: FakeLLM, tmp_path: Path) -> Store:
     return run
 
 
-def test_twenty_documents_by_a_reasoning_model_have_the_wanted_shape(
+def test_twenty_documents_by_a_reasoning_model_have_the_requested_shape(
     store: Store, domain: Domain, llm: FakeLLM
 ) -> None:
     result = run_generation(store, domain, plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1)))
@@ -88,7 +88,7 @@ FAULTS: list[tuple[str, Callable[[list[dict]], object], str]] = [
 
 
 @pytest.mark.parametrize(("fault", "reason"), [row[1:] for row in FAULTS], ids=[row[0] for row in FAULTS])
-def test_every_fault_is_asked_again_and_refused_by_its_reason(
+def test_every_fault_is_retried_and_refused_with_its_reason(
     fault: Callable[[list[dict]], object], reason: str, store: Store, domain: Domain, llm: FakeLLM
 ) -> None:
     """The first document never gets a usable answer; the second gets one at the second attempt."""
@@ -118,7 +118,7 @@ def second_llm(home: Path, server: FakeLLM) -> None:
 
 
 @pytest.mark.parametrize("drop", [True, False])
-def test_a_second_look_by_another_model_drops_or_shows_what_it_disagrees_with(
+def test_a_second_look_by_another_model_drops_or_shows_disagreements(
     drop: bool, store: Store, domain: Domain, isolated_home: Path
 ) -> None:
     links: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -176,7 +176,7 @@ def test_a_second_look_by_the_writer_itself_is_refused(store: Store) -> None:
         plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="default"))
 
 
-def test_the_learned_linker_of_another_run_takes_a_second_look(store: Store, domain: Domain) -> None:
+def test_the_learned_linker_of_another_run_can_take_a_second_look(store: Store, domain: Domain) -> None:
     run_with_linker("fitted")
     plan = plan_generation(
         store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="run:fitted", drop=False)

@@ -1,4 +1,4 @@
-"""What a run asks by batch: once, only what can be used, and never a wait without end."""
+"""A run's questions by batch: asked once, only if useful, and never waited for endlessly."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lines(server):
     return [line for job in server.jobs.values() for line in server.files[job["input_file_id"]].splitlines()]
 
 
-def test_approaches_that_ask_the_same_are_asked_once_and_the_stage_finds_all_answers(store, serve):
+def test_shared_questions_are_asked_once_and_the_stage_finds_all_answers(store, serve):
     with serve(FakeBatch(fits)) as server:
         assert ask_by_batch(store, CORPUS, DOMAIN, VOTES).waiting == 3 * 6
         assert not ask_by_batch(store, CORPUS, DOMAIN, VOTES).done
@@ -56,7 +56,7 @@ def test_approaches_that_ask_the_same_are_asked_once_and_the_stage_finds_all_ans
 
 
 @pytest.mark.parametrize("status", ["failed", "expired"])
-def test_a_batch_that_failed_is_not_sent_again_and_the_stage_asks(store, serve, status):
+def test_a_failed_batch_is_not_resent_and_the_stage_asks_directly(store, serve, status):
     with serve(FakeBatch(fits)) as server:
         ask_by_batch(store, CORPUS, DOMAIN, [LLM_ONLY])
         server.end(status, answered=0)
@@ -68,14 +68,14 @@ def test_a_batch_that_failed_is_not_sent_again_and_the_stage_asks(store, serve, 
         assert len(server.questions) == 6
 
 
-def test_where_all_is_answered_nothing_is_sent_and_nothing_waited_for(store, serve):
+def test_with_everything_answered_nothing_is_sent_or_waited_for(store, serve):
     with serve(FakeBatch(fits)) as server:
         decide_all(store, LLM_ONLY)
         assert ask_by_batch(store, CORPUS, DOMAIN, [LLM_ONLY]).done
         assert not server.jobs
 
 
-def test_what_the_stage_would_refuse_is_refused_before_it_is_paid_for(store, serve):
+def test_what_the_stage_would_refuse_is_refused_before_paying(store, serve):
     one = approach(Setup.LLM_ONLY, scoring=Scoring.PROBABILITY)
     with serve(FakeBatch(fits, probabilities=False)) as server, pytest.raises(ServiceError, match="log-probabilities"):
         ask_by_batch(store, CORPUS, DOMAIN, [one])
@@ -84,7 +84,7 @@ def test_what_the_stage_would_refuse_is_refused_before_it_is_paid_for(store, ser
         look_at_batch(store, CORPUS)
 
 
-def test_what_says_nothing_is_not_logged_and_a_suspension_is_no_fault():
+def test_noise_is_not_logged_and_a_suspension_is_not_a_fault():
     noise = logging.LogRecord("prefect.flow_runs", logging.INFO, "", 1, "Hook %r finished running", ("began",), None)
     assert not worth_saying(noise)
     raised = (Pause, Pause(), None)
@@ -97,13 +97,13 @@ CLEAR = [ServiceError("gone", "wait"), BudgetError("used up", "raise it"), Input
 
 
 @pytest.mark.parametrize("error", [*CLEAR, ValueError("a bug")])
-def test_only_a_service_that_did_not_answer_is_worth_another_try(error):
+def test_only_an_unresponsive_service_is_retried(error):
     again = service_failed(None, TaskRun.model_construct(), Failed(data=error))
     assert again is isinstance(error, ServiceError)
 
 
 @pytest.mark.parametrize("error", [*CLEAR, ValueError("a bug")])
-def test_only_what_nobody_can_act_on_is_logged_with_a_traceback(error):
+def test_only_unexpected_errors_are_logged_with_a_traceback(error):
     try:
         raise error
     except type(error):

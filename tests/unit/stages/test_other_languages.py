@@ -68,7 +68,7 @@ NAMES = {"zh": "Chinese", "hi": "Hindi"}
 
 
 def writer(language: str) -> FakeLLM:
-    """Return a server that writes sentences in the language and takes every candidate for a link."""
+    """Return a server that writes sentences in the language and calls every candidate a link."""
     count = iter(range(10_000))
 
     def answer(request: Request) -> Response:
@@ -163,7 +163,7 @@ def test_the_language_is_guessed_shown_and_kept(language: str, tmp_path: Path, c
     assert [len(document.sentences) for document in read_corpus(str(folder)).documents.values()] == [3, 4] * 3
 
 
-def test_a_language_that_is_given_is_not_guessed(tmp_path: Path, command: Command, domain: Domain) -> None:
+def test_a_given_language_is_not_guessed(tmp_path: Path, command: Command, domain: Domain) -> None:
     folder, said = imported("hi", tmp_path, command, "--language", "mr")
     assert "Language: Marathi (mr).\n" in said
     store = open_run("r")
@@ -171,7 +171,7 @@ def test_a_language_that_is_given_is_not_guessed(tmp_path: Path, command: Comman
     assert store.language == "mr"
 
 
-def test_where_no_corpus_says_its_language_it_is_that_of_the_domain(
+def test_without_a_language_in_the_corpora_the_domains_is_used(
     tmp_path: Path, command: Command, domain: Domain
 ) -> None:
     folder, _ = imported("hi", tmp_path, command)

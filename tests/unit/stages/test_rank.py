@@ -1,4 +1,4 @@
-"""Ranking a corpus of a run in parts: the same table, nothing done twice, costs counted once."""
+"""Ranking a run's corpus in parts: the same table, nothing done twice, costs counted once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.helpers.example_run import generate, take_in
 
 
 class Counting(Retriever):
-    """Scores by length; knows what it was asked to do, and finds on disk what it was warmed with."""
+    """Scores by length; records what it was asked to do, and finds what it was warmed with on disk."""
 
     name = "counting"
     sentences_per_part = 7
@@ -69,7 +69,7 @@ def use(monkeypatch: pytest.MonkeyPatch, **options: int) -> list[tuple[str, obje
 
 
 def follow(store: Store, retriever: str, pairs_per_part: int, sentences_per_part: int | None = None) -> RankPlan:
-    """Keep a plan with small parts in the run, as one that was begun with other sizes."""
+    """Store a plan with small parts in the run, as if it had begun with other sizes."""
     corpus = read_corpus_from(store, "synthetic")
     ids = [pair.id for pair in corpus.pairs]
     parts = tuple(tuple(ids[start : start + pairs_per_part]) for start in range(0, len(ids), pairs_per_part))
@@ -88,7 +88,7 @@ def test_parts_give_the_table_of_the_whole(store: Store, retriever: str, pairs_p
     pd.testing.assert_frame_equal(read_rankings(store, "synthetic", retriever).table, whole)
 
 
-def test_ids_that_differ_between_pairs_are_categories_in_the_order_of_the_whole() -> None:
+def test_ids_of_different_pairs_are_categories_in_overall_order() -> None:
     def document(name: str, *ids: str) -> Document:
         return Document(id=name, sentences=tuple(Sentence(id=i, text=f"word{i} other") for i in ids))
 
@@ -104,7 +104,7 @@ def test_ids_that_differ_between_pairs_are_categories_in_the_order_of_the_whole(
     pd.testing.assert_frame_equal(table, rank_corpus(corpus, get_retriever("bm25")))
 
 
-def test_a_retriever_with_statistics_over_the_collection_ranks_a_part_as_it_does_the_whole(store: Store) -> None:
+def test_collection_statistics_make_a_part_rank_like_the_whole(store: Store) -> None:
     follow(store, "bm25-stemmed", 1)
     # Another process has ranked nothing but the last part.
     Ranker(store, "synthetic", "bm25-stemmed").rank(5)
@@ -113,7 +113,7 @@ def test_a_retriever_with_statistics_over_the_collection_ranks_a_part_as_it_does
     pd.testing.assert_frame_equal(read_rankings(store, "synthetic", "bm25-stemmed").table, whole)
 
 
-def test_pairs_are_cut_by_cells_and_every_sentence_is_warmed_once(
+def test_pairs_are_divided_by_cells_and_every_sentence_is_warmed_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = use(monkeypatch)
@@ -129,13 +129,13 @@ def test_pairs_are_cut_by_cells_and_every_sentence_is_warmed_once(
     assert [work for work in log if work[0] == "prepare"] == [("prepare", 12)]
 
 
-def test_a_pair_that_is_too_big_for_a_part_is_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_too_big_for_a_part_is_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch)
     monkeypatch.setattr(Counting, "cells_per_part", 10)
     assert [len(part) for part in Ranker(store, "synthetic", "counting").plan.parts] == [1] * 6
 
 
-def test_after_a_stop_in_the_middle_only_what_is_missing_is_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_interruption_only_missing_parts_are_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     log = use(monkeypatch, breaks_at=3)
     with pytest.raises(RuntimeError, match="power"):
         rank(store, "synthetic", "counting")
@@ -152,9 +152,7 @@ def test_after_a_stop_in_the_middle_only_what_is_missing_is_done(store: Store, m
     assert log == []
 
 
-def test_parts_stay_as_they_were_begun_when_a_later_version_cuts_otherwise(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_started_parts_keep_their_sizes_in_a_later_version(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch)
     Ranker(store, "synthetic", "counting").rank(0)
     monkeypatch.setattr(Counting, "cells_per_part", 64)
@@ -183,7 +181,7 @@ def test_cut_sentences_count_once_and_cut_pairs_of_sentences_add_up(
     assert (effort.cut, effort.max_length, effort.kept_seconds) == (3 + 6 * 2, 64, 2.5)
 
 
-def test_preparing_is_counted_once_and_what_was_on_disk_at_what_it_had_cost() -> None:
+def test_preparation_counts_once_and_cached_parts_at_their_original_cost() -> None:
     def part(prepare: float, score: float, kept: float) -> PartEffort:
         return PartEffort(prepare_seconds=prepare, score_seconds=score, effort=Effort(kept_seconds=kept))
 
@@ -202,7 +200,7 @@ def test_a_corpus_without_pairs_has_an_empty_table() -> None:
     assert read_rankings(store, "synthetic", "bm25").table.empty
 
 
-def test_a_part_is_not_there_until_it_is_whole(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_does_not_exist_until_it_is_complete(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader in another process sees a part whole or not at all: its file is renamed into place."""
     seen: list[list[str]] = []
     write = store.folder.write

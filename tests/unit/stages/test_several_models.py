@@ -1,4 +1,4 @@
-"""Several LLMs in one run: one is exact, one is at chance, one refuses a tenth; and what happens when one gives out."""
+"""Several LLMs in one run: one exact, one at chance, one that refuses a tenth; and what happens when one fails."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_models_are_asked_side_by_side(store, servers):
     assert set(store.manifest["llm"]) == {f"decide synthetic by {model}" for model in MODELS}
 
 
-def test_killed_in_the_middle_nothing_is_asked_twice_and_the_result_is_the_same(store, servers, tmp_path, monkeypatch):
+def test_after_a_kill_nothing_is_asked_twice_and_the_result_is_the_same(store, servers, tmp_path, monkeypatch):
     process = forked(benchmark_and_decide)
     deadline = time.monotonic() + 300
     while sum(questions(servers).values()) < 2.2 * PAIRS * SOURCES:  # in the middle of the last model's questions
@@ -228,7 +228,7 @@ def test_killed_in_the_middle_nothing_is_asked_twice_and_the_result_is_the_same(
     assert again == result == store.read_record("benchmark.json", Benchmark)
 
 
-def test_a_missing_key_concerns_its_own_model_alone_and_is_made_good_later(store, servers, monkeypatch):
+def test_a_missing_key_affects_only_its_model_and_can_be_added_later(store, servers, monkeypatch):
     servers.settle(chance='api_key_env = "CHANCE_KEY"')
     result = run_benchmark(store, DOMAIN, PLAN)
     assert [one.approach.name for one in result.approaches][-2:] == ["exact-only-4", "shy-only-4"]
@@ -244,7 +244,7 @@ def test_a_missing_key_concerns_its_own_model_alone_and_is_made_good_later(store
     assert [len(servers[name].questions) for name in ("exact", "shy")] == before
 
 
-def test_what_was_left_open_is_not_tried_again_once_approaches_are_chosen(store, servers, monkeypatch):
+def test_open_questions_are_not_retried_once_approaches_are_chosen(store, servers, monkeypatch):
     servers.settle(chance='api_key_env = "CHANCE_KEY"')
     result = run_benchmark(store, DOMAIN, PLAN)
     store.write_text(SHORTLIST, "{}")
@@ -253,9 +253,7 @@ def test_what_was_left_open_is_not_tried_again_once_approaches_are_chosen(store,
     assert not servers["chance"].questions
 
 
-def test_a_server_that_dies_in_the_middle_leaves_its_own_approaches_open_and_what_it_said_is_kept(
-    store, servers, monkeypatch
-):
+def test_a_server_that_dies_midway_leaves_only_its_approaches_open(store, servers, monkeypatch):
     def dies(request):
         return chance(request) if len(servers["chance"].questions) <= 5 else error(401, "gone")
 
@@ -273,13 +271,13 @@ def test_a_server_that_dies_in_the_middle_leaves_its_own_approaches_open_and_wha
     assert not set(answered) & {asked(request)[0] for request in servers["chance"].questions[5:][-PAIRS * SOURCES :]}
 
 
-def test_where_all_models_give_out_the_stage_fails_and_says_why(store, servers):
+def test_if_all_models_fail_the_stage_fails_and_says_why(store, servers):
     servers.settle(**{name: f'api_key_env = "KEY_OF_{name.upper()}"' for name in MODELS})
     with pytest.raises(ServiceError, match="'exact' has no key"):
         run_benchmark(store, DOMAIN, PLAN)
 
 
-def test_a_limit_in_money_without_prices_and_a_budget_that_is_used_up_concern_their_own_models(store, servers):
+def test_missing_prices_and_an_exhausted_budget_affect_only_their_models(store, servers):
     servers.settle(chance="budget = 5", shy="budget_tokens = 1000")
     result = run_benchmark(store, DOMAIN, PLAN)
     reasons = {one.where: one.reason + one.hint for one in result.undecided}
@@ -300,7 +298,7 @@ def test_an_unknown_profile_is_refused_before_anything_is_ranked(store, servers)
     assert not store.exists("rankings/synthetic/bm25/plan.json")
 
 
-def test_the_estimate_is_by_model_and_says_whose_prices_are_not_known(store, servers):
+def test_the_estimate_is_by_model_and_names_unknown_prices(store, servers):
     servers.settle(exact="price_prompt = 10\nprice_completion = 100", chance="price_prompt = 1")
     found = estimate_benchmark(store, DOMAIN, PLAN)
     assert {name: one.calls for name, one in found.models.items()} == dict.fromkeys(MODELS, PAIRS * SOURCES)

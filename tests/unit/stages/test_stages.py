@@ -1,4 +1,4 @@
-"""The stages of a run in the library, without Prefect: done once, taken up where they stopped, nothing half done."""
+"""The stages of a run in the library, without Prefect: done once, resumed where they stopped, nothing half done."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=())
 
 
 def answer(request: Request) -> Response:
-    """Write a sentence that no other question gets, or judge candidates by a fixed rule."""
+    """Write a sentence unique to the question, or judge candidates by a fixed rule."""
     digest = hashlib.sha256(request.prompt.encode()).hexdigest()
     properties = request.schema["properties"]
     if all(kind.get("type") == "boolean" for kind in properties.values()):
@@ -92,9 +92,7 @@ def test_a_run_goes_from_documents_to_pools(store: Store, domain: Domain) -> Non
     assert {"versions", "prompts", "domain", "corpus", "llm", "inputs"} <= set(store.manifest)
 
 
-def test_a_second_time_nothing_is_asked_and_nothing_changes(
-    store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path
-) -> None:
+def test_a_second_run_asks_and_changes_nothing(store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path) -> None:
     def content() -> dict[str, bytes]:
         return {name: store.folder.read(name) for name in store.folder.names()}
 
@@ -106,9 +104,7 @@ def test_a_second_time_nothing_is_asked_and_nothing_changes(
     assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
 
 
-def test_a_stage_that_was_stopped_goes_on_with_the_part_that_is_missing(
-    store: Store, domain: Domain, llm: FakeLLM
-) -> None:
+def test_an_interrupted_stage_resumes_with_the_missing_part(store: Store, domain: Domain, llm: FakeLLM) -> None:
     plan = plan_generation(store, Generating(documents=5))
     assert len(plan.parts) == 2
     generate_part(store, domain, plan, 0)
@@ -119,7 +115,7 @@ def test_a_stage_that_was_stopped_goes_on_with_the_part_that_is_missing(
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))
-def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_reason(
+def test_a_generation_full_of_odd_replies_records_each_refusal_and_its_reason(
     domain: Domain, llm: FakeLLM, strategy: Strategy, tmp_path: Path
 ) -> None:
     """Every third question is filtered, every fourth has list content, every fifth an error inside 200."""
@@ -170,7 +166,7 @@ def test_a_generation_with_odd_replies_all_over_ends_with_each_refusal_and_its_r
     assert len(llm.questions) == before
 
 
-def test_other_settings_for_the_same_run_are_refused_by_name(store: Store, domain: Domain) -> None:
+def test_different_settings_for_the_same_run_are_refused_by_name(store: Store, domain: Domain) -> None:
     run_generation(store, domain, plan_generation(store, Generating(documents=1)))
     with pytest.raises(InputError, match=r"seed=13 \(now 14\)") as refused:
         run_generation(store, domain, plan_generation(store, Generating(seed=14, documents=1)))
@@ -193,7 +189,7 @@ def documents_alone(folder: Path, number: int) -> Path:
     return folder
 
 
-def test_documents_without_pairs_are_generated_for(tmp_path: Path, domain: Domain, llm: FakeLLM) -> None:
+def test_pairs_are_generated_for_unpaired_documents(tmp_path: Path, domain: Domain, llm: FakeLLM) -> None:
     targets, run = documents_alone(tmp_path / "alone", 9), open_run("alone")
     how = Sampling(size=3, seed=1)
     drawn = take_targets(run, str(targets), domain, how)
@@ -212,7 +208,7 @@ def test_documents_without_pairs_are_generated_for(tmp_path: Path, domain: Domai
         take_targets(run, str(targets), domain, Sampling(size=3, seed=2))
 
 
-def test_natural_pairs_come_from_another_corpus(tmp_path: Path, domain: Domain, llm: FakeLLM) -> None:
+def test_natural_pairs_can_come_from_another_corpus(tmp_path: Path, domain: Domain, llm: FakeLLM) -> None:
     run = open_run("both")
     natural = take_corpus(run, "sample", domain, first_pairs=2)
     take_targets(run, str(documents_alone(tmp_path / "alone", 2)), domain, Sampling())
@@ -221,13 +217,13 @@ def test_natural_pairs_come_from_another_corpus(tmp_path: Path, domain: Domain, 
     assert {pool.pair for pool in run.read_records(POOLS, Pool)} <= {pair.id for pair in natural.pairs}
 
 
-def test_a_run_that_has_generated_takes_no_other_targets(tmp_path: Path, store: Store, domain: Domain) -> None:
+def test_a_run_that_has_generated_accepts_no_other_targets(tmp_path: Path, store: Store, domain: Domain) -> None:
     run_generation(store, domain, plan_generation(store, Generating(documents=2)))
     with pytest.raises(InputError, match="already generated"):
         take_targets(store, str(documents_alone(tmp_path / "alone", 2)), domain, Sampling())
 
 
-def test_documents_that_no_pair_uses_are_generated_for_too(store: Store) -> None:
+def test_pairs_are_generated_for_unused_documents_too(store: Store) -> None:
     natural = read_corpus_from(store, "natural")
     targets = plan_generation(store, Generating()).targets
     used = {pair.source for pair in natural.pairs} | {pair.target for pair in natural.pairs}
@@ -236,7 +232,7 @@ def test_documents_that_no_pair_uses_are_generated_for_too(store: Store) -> None
     assert not {pair.source for pair in natural.pairs} & set(targets)
 
 
-def test_an_llm_that_gives_out_in_the_middle_leaves_no_part_behind_and_is_paid_once(
+def test_an_llm_that_fails_midway_leaves_no_part_and_is_paid_once(
     store: Store, domain: Domain, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = plan_generation(store, Generating(documents=3))
@@ -275,7 +271,7 @@ def test_two_processes_of_one_run_ask_each_question_once(
     assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
 
 
-def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Domain, llm: FakeLLM) -> None:
+def test_an_empty_batch_is_reported_before_anyone_annotates(domain: Domain, llm: FakeLLM) -> None:
     store = open_run("one-pair")
     take_corpus(store, "sample", domain, first_pairs=1)
     run_generation(store, domain, plan_generation(store, Generating(documents=1)))
@@ -287,20 +283,20 @@ def test_a_batch_that_would_be_empty_is_said_before_anybody_annotates(domain: Do
     assert not store.exists("candidates.jsonl")
 
 
-def test_the_key_of_the_llm_is_in_no_file(store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path) -> None:
+def test_the_llm_key_is_in_no_file(store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path) -> None:
     run_all(store, domain)
     files = [path for path in isolated_home.rglob("*") if path.is_file()]
     assert len(files) > 20
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_a_stage_whose_input_is_missing_names_the_stage_that_makes_it(store: Store, domain: Domain) -> None:
+def test_a_stage_without_its_input_names_the_stage_that_makes_it(store: Store, domain: Domain) -> None:
     with pytest.raises(InputError, match=r"synthetic/pairs.jsonl") as refused:
         run_benchmark(store, domain, PLAN)
     assert "generate" in refused.value.hint
 
 
-def test_a_quick_try_has_candidates_without_an_llm_and_its_report_says_what_was_skipped(
+def test_a_quick_try_needs_no_llm_and_its_report_says_what_was_skipped(
     store: Store, domain: Domain, llm: FakeLLM
 ) -> None:
     chosen = quick_shortlist(store, domain)
@@ -318,7 +314,7 @@ def test_a_quick_try_has_candidates_without_an_llm_and_its_report_says_what_was_
         refuse_quick(store)
 
 
-def test_a_run_with_a_benchmark_is_no_quick_try_afterwards(store: Store, domain: Domain) -> None:
+def test_a_run_with_a_benchmark_does_not_become_a_quick_try(store: Store, domain: Domain) -> None:
     run_all(store, domain)
     refuse_quick(store)
     with pytest.raises(InputError, match="other settings"):
@@ -326,7 +322,7 @@ def test_a_run_with_a_benchmark_is_no_quick_try_afterwards(store: Store, domain:
     assert "quick try" not in render(gather(store))
 
 
-def test_the_command_does_every_stage_in_its_own_process(llm: FakeLLM, tmp_path: Path) -> None:
+def test_the_command_runs_every_stage_in_its_own_process(llm: FakeLLM, tmp_path: Path) -> None:
     def command(*arguments: str) -> str:
         result = CliRunner().invoke(make_app(), ["run", *arguments])
         assert result.exit_code == 0, result.output + str(result.exception)

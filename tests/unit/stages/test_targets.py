@@ -1,4 +1,4 @@
-"""Target sentences that a run leaves out: never a candidate, a link to one is a miss, and the run keeps its filter."""
+"""Target sentences that a run leaves out: never candidates, links to them are misses, and the run keeps its filter."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ ONE = corpus([PAIR], SOURCE, TARGET)
 
 @pytest.fixture
 def domain(news: Domain) -> Domain:
-    """The domain news that leaves headings out."""
+    """The domain news, leaving headings out."""
     return news.with_settings(targets=HEADINGS)
 
 
 @pytest.fixture
 def store(domain: Domain) -> Store:
-    """A run that was begun with this domain, with one pair."""
+    """A run begun with this domain, with one pair."""
     return begun("r", domain, ONE)
 
 
@@ -60,7 +60,7 @@ def begun(key: str, domain: Domain, taken: Corpus) -> Store:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["Heading", "red fox", "blue fox", "red hen", "hen"]), min_size=1, max_size=8))
-def test_kept_targets_are_ranked_as_if_the_others_were_not_in_the_document(texts: list[str]) -> None:
+def test_kept_targets_are_ranked_as_if_the_others_did_not_exist(texts: list[str]) -> None:
     whole = corpus([PAIR], SOURCE, document("b", texts))
     sentences = whole.documents["b"].sentences
     kept = tuple(one for one in sentences if one.text != "Heading") or sentences
@@ -71,14 +71,14 @@ def test_kept_targets_are_ranked_as_if_the_others_were_not_in_the_document(texts
     pd.testing.assert_frame_equal(found.astype(ids), wanted.astype(ids))
 
 
-def test_candidates_are_never_left_out_targets_and_these_are_counted(domain: Domain, store: Store) -> None:
+def test_omitted_targets_are_counted_and_never_candidates(domain: Domain, store: Store) -> None:
     quick_shortlist(store, domain)
     counts = run_candidates(store, domain, PoolPlan(batches=1, mode=PoolMode.SINGLE, distractors=9))
     assert [[one.target for one in pool.candidates] for pool in store.read_records(POOLS, Pool)] == [["1", "3"]] * 2
     assert counts.targets_left_out == preview_batch(store, domain, 1, 2).targets_left_out == {"heading": 2}
 
 
-def test_a_budget_buys_no_left_out_target(news: Domain) -> None:
+def test_a_budget_buys_no_omitted_target(news: Domain) -> None:
     store, natural = open_run("budget"), strict(gold=False)
     targets = {pair.target for pair in natural.pairs[::2]}
     texts = {name: natural.documents[name].texts for name in targets}
@@ -94,14 +94,14 @@ def test_a_budget_buys_no_left_out_target(news: Domain) -> None:
     assert not any(pair in with_heading and target == "t0" for pair, target in shown)
 
 
-def test_an_llm_is_asked_about_kept_targets_only(domain: Domain, store: Store) -> None:
+def test_an_llm_is_asked_only_about_kept_targets(domain: Domain, store: Store) -> None:
     rank(store, NATURAL, "bm25")
     for setup in (Setup.LLM_ONLY, Setup.LISTWISE):
         asked = questions_left(store, NATURAL, domain, approach(setup))
         assert [len(asked_keys(question.json_schema)) for question in asked] == [2, 2]
 
 
-def test_a_gold_link_to_a_left_out_target_is_a_miss(store: Store) -> None:
+def test_a_gold_link_to_an_omitted_target_is_a_miss(store: Store) -> None:
     rank(store, NATURAL, "bm25")
     rankings = read_rankings(store, NATURAL, "bm25").table
     assert set(rankings["target"]) == {"1", "3"}
@@ -109,7 +109,7 @@ def test_a_gold_link_to_a_left_out_target_is_a_miss(store: Store) -> None:
     assert score_ranking(ONE, rankings, [2])["recall"].tolist() == [0.5]
 
 
-def test_a_learned_linker_ranks_whole_documents_and_its_rankings_leave_targets_out(news: Domain) -> None:
+def test_a_learned_linker_sees_whole_documents_but_ranks_only_kept_targets(news: Domain) -> None:
     store = begun("learned", news.with_settings(targets=SentenceFilter(exclude=("^A .* in fitted",))), ONE)
     fitted = made("fitted", 12, seed=1)
     first = fitted.pairs[0].target
@@ -127,12 +127,12 @@ def test_a_learned_linker_ranks_whole_documents_and_its_rankings_leave_targets_o
     assert len(table) == 4 + 11 * 4 * 5
 
 
-def test_a_run_keeps_the_filter_that_it_was_begun_with(news: Domain, domain: Domain, store: Store) -> None:
+def test_a_run_keeps_the_filter_it_began_with(news: Domain, domain: Domain, store: Store) -> None:
     describe_run(store, news)
     assert targets_of(store) == domain_of(store).settings.targets == HEADINGS
 
 
-def test_a_run_of_an_earlier_version_leaves_nothing_out(news: Domain) -> None:
+def test_a_run_of_an_earlier_version_omits_nothing(news: Domain) -> None:
     store = proposed_run("earlier")
     about = store.manifest
     del about["domain"]["targets"]
@@ -142,5 +142,5 @@ def test_a_run_of_an_earlier_version_leaves_nothing_out(news: Domain) -> None:
     assert domain_of(store).settings.targets.keeps_all
 
 
-def test_nothing_is_written_about_a_left_out_target(domain: Domain) -> None:
+def test_nothing_is_written_about_an_omitted_target(domain: Domain) -> None:
     assert usable(TARGET, domain) == [1, 3]

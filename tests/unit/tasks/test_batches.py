@@ -1,4 +1,4 @@
-"""Batches in front of annotators: nothing that was seen is lost, what counts is right, each oddity is said once."""
+"""Batches under annotation: nothing seen is lost, counts are right, each oddity is reported once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, loo
 from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio
 
 
-def test_a_push_that_adds_up_is_not_read_back(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+def test_a_consistent_push_is_not_read_back(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     assert len(server.all_tasks()) == len(keys)
     assert server.exports == 0
 
 
-def test_tasks_that_came_twice_are_there_once(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+def test_duplicate_tasks_are_removed(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     (project,) = server.projects
     server.delete_task(server.task(keys[0])["id"])
     whole = server.import_tasks
@@ -30,7 +30,7 @@ def test_tasks_that_came_twice_are_there_once(store: Store, server: FakeLabelStu
     assert sorted(task["data"]["task_key"] for task in server.held[project]) == sorted(keys)
 
 
-def test_a_deleted_answer_is_waited_for_again_and_said_once(
+def test_a_deleted_answer_is_awaited_again_and_reported_once(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN, but=keys[:1])
@@ -56,7 +56,7 @@ def progress(keys: tuple[str, ...]) -> Progress:
     return Progress(tasks=len(keys), done=len(keys), complete=True, annotators=everyone, vanished=())
 
 
-def test_a_deleted_task_that_was_done_counts_as_last_seen(
+def test_a_deleted_finished_task_counts_as_last_seen(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN)
@@ -72,7 +72,7 @@ def test_a_deleted_task_that_was_done_counts_as_last_seen(
     assert len({key_of(store, one) for one in pulled(store)}) == len(keys)
 
 
-def test_a_deleted_task_that_was_not_done_is_pushed_back_and_its_answer_stays(
+def test_a_deleted_unfinished_task_is_pushed_again_and_its_answer_kept(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN, but=keys[:1])
@@ -104,7 +104,7 @@ def test_a_deleted_project_loses_nothing(store: Store, server: FakeLabelStudio, 
     assert len({key_of(store, one) for one in pulled(store)}) == len(keys)
 
 
-def test_a_removed_account_keeps_its_name_and_its_answers(
+def test_a_removed_account_keeps_its_name_and_answers(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN)
@@ -121,7 +121,7 @@ def test_a_removed_account_keeps_its_name_and_its_answers(
     assert {one.annotator for one in pulled(store)} == {"annotator-1", "annotator-2"}
 
 
-def test_skips_twice_answered_foreign_tasks_and_drafts_are_said(
+def test_skips_double_answers_foreign_tasks_and_drafts_are_reported(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN, but=keys[:2])
@@ -162,7 +162,7 @@ def test_nothing_is_written_when_nothing_is_new(store: Store, server: FakeLabelS
     assert file.stat().st_ino != before
 
 
-def test_an_answer_that_was_changed_before_the_pull_is_kept_as_it_was(
+def test_an_answer_changed_before_the_pull_is_kept_as_it_was(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer = server.answer(keys[0], ADA, "Link")
@@ -173,7 +173,7 @@ def test_an_answer_that_was_changed_before_the_pull_is_kept_as_it_was(
     assert [one.annotation["result"][0]["value"]["choices"] for one in kept.earlier] == [["Link"]]
 
 
-def test_skipped_tasks_are_offered_again_and_waited_for(
+def test_skipped_tasks_are_offered_again_and_awaited(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN, but=keys[:1])
@@ -191,7 +191,7 @@ def test_skipped_tasks_are_offered_again_and_waited_for(
     assert requeue(store, 1) == []
 
 
-def test_tasks_that_a_killed_push_left_twice_are_there_once(
+def test_duplicates_left_by_a_killed_push_are_removed(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     (project,) = server.projects

@@ -1,4 +1,4 @@
-"""Annotations of any shape, by whomever: what counts is what its author submitted, and nothing blocks a batch."""
+"""Annotations of any shape by anyone: only what its author submitted counts, and nothing blocks a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def said_of(store: Store) -> list[str]:
     return store.read_json(batch_file(1, "anomalies.json"))
 
 
-def test_an_answer_that_was_never_read_before_it_was_altered_does_not_count_and_is_offered_again(
+def test_an_answer_altered_before_it_was_read_does_not_count_and_is_offered_again(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN)
@@ -41,7 +41,7 @@ def test_an_answer_that_was_never_read_before_it_was_altered_does_not_count_and_
     assert len({(key_of(store, one), one.annotator) for one in pulled(store)}) == 2 * len(keys)
 
 
-def test_the_author_s_answer_survives_alteration_removal_of_accounts_and_deletion_of_the_task(
+def test_an_authors_answer_survives_alteration_and_deletion_of_account_or_task(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN)
@@ -57,7 +57,7 @@ def test_the_author_s_answer_survives_alteration_removal_of_accounts_and_deletio
     assert labels == {Label.LINK}
 
 
-def test_a_task_that_got_another_key_keeps_its_answers(
+def test_a_task_with_a_changed_key_keeps_its_answers(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN)
@@ -109,7 +109,7 @@ FIELDS = st.fixed_dictionaries(
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(fields={"result": "\ud800", "lead_time": {"\udc00": ["\ud83d"]}}, data={"\ud800": "\ud800"})
 @given(fields=FIELDS, data=st.none() | VALUES | st.dictionaries(st.sampled_from(["candidates", "more"]), VALUES))
-def test_whatever_one_annotation_or_task_holds_the_answers_of_others_count(
+def test_one_odd_annotation_or_task_never_stops_other_answers_from_counting(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], fields: dict[str, Any], data: object
 ) -> None:
     (project,) = server.projects
@@ -136,7 +136,7 @@ def test_whatever_one_annotation_or_task_holds_the_answers_of_others_count(
         server.held[project] = before
 
 
-def test_a_result_nested_too_deeply_to_be_kept_does_not_count_and_blocks_nothing(
+def test_an_overly_nested_result_does_not_count_and_blocks_nothing(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN)
@@ -150,7 +150,7 @@ def test_a_result_nested_too_deeply_to_be_kept_does_not_count_and_blocks_nothing
     assert look(store)[0].done == len(keys) - 1
 
 
-def test_an_annotation_that_label_studio_cannot_send_blocks_nothing_nor_does_its_deletion(
+def test_an_unsendable_annotation_or_its_deletion_blocks_nothing(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys, ADA, BEN)
@@ -165,9 +165,7 @@ def test_an_annotation_that_label_studio_cannot_send_blocks_nothing_nor_does_its
     assert f"the answer of cy@example.org to the task {keys[0]} was deleted" in said[0]
 
 
-def test_an_answer_that_contradicts_itself_does_not_count(
-    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
-) -> None:
+def test_a_contradictory_answer_does_not_count(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     answer_all(server, keys, ADA, BEN)
     result = server.task(keys[0])["annotations"][0]["result"]
     result.append(deepcopy(result[0]))
@@ -195,7 +193,7 @@ def test_a_task_without_data_keeps_its_answers(store: Store, server: FakeLabelSt
         ({"drafts": [None]}, "drafts.0 must be an object"),
     ],
 )
-def test_what_no_label_studio_exports_is_one_message(
+def test_an_impossible_export_is_one_message(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], change: dict[str, Any], fault: str
 ) -> None:
     server.task(keys[0]).update(change)

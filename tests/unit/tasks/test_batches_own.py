@@ -1,4 +1,4 @@
-"""A batch in which each annotator has a project of their own: one answer to each task in each, and nobody in two."""
+"""A batch in which each annotator has their own project: one answer per task in each, and nobody in two."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def projects(store: Store) -> list[int]:
     return [one.project_id for one in read_pushed(store, SLUG).projects]
 
 
-def test_each_has_all_tasks_once_and_a_link_of_their_own(store: Store, server: FakeLabelStudio, keys) -> None:
+def test_each_annotator_has_all_tasks_once_and_their_own_link(store: Store, server: FakeLabelStudio, keys) -> None:
     pushed = read_pushed(store, SLUG)
     assert [server.projects[at]["title"] for at in projects(store)] == [
         f"{TO_DO}{RUN} · batch 1 · A",
@@ -42,7 +42,7 @@ def test_each_has_all_tasks_once_and_a_link_of_their_own(store: Store, server: F
     assert len(server.all_tasks()) == 2 * len(keys)
 
 
-def test_it_is_done_when_both_are_and_its_titles_say_so(store: Store, server: FakeLabelStudio, keys) -> None:
+def test_the_batch_is_done_when_both_are_and_its_titles_say_so(store: Store, server: FakeLabelStudio, keys) -> None:
     first, second = projects(store)
     for key in keys:
         server.answer(key, ADA, project=first)
@@ -67,7 +67,7 @@ def test_one_person_in_both_projects_counts_once(store: Store, server: FakeLabel
     assert look(store)[0].done == 1
 
 
-def test_a_deleted_project_comes_back_with_what_is_still_to_do(store: Store, server: FakeLabelStudio, keys) -> None:
+def test_a_deleted_project_comes_back_with_its_open_tasks(store: Store, server: FakeLabelStudio, keys) -> None:
     first, second = projects(store)
     server.answer(keys[0], ADA, project=first)
     server.answer(keys[1], BEN, project=second)
@@ -86,7 +86,7 @@ def test_a_deleted_project_comes_back_with_what_is_still_to_do(store: Store, ser
     assert {one.annotator for one in pulled(store)} == {f"annotator-{n}" for n in (1, 2, 3)}
 
 
-def test_what_was_kept_of_one_project_is_still_read(store: Store, server: FakeLabelStudio, keys) -> None:
+def test_a_record_of_a_single_project_can_still_be_read(store: Store, server: FakeLabelStudio, keys) -> None:
     old = {"slug": SLUG, "title": "t", "project_id": 4, "url": "u", "overlap": 2, "task_keys": ["k"], "made": "m"}
     read = PushedProject.model_validate(old)
     assert (read.project_id, read.url, len(read.projects)) == (4, "u", 1)

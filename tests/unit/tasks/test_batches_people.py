@@ -1,4 +1,4 @@
-"""People and deadlines of a batch: who is late, who was relieved, who is reminded and how often."""
+"""People and deadlines of a batch: who is late, who was replaced, who is reminded and how often."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def store(store: Store) -> Store:
-    """A run with a batch of four tasks that Ada and Ben are expected to judge; it was pushed at ``START``."""
+    """A run with a batch of four tasks, pushed at ``START``, that Ada and Ben are expected to judge."""
     people = [
         Annotator(annotator=f"annotator-{n}", account=PEOPLE[user], simulated=False) for n, user in ((1, 7), (2, 8))
     ]
@@ -58,7 +58,7 @@ def due_at(store: Store, day: float) -> str | None:
     return reminder_due(store, pushed, snapshot, attendance(store, pushed, snapshot, now), now)
 
 
-def test_who_has_open_tasks_and_says_nothing_for_days_is_late(
+def test_an_annotator_silent_for_days_with_open_tasks_is_late(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     for key in keys:
@@ -74,12 +74,12 @@ def test_who_has_open_tasks_and_says_nothing_for_days_is_late(
     assert rows[PEOPLE[BEN]].annotator == "annotator-2"
 
 
-def test_who_never_answered_is_late_from_the_push_on(store: Store) -> None:
+def test_lateness_without_any_answer_counts_from_the_push(store: Store) -> None:
     assert [row.late for row in rows_at(store, 2).values()] == [False, False]
     assert [(row.last, row.late) for row in rows_at(store, 4).values()] == [(None, True), (None, True)]
 
 
-def test_nobody_is_late_with_a_batch_that_is_done(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
+def test_nobody_is_late_with_a_finished_batch(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     for key in keys:
         server.answer(key, ADA)
         server.answer(key, CY)
@@ -107,7 +107,7 @@ def test_a_reminder_is_sent_once_a_day(store: Store) -> None:
     assert sent[0][0].endswith("batch 1")
 
 
-def test_a_reminder_that_was_killed_while_it_was_sent_is_not_sent_twice(store: Store) -> None:
+def test_a_reminder_killed_while_sending_is_not_sent_twice(store: Store) -> None:
     def die(*_: str) -> None:
         raise KeyboardInterrupt
 
@@ -116,7 +116,7 @@ def test_a_reminder_that_was_killed_while_it_was_sent_is_not_sent_twice(store: S
     assert due_at(store, 5) is None
 
 
-def test_a_reminder_that_fails_or_has_no_way_says_so(store: Store) -> None:
+def test_a_reminder_that_fails_or_has_no_channel_says_so(store: Store) -> None:
     def fail(*_: str) -> None:
         msg = "no network"
         raise ServiceError(msg)
@@ -127,9 +127,7 @@ def test_a_reminder_that_fails_or_has_no_way_says_so(store: Store) -> None:
     assert len(reminders_of(store, SLUG)) == 2
 
 
-def test_work_is_handed_on_in_words_and_stays_handed_on(
-    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
-) -> None:
+def test_a_handover_is_described_and_lasts(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     for key in keys:
         server.answer(key, ADA)
     server.answer(keys[0], BEN)
@@ -157,19 +155,19 @@ def test_work_is_handed_on_in_words_and_stays_handed_on(
 @pytest.mark.parametrize(
     ("account", "to"), [("who@example.org", ""), (PEOPLE[ADA], PEOPLE[ADA]), (PEOPLE[ADA], "annotator-1")]
 )
-def test_only_someone_else_relieves_someone_of_the_batch(store: Store, account: str, to: str) -> None:
+def test_only_another_person_replaces_an_annotator_of_the_batch(store: Store, account: str, to: str) -> None:
     with pytest.raises(InputError):
         reassign(store, 1, account, to)
     assert reliefs_of(store, SLUG) == {}
 
 
-def test_a_batch_that_is_not_pushed_is_one_clear_error(store: Store) -> None:
+def test_an_unpushed_batch_is_one_clear_error(store: Store) -> None:
     with pytest.raises(InputError, match="batch 2"):
         status(store, 2)
 
 
 class Pigeon(NotificationBlock):
-    """A block that keeps what it is to send, unless it is shot."""
+    """A block that records what it is to send, unless it is shot."""
 
     shot: bool = False
     sent: ClassVar[list[tuple[str | None, str]]] = []
@@ -181,7 +179,7 @@ class Pigeon(NotificationBlock):
         self.sent.append((subject, body))
 
 
-def test_a_block_sends_or_says_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notification_block_sends_or_says_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = {"pigeon/good": Pigeon(), "pigeon/shot": Pigeon(shot=True), "secret/quiet": Secret(value="x")}
 
     def load(name: str) -> Block:

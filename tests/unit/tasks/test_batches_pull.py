@@ -1,4 +1,4 @@
-"""A batch that was changed after it was pulled is seen and pulled again; one under way is pulled in part only."""
+"""A batch changed after its pull is noticed and pulled again; an unfinished one can only be pulled in part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.helpers.batch_steps import answer_all, finish, key_of, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio
 
 
-def test_a_changed_batch_is_seen_marked_and_pulled_again(
+def test_a_changed_batch_is_noticed_marked_and_pulled_again(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write_changes(run: Store) -> None:  # a whole report takes seconds
@@ -56,7 +56,7 @@ def test_a_changed_batch_is_seen_marked_and_pulled_again(
 
 
 @pytest.mark.parametrize("dies_at", range(14))
-def test_a_second_pull_that_was_killed_anywhere_goes_on(
+def test_a_second_pull_killed_anywhere_resumes(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], dies_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer_all(server, keys, ADA, BEN, but=keys[:1])
@@ -90,7 +90,7 @@ def test_a_second_pull_that_was_killed_anywhere_goes_on(
     assert measured == keep_agreement(store, 1, 2)
 
 
-def test_a_batch_that_is_not_complete_is_pulled_in_part_only(
+def test_an_incomplete_batch_can_only_be_pulled_in_part(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
     answer_all(server, keys[:3], ADA, BEN)
