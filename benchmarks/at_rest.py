@@ -1,7 +1,7 @@
-"""What an idle installation costs: CPU by program, growth of the databases, and flow runs made.
+"""The cost of an idle installation: CPU by program, growth of the databases, and flow runs made.
 
-``make at-rest`` (``python -m benchmarks.at_rest``) starts everything in a new home and measures a quarter of an hour in
-which nobody asks for anything, then one in which a run waits for annotators. One scheduled ``reconcile`` is in each.
+``make at-rest`` (``python -m benchmarks.at_rest``) starts everything in a new home and measures a quarter of an hour
+without any requests, then one in which a run waits for annotators. Each includes one scheduled ``reconcile``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from services.supervision import Supervisor
 
 MINUTES = 15.0
 SETTLE_SECONDS = 90.0
-"""From "ready" until what happens only once (block types, first schedules, the first look) is over."""
+"""From "ready" until everything that happens only once (block types, first schedules, the first look) is over."""
 DAY = 24 * 60
 WAITING, WAITING_SECONDS = "waiting", 600.0
-"""The run that waits for annotators, and within how many seconds it has to come to that."""
+"""The run that waits for annotators, and the seconds within which it must get there."""
 MOST_CORES = 0.02
 MOST_MEGABYTES = 5.0
 MEGABYTE = 1024 * 1024
@@ -50,9 +50,9 @@ def measured(home: Path, minutes: float) -> Iterator[Claim]:
     try:
         up(settings)
         api = prefect_api(with_secrets(settings))
-        # The state that lasts: each run of it that did nothing is removed by the next one.
+        # The steady state: a run of reconcile that did nothing is removed by the next one.
         start(api, "reconcile/reconcile", {})
-        yield from at_rest(home, minutes, "nobody asks for anything")
+        yield from at_rest(home, minutes, "there are no requests")
         start(
             api, "bootstrap/bootstrap", {"run": WAITING, "quick": True, "annotation": {"batches": 1, "preview": False}}
         )
@@ -60,7 +60,7 @@ def measured(home: Path, minutes: float) -> Iterator[Claim]:
         began = time.monotonic()
         while not api.read("POST", "/flow_runs/filter", waiting):
             if time.monotonic() - began > WAITING_SECONDS:
-                msg = f"the run {WAITING} did not come to wait for annotators"
+                msg = f"the run {WAITING} did not get as far as waiting for annotators"
                 raise RuntimeError(msg)
             time.sleep(1)
         yield from at_rest(home, minutes, "a run waits for annotators")
@@ -76,7 +76,7 @@ def start(api: PrefectApi, deployment: str, parameters: dict[str, Any]) -> None:
 
 
 def at_rest(home: Path, minutes: float, what: str) -> Iterator[Claim]:
-    """Let it settle, then measure for that long; ``what`` says what goes on meanwhile."""
+    """Let things settle, then measure for this long; ``what`` describes what is going on."""
     time.sleep(SETTLE_SECONDS)
     began, cpu, bytes_ = time.monotonic(), cpu_seconds(home), database_bytes(home)
     began_at = datetime.now(UTC)
@@ -103,7 +103,7 @@ def at_rest(home: Path, minutes: float, what: str) -> Iterator[Claim]:
         value=sum(grown.values()) / MEGABYTE / seconds * 3600 * EVENT_HOURS,
         unit="MB",
         most=MOST_MEGABYTES,
-        note=f"pages in use. What grows is events, which are kept for {EVENT_HOURS} hours: then as many go as come",
+        note=f"pages in use. Only events grow; they are kept for {EVENT_HOURS} hours, after which as many go as come",
     )
     yield Claim(
         what=f"Flow runs made while {what}",
@@ -115,7 +115,7 @@ def at_rest(home: Path, minutes: float, what: str) -> Iterator[Claim]:
 
 
 def cpu_seconds(home: Path) -> Counter[str]:
-    """Return the CPU seconds of each program since it began, those of its ended child processes included."""
+    """Return the CPU seconds of each program since its start, including ended child processes."""
     supervisor = Supervisor(home.resolve())
     pids = {name: int(info["pid"]) for name, info in supervisor.states().items() if info["pid"]}
     pids["supervisord"] = int((home / "supervisord.pid").read_text(encoding="utf-8"))
@@ -144,7 +144,7 @@ def database_bytes(home: Path) -> dict[str, int]:
 
 
 def flow_runs(home: Path, since: datetime) -> int:
-    """Return how many flow runs began since then, of those that Prefect still lists."""
+    """Return how many of the flow runs that Prefect still lists began since then."""
     with sqlite3.connect(f"file:{home / 'prefect' / 'prefect.db'}?mode=ro", uri=True) as database:
         began = (f"{since:%Y-%m-%d %H:%M:%S}",)
         return int(database.execute("select count(*) from flow_run where start_time >= ?", began).fetchone()[0])

@@ -1,4 +1,4 @@
-"""Label Studio with SQLite, 2,000 tasks of two annotators: our push and pull against its own import and export."""
+"""Label Studio with SQLite and 2,000 tasks for two annotators: our push and pull against its own import and export."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tests.helpers.label_studio_server import PROGRAM, label_studio_server
 
 PAIRS = 40
 SENTENCES = 50
-"""Of each document; every source sentence is a task."""
+"""Per document; every source sentence is a task."""
 WORDS = 20
 CANDIDATES = 8
 TIMES = 5
-"""Runs of which the median is taken, ours and Label Studio's own in turn."""
+"""The median of this many runs is taken, alternating ours and Label Studio's own."""
 MOST = 1.3
 RUN = "bench"
 
 
 def claims(_data: Path) -> Iterator[Claim]:
-    """Measure both ways against a server of our own, whose database is empty at first."""
+    """Measure both directions with a separate server whose database is empty at first."""
     from labelstudio_config.accounts import sign_up
     from labelstudio_config.client import connect
     from labelstudio_config.pages.annotate import batch_project, batch_tasks
@@ -64,7 +64,7 @@ def _push(server: Any, client: Any, project: Any, tasks: dict[str, Any]) -> Clai
     return Claim(
         what=f"push of {len(tasks):,} tasks",
         ours=f"{ours:.1f} s: the project and its tasks, each there once",
-        baseline=f"one import call of Label Studio's SDK into a project that is there: {own:.1f} s",
+        baseline=f"one import call of Label Studio's SDK into an existing project: {own:.1f} s",
         value=ours / own,
         most=MOST,
         note=f"{sum(len(json.dumps(body)) for body in bodies) / 1e6:.0f} MB of task data; wall time, median of {TIMES}",
@@ -92,8 +92,8 @@ def _pull(server: Any, client: Any, project: Any, tasks: dict[str, Any], pools: 
     judged = len(store.read_records(batch_file(1, JUDGMENTS), Judgment))
     return Claim(
         what=f"pull of {len(tasks):,} tasks with 2 annotations",
-        ours=f"{ours:.1f} s: {judged:,} judgments and what was seen, written",
-        baseline=f"one export call of Label Studio's SDK, read and thrown away: {own:.1f} s",
+        ours=f"{ours:.1f} s: {judged:,} judgments and the snapshot, written",
+        baseline=f"one export call of Label Studio's SDK, read and discarded: {own:.1f} s",
         value=ours / own,
         most=MOST,
         note=f"wall time, median of {TIMES}",
@@ -101,7 +101,7 @@ def _pull(server: Any, client: Any, project: Any, tasks: dict[str, Any], pools: 
 
 
 def _in_turn(own: Callable[[int], object], ours: Callable[[int], object]) -> tuple[float, float]:
-    """Return the median seconds of both."""
+    """Return the median seconds of both, run alternately."""
     seconds: tuple[list[float], list[float]] = ([], [])
     for number in range(TIMES):
         for work, spent in zip((own, ours), seconds, strict=True):
@@ -127,7 +127,7 @@ def _annotated(key: str, data: dict[str, Any], users: list[int]) -> dict[str, An
 
 
 def _corpus() -> Corpus:
-    """Return invented pairs; every sentence has other words."""
+    """Return invented pairs; no two sentences share a word."""
     documents = {}
     for number in range(PAIRS):
         for side in ("a", "b"):

@@ -1,6 +1,6 @@
-"""Peak memory: of the NEWS-ECB+ benchmark with nothing in the stores, and of the import of a large JSON Lines file.
+"""Peak memory of the NEWS-ECB+ benchmark with empty caches, and of importing a large JSON Lines file.
 
-That file has 200 MB; ``ABCDLINK_BENCH_MEGABYTES=2000`` makes it 2 GB, whose import should stay below 500 MB too.
+The file has 200 MB; ``ABCDLINK_BENCH_MEGABYTES=2000`` makes it 2 GB, which should also stay below 500 MB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import Claim, SkippedError, require_minilm
+from benchmarks import NEWS, Claim, real_folder, require_minilm
 
 RETRIEVERS = "bm25,all-minilm-l6-v2,hybrid"
 CUTOFFS = "1,3,5,7,10,20"
@@ -24,18 +24,16 @@ COMMAND = "from abcdlink.cli.app import main; main()"
 
 
 def memory(data: Path) -> Iterator[Claim]:
-    """Run the command and ask the system what its process held at most.
+    """Run the command and ask the system for the peak memory of its process.
 
-    A child's peak counts from what its parent holds when it is made, so nothing big is loaded here.
+    A child's peak starts at the memory of its parent at the fork, so nothing big is loaded here.
     """
     require_minilm()
-    if not (data / "news_ecb").is_dir():
-        msg = f"NEWS-ECB+ is not available: there is no folder {data / 'news_ecb'}"
-        raise SkippedError(msg)
+    news = real_folder(data, NEWS)
     home = Path(os.environ["ABCDLINK_HOME"])
     shutil.rmtree(home, ignore_errors=True)
     corpus = home / "corpus"
-    peak(["import", "abcd-link", str(data / "news_ecb"), "--out", str(corpus)])
+    peak(["import", "abcd-link", str(news), "--out", str(corpus)])
     size, seconds = peak(["benchmark", str(corpus), "--retrievers", RETRIEVERS, "--cutoffs", CUTOFFS, "--json"])
     yield Claim(
         what=f"NEWS-ECB+ benchmark ({RETRIEVERS}), peak memory",
@@ -57,7 +55,7 @@ def peak(arguments: Sequence[str]) -> tuple[float, float]:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             said.seek(0)
-            msg = f"abcdlink {' '.join(arguments)} ended with {process.returncode}: {said.read().decode()}"
+            msg = f"abcdlink {' '.join(arguments)} exited with {process.returncode}: {said.read().decode()}"
             raise AssertionError(msg)
     # Linux counts in KiB, macOS in bytes.
     unit = 1 if sys.platform == "darwin" else 1024
@@ -89,7 +87,7 @@ def large_import(data: Path) -> Iterator[Claim]:  # noqa: ARG001 - the file is m
 
 
 def _write(path: Path, size: int) -> int:
-    """Write pairs until the file has this size; returns how many."""
+    """Write pairs until the file has this size; returns their number."""
     dice = random.Random(1)
     words = ["".join(dice.choices(LETTERS, k=dice.randint(2, 10))) for _ in range(20_000)]
     pool = [f"{' '.join(dice.choices(words, k=dice.randint(8, 24))).capitalize()}." for _ in range(50_000)]

@@ -1,4 +1,4 @@
-"""The order of LLM questions: those of one pair next to each other, so that its documents are read once."""
+"""The order of LLM questions: those about one pair are sent together, so that its documents are read once."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ START = 120.0
 
 
 def claims(data: Path) -> Iterator[Claim]:  # noqa: ARG001 - every benchmark is given the real data
-    """Ask the embedded LLM 40 listwise questions on 4 pairs in both orders, each time on a fresh server.
+    """Ask the embedded LLM 40 listwise questions about 4 pairs in both orders, each time on a fresh server.
 
-    The server keeps prompts in memory, enough for four pairs in any order; what the order is worth where
-    pairs are many is seen on one that keeps the last prompt only, with half of the questions.
+    The server keeps prompts in memory, enough for four pairs in any order. What the order is worth with many
+    pairs shows on one that keeps only the last prompt, with half of the questions.
     """
     _require_model()
     questions = _questions(PER_PAIR)

@@ -1,4 +1,4 @@
-"""Ranking NEWS-ECB+: BM25 against ``rank_bm25`` and the paper's way; MiniLM with each sentence encoded only once."""
+"""Ranking NEWS-ECB+: BM25 against ``rank_bm25`` and the paper's scripts; MiniLM encoding each sentence only once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.retrieval import get_retriever, rank_corpus
-from benchmarks import MINILM, Claim, cpu, empty_home, news, ratio, require_minilm, small_corpus
+from benchmarks import MINILM, NEWS, Claim, cpu, empty_home, ratio, real_corpus, require_minilm, small_corpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 Tokenize = Callable[[str], list[str]]
 RUNS = 5
-"""Runs of ours of which the median is taken; a baseline takes seconds and is run once."""
+"""Our median is over this many runs; a baseline takes seconds and is run once."""
 
 
 def bm25(data: Path) -> Iterator[Claim]:
-    """Compare whole paths from the loaded corpus to the rankings of every source sentence of every pair."""
-    corpus = news(data)
+    """Compare the whole way from the loaded corpus to the rankings of every source sentence of every pair."""
+    corpus = real_corpus(data, NEWS)
     rank_corpus(small_corpus(), get_retriever("bm25"))
 
     def ranked() -> pd.DataFrame:
@@ -48,7 +48,7 @@ def bm25(data: Path) -> Iterator[Claim]:
     count = sum(len(order) for order in orders)
     equal = _equal(corpus, rankings, orders)
     yield Claim(
-        what="BM25 rankings that are those of rank_bm25",
+        what="BM25 rankings equal to those of rank_bm25",
         ours=f"{equal:,} of {count:,}",
         baseline="rank_bm25, one index per pair",
         value=100 * equal / count,
@@ -56,15 +56,15 @@ def bm25(data: Path) -> Iterator[Claim]:
         least=100,
     )
     yield Claim(
-        what="BM25, tokens at hand",
+        what="BM25, ready tokens",
         ours=f"{stored:.2f} s CPU, tokens read from the store",
         baseline=f"rank_bm25, one index per pair, tokens in memory: {same_tokens:.2f} s CPU",
         value=ratio(same_tokens, stored),
         least=10,
     )
-    paper = f"the paper's way, tokens made again for every pair: {again:.2f} s CPU"
-    note = "the baseline ranks every source sentence, as ours does, and only splits into tokens (spacy.blank)"
-    whole = "BM25, whole path, "
+    paper = f"the paper's scripts, tokenising again for every pair: {again:.2f} s CPU"
+    note = "the baseline ranks every source sentence, like ours, and only tokenises (spacy.blank)"
+    whole = "BM25, from corpus to rankings, "
     yield Claim(
         what=whole + "empty store",
         ours=f"{first:.2f} s CPU",
@@ -106,7 +106,7 @@ def _orders(sources: Sequence[list[str]], targets: Sequence[list[str]]) -> NDArr
 
 
 def _paper(corpus: Corpus, sources: Callable[[Pair], Iterable[str]]) -> list[NDArray[np.intp]]:
-    """Rank the given source sentences of each pair as the paper does: every sentence is split into tokens again."""
+    """Rank the given source sentences of each pair like the paper's scripts, tokenising every sentence again."""
     tokenize = _tokenizer()
     return [
         _orders([*map(tokenize, sources(pair))], [*map(tokenize, corpus.target_of(pair).texts)])
@@ -115,7 +115,7 @@ def _paper(corpus: Corpus, sources: Callable[[Pair], Iterable[str]]) -> list[NDA
 
 
 def _equal(corpus: Corpus, rankings: pd.DataFrame, orders: Sequence[NDArray[np.intp]]) -> int:
-    """Return how many rankings are the same, position by position."""
+    """Return how many rankings are equal, position by position."""
     ours = rankings["target"].to_numpy(str)
     start = equal = 0
     for pair, order in zip(corpus.pairs, orders, strict=True):
@@ -129,13 +129,13 @@ def _equal(corpus: Corpus, rankings: pd.DataFrame, orders: Sequence[NDArray[np.i
 MODEL = "all-minilm-l6-v2"
 PAIRS, SEED = 200, 13
 AGAIN = 5
-"""Runs from the store of which the median is taken."""
+"""The median of this many runs from the store is taken."""
 
 
 def encodes(data: Path) -> Iterator[Claim]:
-    """Count and time the encodes; loading the model is in neither time."""
+    """Count and time the encodings; neither time includes loading the model."""
     require_minilm()
-    corpus = news(data)
+    corpus = real_corpus(data, NEWS)
     chosen = random.Random(SEED).sample(range(len(corpus.pairs)), PAIRS)
     corpus = corpus.model_copy(update={"pairs": [corpus.pairs[index] for index in sorted(chosen)]})
 
@@ -162,8 +162,8 @@ def encodes(data: Path) -> Iterator[Claim]:
     )
     yield Claim(
         what=f"{name}: time",
-        ours=f"{first:.1f} s CPU, with ranking and keeping",
-        baseline=f"encoding per pair: {documents.seconds:.1f} s CPU, encodes only",
+        ours=f"{first:.1f} s CPU, including ranking and storing",
+        baseline=f"encoding per pair: {documents.seconds:.1f} s CPU, encoding only",
         value=ratio(documents.seconds, first),
         note=note,
     )
@@ -184,7 +184,7 @@ def encodes(data: Path) -> Iterator[Claim]:
 
 
 class _Encodes:
-    """What a way of encoding cost."""
+    """The cost of a way of encoding."""
 
     def __init__(self, model: Any) -> None:  # noqa: ANN401 - sentence-transformers has no types
         self._model = model
@@ -200,7 +200,7 @@ class _Encodes:
 
 
 def _per_pair(corpus: Corpus) -> tuple[_Encodes, _Encodes]:
-    """Encode the documents of each pair again: both whole; the target and the sources with links."""
+    """Encode per pair: once both whole documents, once the target and the sources with links."""
     import torch
     from sentence_transformers import SentenceTransformer
 

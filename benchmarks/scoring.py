@@ -1,4 +1,4 @@
-"""Scoring: the bootstrap against a plain loop; how the cost of ranking and scoring grows with the number of pairs."""
+"""Scoring: the bootstrap against a plain loop, and how ranking and scoring scale with the number of pairs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.evaluation.scores import score_ranking
 from abcdlink.retrieval import get_retriever, rank_corpus
 from abcdlink.statistics import bootstrap_mean
-from benchmarks import MINILM, Claim, cpu, news, ratio
+from benchmarks import MINILM, NEWS, Claim, cpu, ratio, real_corpus
 
 RESAMPLES = 10_000
 LOOPED = 1_000
-"""Resamples of the loop, whose time is scaled linearly."""
+"""Resamples of the loop; its time is scaled linearly."""
 TIMES = 5
 CUTOFF = 3
 
 
 def resampling(data: Path) -> Iterator[Claim]:
     """Compare the 95 % interval of the difference in F1 between two retrievers."""
-    corpus = news(data)
+    corpus = real_corpus(data, NEWS)
     a, b = (
         score_ranking(corpus, rank_corpus(corpus, get_retriever(name)), (CUTOFF,))["f1"].to_numpy()
         for name in ("jaccard", "bm25")
@@ -45,7 +45,7 @@ def resampling(data: Path) -> Iterator[Claim]:
             baseline=f"random.choices and sum in a loop: {scaled:.1f} s CPU ({LOOPED:,} resamples, scaled)",
             value=ratio(scaled, ours),
             least=least,
-            note=f"difference in F1@{CUTOFF} between jaccard and bm25, which takes few values; the intervals agree",
+            note=f"difference in F1@{CUTOFF} between jaccard and bm25, with few distinct values; the intervals agree",
         )
 
 
@@ -62,8 +62,8 @@ MOST_GROWTH = 1.15
 
 
 def growth(data: Path) -> Iterator[Claim]:
-    """Fit log time on log pairs: a slope of 1 is linear growth."""
-    corpus = news(data)
+    """Regress log time on log pairs; a slope of 1 is linear growth."""
+    corpus = real_corpus(data, NEWS)
     order = random.Random(ORDER_SEED).sample(corpus.pairs, len(corpus.pairs))
     for retriever in ("bm25", "hybrid") if find_spec(MINILM) else ("bm25",):
         rank_corpus(corpus, get_retriever(retriever))  # Fills the stores.

@@ -1,9 +1,9 @@
-"""Judgments that the same links cost: fixed pools of two retrievers against candidates by probability.
+"""Judgments needed for the same links: fixed pools of two retrievers against candidates by probability.
 
-Gold links play the people. A fixed pool holds the first k targets of each of two retrievers, for every source sentence;
+Gold links stand in for people. A fixed pool holds the top k targets of two retrievers for every source sentence;
 candidates by probability are taken over the whole corpus until as many links are found. (a) The linker is fitted by
-cross-validation on the same corpus; (b) on synthetic pairs, and used on natural ones; (c) as (b), refitted on what is
-said of a first batch of a tenth of the pairs, whose judgments count too.
+cross-validation on the same corpus; (b) on synthetic pairs, and used on natural ones; (c) as (b), refitted on the
+judgments of a first batch of a tenth of the pairs, which count too.
 """
 
 from __future__ import annotations
@@ -17,29 +17,27 @@ from numpy.typing import NDArray
 
 from abcdlink.audits import Audited
 from abcdlink.candidates.budget import BudgetRules, Order
-from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.evaluation.results import calibration_of
 from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
 from abcdlink.linking.learners import base_retrievers
 from abcdlink.retrieval import get_retriever, rank_corpus
-from benchmarks import Claim, SkippedError, news, require_minilm
+from benchmarks import NEWS, SYNTHETIC, Claim, real_corpus, require_minilm
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LINKER = "learned-logistic"
-"""It carries over better than learned-boosting, which has 0.43, 0.65 and 0.78 in (b)."""
+"""It transfers better than learned-boosting, which has 0.43, 0.65 and 0.78 in (b)."""
 POOL = ("bm25-stemmed", "all-minilm-l6-v2")
 KS = (1, 2, 3)
 WHOLE = BudgetRules(most=100, audit=0)
-"""So that no task is cut: what is compared is the order of candidates."""
+"""So that no task is cut off: only the order of candidates is compared."""
 AUDIT_RUNS = 200
 AUDITED = BudgetRules(judgments=30_000, audit=0.1)
-INCOMPLETE = "the gold links of NEWS-ECB+ are incomplete: pairs that its annotators did not look at count as no links"
+INCOMPLETE = "gold links of NEWS-ECB+ are incomplete: sentence pairs its annotators did not look at count as no links"
 
 
 class Need(NamedTuple):
@@ -53,11 +51,7 @@ class Need(NamedTuple):
 def claims(data: Path) -> Iterator[Claim]:
     """Simulate (a), (b) and (c), and audits of (b)."""
     require_minilm()
-    if not (data / "news_synth_rest").is_dir():
-        msg = f"NEWS-SYNTH is not available: there is no folder {data / 'news_synth_rest'}"
-        raise SkippedError(msg)
-    natural = _known(news(data))
-    synthetic = _known(import_corpus("abcd-link", data / "news_synth_rest", get_segmenter()))
+    synthetic, natural = map(_known, [real_corpus(data, name) for name in (SYNTHETIC, NEWS)])
 
     inside = out_of_fold(LINKER, synthetic.rankings, synthetic.corpus, make_folds(synthetic.corpus))
     yield from _claims("(a) in domain", _needs(synthetic, inside), (0.44, 0.48, 0.53), "cross-validated on NEWS-SYNTH")
@@ -74,20 +68,18 @@ def claims(data: Path) -> Iterator[Claim]:
     better = tuple(min(bound, one.ours / one.fixed) for one, bound in zip(before, (1, 0.55, 1), strict=True))
     yield from _claims("(c) refitted after a tenth of the pairs", after, better, INCOMPLETE)
     yield Claim(
-        what="(c) calibration error on the pairs to come, after and before the first batch",
+        what="(c) calibration error on the remaining pairs, after and before the first batch",
         ours=f"{errors[1]:.2f}",
         baseline=f"{errors[0]:.2f}",
         value=errors[1] / errors[0],
         most=0.5,
-        note="links expected and not there, or there and not expected, as a share of all links",
+        note="expected links that do not exist plus unexpected links, as a share of all links",
     )
     topics = sorted({_topic(pair) for pair in pairs})
     order = {topic: place for place, topic in enumerate(random.permutation(topics).tolist())}
     by_topic = sorted(natural.corpus.pairs, key=lambda pair: order[_topic(pair)])
     after, _ = _refitted(synthetic, natural, zero_shot, by_topic[:tenth], before[1])
-    yield from _claims(
-        "(c) the same, the first batch being the pairs of whole topics", after, (None, None, None), INCOMPLETE
-    )
+    yield from _claims("(c) the same with whole topics as the first batch", after, (None, None, None), INCOMPLETE)
 
 
 def _known(corpus: Corpus) -> Known:
@@ -111,9 +103,9 @@ def _claims(what: str, needs: Sequence[Need], most: Sequence[float | None], note
 
 
 def _needs(known: Known, table: pd.DataFrame, spent: int = 0, found: int = 0) -> list[Need]:
-    """Return the judgments that the links of each fixed pool cost.
+    """Return the judgments needed for the links of each fixed pool.
 
-    ``table``: probabilities of all pairs, or of those that are left after a first batch, on which ``spent`` judgments
+    ``table``: probabilities of all pairs, or of those left after a first batch, in which ``spent`` judgments
     found ``found`` links.
     """
     linked = Gold(known.corpus).match(table).hit
@@ -128,7 +120,7 @@ def _needs(known: Known, table: pd.DataFrame, spent: int = 0, found: int = 0) ->
 
 
 def _fixed_pool(known: Known, k: int, pairs: set[str] | None = None) -> pd.DataFrame:
-    """Return the candidates of the fixed pool, of all pairs or of some."""
+    """Return the candidates of the fixed pool, for all pairs or some."""
     import pandas as pd
 
     columns = ["pair", "source", "target"]
@@ -141,7 +133,7 @@ def _fixed_pool(known: Known, k: int, pairs: set[str] | None = None) -> pd.DataF
 def _refitted(
     synthetic: Known, natural: Known, zero_shot: pd.DataFrame, first: Sequence[Pair], before: Need
 ) -> tuple[list[Need], tuple[float, float]]:
-    """Judge a first batch by a share of the budget, refit, and return what all cost, and both calibration errors."""
+    """Judge a first batch with a share of the budget, refit, and return the judgments and both calibration errors."""
     batch = {pair.id for pair in first}
     here = zero_shot["pair"].isin(batch).to_numpy()
     table, rest = zero_shot[here], zero_shot[~here]
@@ -169,7 +161,7 @@ def _error(known: Known, table: pd.DataFrame) -> float:
 
 
 def _coverage(known: Known, table: pd.DataFrame) -> Claim:
-    """Audit the zero-shot candidates many times, and count how often the interval holds the true number of links."""
+    """Audit the zero-shot candidates many times; count how often the interval contains the true number of links."""
     order = Order(table, np.ones(len(table), bool), AUDITED)
     linked = Gold(known.corpus).match(table).hit
     truth, inside, width = int(linked.sum()), 0, 0.0
@@ -180,9 +172,9 @@ def _coverage(known: Known, table: pd.DataFrame) -> Claim:
         inside += links.low <= truth <= links.high
         width += (links.high - links.low) / truth / AUDIT_RUNS
     return Claim(
-        what=f"Audit of a tenth of {AUDITED.judgments:,} judgments: 95 % intervals that hold the true number of links",
+        what=f"Audit of a tenth of {AUDITED.judgments:,} judgments: 95 % intervals that contain the true number",
         ours=f"{inside} of {AUDIT_RUNS}",
-        baseline=f"an interval is {width:.0%} of the number wide",
+        baseline=f"mean width of an interval: {width:.0%} of that number",
         value=inside / AUDIT_RUNS,
         unit="",
         least=0.9,

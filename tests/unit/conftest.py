@@ -27,7 +27,7 @@ TOGETHER = {
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each process whole files, and some folders as one."""
+    """Give each process whole files, and some folders together."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -45,13 +45,13 @@ def pytest_collection_finish():
 
 
 def pytest_sessionfinish():
-    """Leave nothing to pytest's five last looks for garbage: the process ends."""
+    """Skip pytest's five last garbage collections, since the process ends anyway."""
     gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def one_command_line():
-    """Make Typer's commands once for all tests: that takes longer than most commands."""
+    """Build Typer's commands once for all tests: that takes longer than most commands."""
     with pytest.MonkeyPatch.context() as patch:
         get_command = cache(typer.main.get_command)
         patch.setattr("typer.main.get_command", get_command)
@@ -60,7 +60,7 @@ def one_command_line():
 
 
 class Said(NamedTuple):
-    """The exit code of a command, and what it said."""
+    """The exit code of a command and its output."""
 
     code: int
     out: str
@@ -69,7 +69,7 @@ class Said(NamedTuple):
 
 @pytest.fixture
 def command(monkeypatch, capfd):
-    """Call the command line as the shell does."""
+    """Call the command line as the shell would."""
     from abcdlink.cli import app, output
 
     # The width is fixed when a console is made, which another test may have done.
@@ -87,13 +87,13 @@ def command(monkeypatch, capfd):
 
 @pytest.fixture(scope="session")
 def sketch():
-    """Let pictures be drawn but not rendered, which takes most of the time of a report."""
+    """Draw pictures without rendering them, which takes most of the time of a report."""
     return lambda patch: patch.setattr("abcdlink.report.pictures.rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
 
 
 @pytest.fixture
 def rendered():
-    """Asked for by a test that looks into pictures."""
+    """Requested by tests that inspect rendered pictures."""
 
 
 @pytest.fixture(autouse=True)
@@ -163,7 +163,7 @@ def masked_model(tmp_path_factory):
 
 @pytest.fixture
 def as_hub(monkeypatch):
-    """Give the models of the table local folders, and nothing else."""
+    """Give the models of the table local folders and nothing else."""
 
     def put(name, **folders):
         monkeypatch.setitem(

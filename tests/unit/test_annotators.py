@@ -1,4 +1,4 @@
-"""Personal data of a run can be removed: every trace of an account, nothing of what was judged."""
+"""Personal data of a run can be removed: every trace of an account, but no judgment."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_no_trace_of_an_account_is_left_and_others_stay(run: Store, account: str
         CliRunner().invoke(make_app(), ["annotators", "forget", "spring", account], catch_exceptions=False)
 
 
-def test_a_run_that_waits_for_people_would_read_the_account_again(run: Store) -> None:
+def test_a_run_waiting_for_people_cannot_forget_an_account(run: Store) -> None:
     run.write_json("waiting/annotate.json", {})
     with pytest.raises(InputError, match="still waiting for people"):
         CliRunner().invoke(make_app(), ["annotators", "forget", "spring", ADA], catch_exceptions=False)

@@ -1,4 +1,4 @@
-"""The public API: what a notebook imports, and what others plug in."""
+"""The public API: what a notebook imports and what others plug in."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Reversed(abcdlink.Retriever):
 
 
 class Mean(abcdlink.Linker):
-    """Learns nothing but how many links there are."""
+    """Learns only how many links there are."""
 
     def fit(self, examples: list[abcdlink.Example]) -> int:
         return int(sum(example.linked.sum() for example in examples))
@@ -69,7 +69,7 @@ def plugged(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return plugin
 
 
-def test_importing_is_light_and_every_name_is_there() -> None:
+def test_importing_is_light_and_every_name_exists() -> None:
     heavy = "prefect", "torch", "pandas", "sklearn", "spacy", "label_studio_sdk", "numpy"
     code = f"import sys, abcdlink; print([name for name in {heavy} if name in sys.modules])"
     code += "; from abcdlink.languages import tokenizer; print(tokenizer()('No torch.'), 'torch' in sys.modules)"
@@ -82,7 +82,7 @@ def test_importing_is_light_and_every_name_is_there() -> None:
         _ = abcdlink.nothing_of_the_kind
 
 
-def test_a_benchmark_is_the_one_of_the_command_line(news: Corpus) -> None:
+def test_a_benchmark_equals_that_of_the_command_line(news: Corpus) -> None:
     table = abcdlink.benchmark(news, ["jaccard", "bm25"], cutoffs=[1, "gap"])
     assert list(table["approach"]) == ["jaccard@1", "jaccard@gap", "bm25@1", "bm25@gap"]
     assert table[SCORES].stack().between(0, 1).all()
@@ -96,7 +96,7 @@ def test_a_benchmark_is_the_one_of_the_command_line(news: Corpus) -> None:
         assert row["false_link_rate"] == pytest.approx(one["all_sources"]["false_link_rate"], nan_ok=True)
 
 
-def test_own_retrievers_and_linkers_take_part(news: Corpus) -> None:
+def test_custom_retrievers_and_linkers_take_part(news: Corpus) -> None:
     table = abcdlink.benchmark(NEWS, [Reversed(), "bm25", Mean], cutoffs=[3]).set_index("retriever")["f1"]
     assert table["Reversed"] < table["bm25"]
     assert table[f"{__name__}:Mean"] == table["bm25"]
@@ -119,14 +119,12 @@ def test_own_retrievers_and_linkers_take_part(news: Corpus) -> None:
         ([Reversed], [1], "cannot be benchmarked"),
     ],
 )
-def test_what_cannot_be_benchmarked_is_one_clear_error(
-    news: Corpus, approaches: list, cutoffs: list, problem: str
-) -> None:
+def test_impossible_benchmarks_are_one_clear_error(news: Corpus, approaches: list, cutoffs: list, problem: str) -> None:
     with pytest.raises(InputError, match=re.escape(problem)):
         abcdlink.benchmark(news, approaches, cutoffs)
 
 
-def test_names_that_would_be_confused_are_refused(news: Corpus) -> None:
+def test_ambiguous_names_are_refused(news: Corpus) -> None:
     class Local(Mean):
         pass
 
@@ -142,7 +140,7 @@ def test_names_that_would_be_confused_are_refused(news: Corpus) -> None:
     assert not is_learned("st:json")
 
 
-def test_agreement_of_a_file_and_of_judgments(tmp_path: Path) -> None:
+def test_agreement_accepts_a_file_or_judgments(tmp_path: Path) -> None:
     path = EXAMPLES / "judgments.csv"
     result = abcdlink.agreement(path)
     assert result.kappa == pytest.approx(0.6)
@@ -164,7 +162,7 @@ def test_agreement_of_a_file_and_of_judgments(tmp_path: Path) -> None:
         ("own_linker", NEWS, "__main__:Regression@1"),
     ],
 )
-def test_every_example_runs_and_is_what_the_guide_shows(
+def test_every_example_runs_and_matches_the_guide(
     example: str,
     argument: Path,
     said: str,

@@ -1,4 +1,4 @@
-"""The runner of the benchmarks: what is missed ends it with 1, what cannot be run is skipped with its reason."""
+"""The runner of the benchmarks: a missed claim exits with 1, a benchmark that cannot run is skipped with a reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def claim(value: float, least: float | None = None, most: float | None = None) -
         (None, 1, False, "<= 1 x"),
     ],
 )
-def test_a_claim_is_judged_by_its_bounds(least, most, reached, wanted):
+def test_a_claim_is_checked_against_its_bounds(least, most, reached, wanted):
     judged = claim(2, least, most)
     assert (judged.reached, judged.wanted) == (reached, wanted)
 
@@ -55,13 +55,13 @@ def test_every_benchmark_says_what_it_lacks(name, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("outcome", "code", "shown"),
     [
-        (runner.Outcome(benchmark="bm25", claims=(claim(2, 1), claim(0.1))), 0, "1 of 1 wanted values reached"),
-        (runner.Outcome(benchmark="bm25", claims=(claim(2, 3),)), 1, "0 of 1 wanted values reached"),
+        (runner.Outcome(benchmark="bm25", claims=(claim(2, 1), claim(0.1))), 0, "1 of 1 required values reached"),
+        (runner.Outcome(benchmark="bm25", claims=(claim(2, 3),)), 1, "0 of 1 required values reached"),
         (runner.Outcome(benchmark="bm25", skipped="no data"), 0, "skipped: no data"),
         (runner.Outcome(benchmark="bm25", failed="ended with 1"), 1, "failed: ended with 1"),
     ],
 )
-def test_the_exit_code_and_the_kept_figures(outcome, code, shown, monkeypatch, tmp_path, capsys):
+def test_the_exit_code_and_the_saved_figures_are_right(outcome, code, shown, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runner, "_apart", lambda _name, _data: outcome)
     monkeypatch.setattr(sys, "argv", ["benchmarks", "data", "--only", "bm25"])

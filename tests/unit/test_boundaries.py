@@ -1,4 +1,4 @@
-"""Corrected sentence boundaries: what people tick is done, what they did is applied again, nothing else changes."""
+"""Corrected sentence boundaries: ticked changes are made, applied again on re-import, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_sentences_are_joined_split_and_left_out() -> None:
         ({"s3"}, {"s2"}, [], "sentence 4 is joined with the one before, but one of them is left out"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_the_rest_is_done(
+def test_impossible_changes_are_reported_and_the_rest_are_made(
     joined: set[str], dropped: set[str], begins: list[str], problem: str
 ) -> None:
     made, problems = segment(
@@ -125,7 +125,7 @@ def test_whatever_is_ticked_no_letter_is_changed_or_lost(
     assert again.documents["d"] == after.documents["d"]
 
 
-def test_what_is_not_the_same_text_and_what_has_links_stays_as_it_is() -> None:
+def test_documents_with_other_text_or_with_links_stay_unchanged() -> None:
     made, _ = segment(document(*LINES), {"s1"}, (), [])
     changed = document(*LINES[:3], "Something else.")
     after = apply_segmentations(corpus(changed, OTHER), [made])
@@ -143,7 +143,7 @@ def test_what_is_not_the_same_text_and_what_has_links_stays_as_it_is() -> None:
         apply_segmentations(linked, [made, made])
 
 
-def test_another_cut_of_the_same_text_is_corrected_too() -> None:
+def test_another_segmentation_of_the_same_text_is_corrected_too() -> None:
     made = Segmentation(document="d", pieces=(Piece(text="One two."), Piece(text="Three four.")))
     after = apply_segmentations(corpus(document("One", "two. Three", "four."), OTHER), [made])
     assert [(s.id, s.text) for s in after.documents["d"].sentences] == [("s0", "One two."), ("s1", "Three four.")]
@@ -157,7 +157,7 @@ def store(isolated_home: Path) -> Store:
 
 
 def answer(key: str, joined: list[str], dropped: list[str], begins: list[str], done: str) -> dict[str, Any]:
-    """Return what the page submits on one task."""
+    """Return what the page submits for one task."""
     ticked = {
         "joined": [candidate_id(key, f"join {name}") for name in joined],
         "dropped": [candidate_id(key, f"drop {name}") for name in dropped],
@@ -170,7 +170,7 @@ def answer(key: str, joined: list[str], dropped: list[str], begins: list[str], d
 
 
 def boundaries(answers: dict[str, dict[str, Any]]) -> OneProject:
-    """Return the project with these answers by the key of their task."""
+    """Return the project with these answers, given by task key."""
     tasks = [
         {"id": number, "data": {"task_key": key}, "annotations": [given], "drafts": []}
         for number, (key, given) in enumerate(answers.items())
@@ -212,14 +212,14 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     assert "Checked 2 documents; sentences changed in 1 of them." in shown.output
 
 
-def test_a_file_that_is_no_segmentation_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_segmentation_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"document": "d"}\n')
     for name, problem in (("bad.jsonl", "line 1"), ("none.jsonl", "cannot be read")):
         with pytest.raises(InputError, match=problem):
             read_segmentation_file(str(tmp_path / name))
 
 
-def test_no_task_tells_a_name_or_an_id_and_texts_are_escaped() -> None:
+def test_no_task_reveals_a_name_or_id_and_texts_are_escaped() -> None:
     hostile = document("<img src=x onerror=alert(1)>", "Text sid-9.", name="doc-bilby")
     asked = [AskedDocument(key="k", document="doc-bilby")]
     (task,) = boundary_tasks(asked, {"doc-bilby": hostile}).values()

@@ -1,4 +1,4 @@
-"""What the documents say exists: commands, options, make targets, settings, folders, deployments."""
+"""What the documentation mentions exists: commands, options, make targets, settings, folders, deployments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CODE = re.compile(r"```(?:sh|bash|console)?\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 
 
 def lines_of_code() -> list[tuple[str, str]]:
-    """Return (file name, line) for each line of code and inline code of the documents."""
+    """Return (file name, line) for each line of code and inline code in the documentation."""
     found = []
     for path in DOCUMENTS:
         for block, inline in CODE.findall(path.read_text(encoding="utf-8")):
@@ -33,7 +33,7 @@ def called(name: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("where", "line"), called("abcdlink"), ids=lambda value: value)
-def test_commands_in_the_documents_exist_with_their_options(where: str, line: str) -> None:
+def test_documented_commands_exist_with_their_options(where: str, line: str) -> None:
     words = shlex.split(line.split("#", maxsplit=1)[0])[1:]
     command = typer.main.get_command(make_app())
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
@@ -45,7 +45,7 @@ def test_commands_in_the_documents_exist_with_their_options(where: str, line: st
 
 
 @pytest.mark.parametrize(("where", "line"), called("make"), ids=lambda value: value)
-def test_make_targets_in_the_documents_exist(where: str, line: str) -> None:
+def test_documented_make_targets_exist(where: str, line: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     tiers = re.search(r"^TIERS := (.*)$", makefile, re.MULTILINE)
     targets = {target for rule in re.findall(r"^([\w .-]+):(?!=)", makefile, re.MULTILINE) for target in rule.split()}
@@ -53,26 +53,26 @@ def test_make_targets_in_the_documents_exist(where: str, line: str) -> None:
         assert "=" in word or word in targets | set(tiers[1].split() if tiers else ()), f"{where}: {line}"
 
 
-def test_every_setting_is_in_the_template_and_nothing_else() -> None:
+def test_the_template_holds_every_setting_and_nothing_else() -> None:
     template = (ROOT / "deployments" / ".env.example").read_text(encoding="utf-8")
     named = set(re.findall(r"ABCDLINK_[A-Z0-9_]+", template))
     assert named == {f"ABCDLINK_{name.upper()}" for name in Settings.model_fields}
 
 
-def test_the_layout_in_the_readme_is_that_of_the_project() -> None:
+def test_the_layout_in_the_readme_matches_the_project() -> None:
     layout = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Layout")[2]
     for folder in re.findall(r"^([\w./]+/) ", layout, re.MULTILINE):
         assert (ROOT / folder).is_dir(), folder
 
 
-def test_every_link_in_the_documents_leads_to_a_file() -> None:
+def test_every_link_in_the_documentation_leads_to_a_file() -> None:
     for path in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
-def test_every_deployment_names_a_flow_that_is_there() -> None:
+def test_every_deployment_names_an_existing_flow() -> None:
     described = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
     for deployment in described["deployments"]:
         file, _, flow = deployment["entrypoint"].partition(":")
@@ -83,7 +83,7 @@ HASHES = ROOT / "deployments" / "hashes"
 
 
 def versions(file: Path) -> dict[str, str]:
-    """Return package -> version, of lines such as ``name==version``."""
+    """Return package -> version from lines such as ``name==version``."""
     found = re.findall(r"^([\w.-]+)==([\w.+!-]+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
 

@@ -1,4 +1,4 @@
-"""Domains: the shipped ones are sound, and a broken one says what to fix."""
+"""Domains: the bundled ones are sound, and a broken one says what to fix."""
 
 import re
 import shutil
@@ -63,7 +63,7 @@ def test_examples_show_both_answers(name):
     assert {example.link for example in find_domain(name).examples} == {True, False}
 
 
-def test_a_domain_can_live_anywhere_and_its_template_wins(copy):
+def test_a_domain_can_be_anywhere_and_its_templates_take_precedence(copy):
     (copy / "listwise_question.j2").write_text("Mine: {{ source.text }}", encoding="utf-8")
     domain = find_domain(str(copy))
     assert domain.name == "mine"
@@ -103,7 +103,7 @@ def test_a_bad_expression_in_a_filter_is_named(copy):
         Domain(copy)
 
 
-def test_an_unknown_domain_names_the_folders_searched_and_the_domains_there_are(tmp_path, monkeypatch):
+def test_an_unknown_domain_is_reported_with_searched_folders_and_known_domains(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"news, reviews") as caught:
         find_domain("recipes")
@@ -112,7 +112,7 @@ def test_an_unknown_domain_names_the_folders_searched_and_the_domains_there_are(
 
 
 @pytest.mark.parametrize(("name", "candidates"), [("news", 10), ("reviews", 20)])
-def test_the_setting_of_the_paper_replaces_texts_and_single_numbers(name, candidates):
+def test_the_papers_setting_replaces_texts_and_single_numbers(name, candidates):
     ours, paper = find_domain(name), find_domain(f"{name}@paper")
     assert (ours.label, paper.label, paper.name) == (name, f"{name}@paper", name)
     assert paper.settings.llm_candidates == candidates != ours.settings.llm_candidates
@@ -125,7 +125,7 @@ def test_the_setting_of_the_paper_replaces_texts_and_single_numbers(name, candid
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_annotators_have_the_definition_and_the_keys_in_the_setting_of_the_paper_too(name):
+def test_annotators_see_the_definition_and_keys_in_the_papers_setting_too(name):
     ours, paper = find_domain(name), find_domain(f"{name}@paper")
     assert paper.guidelines.partition("## Keys")[2] == ours.guidelines.partition("## Keys")[2] != ""
     assert f"> {paper.settings.question}" in paper.guidelines
@@ -133,7 +133,7 @@ def test_annotators_have_the_definition_and_the_keys_in_the_setting_of_the_paper
     assert not re.search(r"retriev|LLM|language model|bm25|random|distractor|gold", paper.guidelines, re.IGNORECASE)
 
 
-def test_a_domain_says_its_setting_and_a_caller_can_choose_another(copy):
+def test_a_domain_names_its_setting_and_a_caller_can_choose_another(copy):
     path = copy / "domain.toml"
     path.write_text('setting = "paper"\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
     assert find_domain(str(copy)).settings.llm_candidates == 10
@@ -150,13 +150,13 @@ def test_a_domain_says_its_setting_and_a_caller_can_choose_another(copy):
         find_domain(str(copy))
 
 
-def test_a_folder_may_have_an_at_in_its_name(copy):
+def test_a_folder_name_may_contain_an_at_sign(copy):
     folder = copy.rename(copy.with_name("mine@paper"))
     assert find_domain(str(folder)).settings.llm_candidates == 5
     assert find_domain(f"{folder}@paper").settings.llm_candidates == 10
 
 
-def test_a_run_stays_in_the_setting_that_it_was_started_in():
+def test_a_run_stays_in_the_setting_it_was_started_in():
     store = open_run("in-setting")
     describe_run(store, find_domain("news@paper"))
     assert [domain_of(store, name).label for name in ("", "news", "news@paper")] == ["news@paper"] * 3

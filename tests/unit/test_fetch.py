@@ -1,4 +1,4 @@
-"""Fetching the paper's data from a small server in the place of the real one."""
+"""Fetching the paper's data from a small server in place of the real one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def files(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_all_files_are_fetched_once_and_a_changed_one_again(there, address, tmp_path):
+def test_files_are_fetched_once_and_changed_ones_again(there, address, tmp_path):
     here = tmp_path / "here"
     assert fetch(here, address) == []
     assert files(here) == CONTENTS
@@ -55,7 +55,7 @@ def test_all_files_are_fetched_once_and_a_changed_one_again(there, address, tmp_
     assert files(here) == CONTENTS
 
 
-def test_a_file_that_differs_or_is_missing_is_refused_and_the_others_are_kept(there, address, tmp_path):
+def test_a_wrong_or_missing_file_is_refused_and_the_others_kept(there, address, tmp_path):
     here = tmp_path / "here"
     (there / "news/docs.json").write_bytes(b"something else")
     (refused,) = fetch(here, address)

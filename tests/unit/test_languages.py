@@ -1,4 +1,4 @@
-"""Languages: guesses, words, tokens, stems and ends of sentences in many scripts."""
+"""Languages: detection, words, tokens, stems and sentence ends in many scripts."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_a_language_is_guessed_from_a_sentence(language):
 
 
 @pytest.mark.parametrize("text", ["", "new", "Sentence 3.", "A B C", "Montag", "42", "\N{THUMBS UP SIGN}"])
-def test_what_is_too_short_to_tell_is_taken_as_english(text):
+def test_a_text_too_short_to_tell_counts_as_english(text):
     assert guess_language([text]) == "en"
 
 
-def test_a_language_in_latin_script_is_guessed_from_more_text_and_named():
+def test_a_language_in_latin_script_needs_more_text_and_is_named():
     assert guess_language(GERMAN.split(". ")) == "de"
     assert [language_name(code) for code in ("de", "zh", "grc")] == ["German", "Chinese", "Ancient Greek"]
     with pytest.raises(InputError, match="not know the language 'qq'"):
@@ -78,16 +78,16 @@ def test_sentences_end_in_every_script(language):
     assert ends_like_a_sentence(cut) == (language == "th")
 
 
-def test_combining_signs_stay_with_their_words():
+def test_combining_marks_stay_with_their_words():
     assert words("खनिकों को Cafe\u0301") == ["खनिकों", "को", "cafe\u0301"]
 
 
-def test_the_share_of_copied_words_counts_letters_where_no_blanks_are_written():
+def test_the_share_of_copied_words_counts_letters_in_scripts_without_spaces():
     assert share_copied("三名矿工", "救出三名") == 0.5
 
 
 @given(st.text())
-def test_words_of_scripts_with_blanks_are_those_of_a_plain_expression(text):
+def test_words_in_scripts_with_spaces_match_a_simple_regular_expression(text):
     plain = re.compile(r"\w+(?:['\u2019.,:-]\w+)*")
     if UNSPACED.search(text) or not text.isascii():
         text = text.encode("ascii", "ignore").decode()
@@ -95,19 +95,19 @@ def test_words_of_scripts_with_blanks_are_those_of_a_plain_expression(text):
 
 
 @given(st.text(alphabet=st.sampled_from("abcäéßñø0189²½ .,'’-:_%")))
-def test_accents_and_digits_change_no_words(text):
+def test_accents_and_digits_do_not_split_words(text):
     assert words(text) == [match.casefold() for match in re.findall(r"\w+(?:['\u2019.,:-]\w+)*", text)]
 
 
 @given(st.text(), st.sampled_from(sorted(TEXTS)))
-def test_any_text_in_any_language_is_cut_without_loss(text, language):
+def test_any_text_in_any_language_is_segmented_without_loss(text, language):
     pieces = tokenizer(language)(text)
     assert set("".join("".join(pieces).split())) == set("".join(text.split()))
     assert all(piece for piece in stemmer(language)(text))
     assert word_count(text) >= 0
 
 
-def test_text_in_another_script_is_cut_by_that_script():
+def test_text_in_another_script_is_segmented_by_that_script():
     assert tokenizer("en")("三名矿工") == ["三名", "名矿", "矿工"]
     assert tokenizer("zh")("Don't go.") == ["Do", "n't", "go", "."]
     assert script_of("消防は") == "Hiragana"

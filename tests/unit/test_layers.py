@@ -1,4 +1,4 @@
-"""The packages of the library form layers: computed from the imports, those inside functions included."""
+"""The library's packages form layers: computed from all imports, including those inside functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def imports(path: Path) -> set[str]:
 
 
 def imported(path: Path, package: str) -> set[str]:
-    """Return those of them that are in the package."""
+    """Return those that are in the package."""
     return {name for name in imports(path) if f"{name}.".startswith(f"{package}.")}
 
 
@@ -36,7 +36,7 @@ def layer_of(module: str) -> str:
 
 
 def layers(library: Path) -> dict[str, set[str]]:
-    """Return package or top-level module -> those that it imports."""
+    """Return package or top-level module -> those it imports."""
     found: dict[str, set[str]] = {}
     for path in library.rglob("*.py"):
         parts = path.relative_to(library).with_suffix("").parts
@@ -58,7 +58,7 @@ def test_no_package_imports_one_that_imports_it() -> None:
         assert below[name].isdisjoint(LOW_TO_HIGH[place:])
 
 
-def test_a_circle_is_found(tmp_path: Path) -> None:
+def test_a_cycle_is_found(tmp_path: Path) -> None:
     for name, text in {"a": "from lib.b import x", "b": "def f():\n    import lib.c", "c": "from lib import a"}.items():
         (tmp_path / "lib").mkdir(exist_ok=True)
         (tmp_path / "lib" / f"{name}.py").write_text(text)
@@ -66,7 +66,7 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
         list(TopologicalSorter(layers(tmp_path / "lib")).static_order())
 
 
-def test_the_library_imports_nothing_that_is_above_it() -> None:
+def test_the_library_imports_nothing_above_it() -> None:
     above = ("prefect", "label_studio_sdk", "flows", "tasks", "labelstudio_config", "services")
     wrong = {
         path.relative_to(LIBRARY): name

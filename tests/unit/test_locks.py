@@ -1,4 +1,4 @@
-"""Work of one process at a time: the second waits, says for whom, and goes on when the first ends or dies."""
+"""Work for one process at a time: the second waits, says for whom, and continues when the first ends or dies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Other:
-    """A process that does work of this name until it is killed or told to end."""
+    """A process that holds the lock of this name until it is killed or told to end."""
 
     def __init__(self) -> None:
         self._told, its = FORK.Pipe()
@@ -47,7 +47,7 @@ def other(isolated_home: Path) -> Iterator[Other]:
 
 
 @pytest.mark.parametrize("death", ["killed", "ended"])
-def test_the_second_process_says_whom_it_waits_for_and_goes_on_when_that_one_is_gone(other: Other, death: str) -> None:
+def test_a_second_process_names_the_one_it_waits_for_and_continues_after_it(other: Other, death: str) -> None:
     told = []
 
     def end_it_when_told(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
@@ -79,7 +79,7 @@ def test_a_run_named_like_other_work_is_not_held_up(other: Other, name: str) -> 
     assert other.process.is_alive()
 
 
-def test_the_locks_of_a_run_that_is_gone_are_removed() -> None:
+def test_the_locks_of_a_deleted_run_are_removed() -> None:
     for name in ("spring", "spring+generate", "springtime"):
         with lock_of(name):
             pass

@@ -1,4 +1,4 @@
-"""A domain of one's own: the guide from nothing to candidates, the check of a domain, and domains from strangers."""
+"""Custom domains: the guide from nothing to candidates, the check of a domain, and untrusted domains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def answer(request: Request) -> Response:
 
 @pytest.fixture
 def llm(monkeypatch: pytest.MonkeyPatch, isolated_home: Path, tmp_path: Path) -> Iterator[FakeLLM]:
-    """Give commands in an empty folder with its own home, and a server that writes sentences."""
+    """Run commands in an empty folder with its own home, and a server that writes sentences."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ABCDLINK_HOME", ".abcdlink")
     with FakeLLM(answer) as server:
@@ -72,7 +72,7 @@ def test_the_guide_leads_from_nothing_to_candidates(llm: FakeLLM) -> None:
 
 
 @pytest.mark.parametrize("name", ["news", "reviews", "news@paper", "reviews@paper"])
-def test_shipped_domains_can_be_used_and_nothing_in_them_is_worth_a_remark(name: str, isolated_home: Path) -> None:
+def test_bundled_domains_pass_the_check_without_remarks(name: str, isolated_home: Path) -> None:
     found = check_domain(find_domain(name))
     assert (found.faults, found.remarks) == ((), ())
     assert len(found.prompts) >= 15
@@ -93,7 +93,7 @@ def changed(copy: Path, name: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_what_is_left_of_the_copy_and_what_gives_something_away_is_said(copy: Path) -> None:
+def test_leftovers_of_the_template_and_leaks_are_reported(copy: Path) -> None:
     remarks = check_domain(Domain(copy)).remarks
     assert "guidelines.md is unchanged from the domain reviews" in remarks
     changed(copy, "guidelines.md", "## Link", "The candidates come from a retriever, the rest is random.\n\n## Link")
@@ -114,7 +114,7 @@ def test_what_is_left_of_the_copy_and_what_gives_something_away_is_said(copy: Pa
         assert part in said
 
 
-def test_faults_are_named_by_prompt_and_the_command_ends_with_1(copy: Path) -> None:
+def test_faults_are_named_by_prompt_and_the_command_exits_with_1(copy: Path) -> None:
     (copy / "generate_linked.j2").write_text("{{ domain.settings.nothing }}", encoding="utf-8")
     (copy / "pairwise_question.j2").write_text("{% if %}", encoding="utf-8")
     (copy / "rating.toml").unlink()
@@ -167,7 +167,7 @@ def test_a_template_runs_nothing_and_changes_nothing(copy: Path, escape: str, mo
 
 
 @pytest.mark.parametrize("name", ["generate_linked.j2", "guidelines.md", "examples.jsonl"])
-def test_a_link_out_of_the_folder_is_not_followed(copy: Path, tmp_path: Path, name: str) -> None:
+def test_a_symlink_out_of_the_folder_is_not_followed(copy: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "secret").write_text("the password", encoding="utf-8")
     (copy / name).unlink(missing_ok=True)
     (copy / name).symlink_to(tmp_path / "secret")

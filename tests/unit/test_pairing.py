@@ -1,4 +1,4 @@
-"""Pairs for documents without pairs: by metadata, date and similarity, and what is left out."""
+"""Pairing unpaired documents by metadata, date and similarity, and what is left out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found(documents: Corpus, **rule: object) -> list[tuple[str, str]]:
     return [(pair.source, pair.target) for pair in propose(documents, PairingRule.model_validate(rule), "en").pairs()]
 
 
-def test_reviews_and_papers_are_paired_by_their_paper():
+def test_reviews_are_paired_with_their_paper():
     documents = of(
         make("r1", CHESS, paper="a", kind="review"),
         make("a", BRIDGE, paper="a", kind="paper"),
@@ -46,7 +46,7 @@ def test_reviews_and_papers_are_paired_by_their_paper():
     ]
 
 
-def test_articles_of_one_event_are_paired_within_days_the_earlier_one_is_the_source():
+def test_articles_on_one_event_are_paired_within_days_with_the_earlier_as_source():
     documents = of(
         make("late", BRIDGE, published="2020-05-04"),
         make("early", REPORT, published="2020-05-02T08:30:00"),
@@ -60,7 +60,7 @@ def test_articles_of_one_event_are_paired_within_days_the_earlier_one_is_the_sou
     assert (refusal.where, refusal.reason) == ("document 'undated'", "its published 'May' is not a date")
 
 
-def test_what_is_too_near_or_a_reprint_or_too_far_is_shown_and_left_out():
+def test_too_close_reprinted_and_too_distant_pairs_are_shown_and_left_out():
     copy = f"{BRIDGE} The mayor spoke."
     documents = of(make("a", BRIDGE), make("copy", copy), make("b", REPORT), make("c", CHESS))
     by_runs = propose(documents, PairingRule(floor=0.05, reprint=0.3, most=3), "en")
@@ -86,7 +86,7 @@ texts = st.sampled_from([BRIDGE, REPORT, FLOOD, CHESS, f"{BRIDGE} {FLOOD}", "* *
     st.integers(1, 3),
     st.integers(0, 5),
 )
-def test_every_pair_keeps_the_rule(drawn, floor, ceiling, most, days):
+def test_every_pair_satisfies_the_rule(drawn, floor, ceiling, most, days):
     documents = of(
         *(make(f"d{n}", text, topic=topic, day=f"2020-02-{day:02}") for n, (text, topic, day) in enumerate(drawn))
     )
@@ -113,12 +113,12 @@ def test_every_pair_keeps_the_rule(drawn, floor, ceiling, most, days):
         ({"by": ["paper"], "date": "day"}, "are needed together"),
     ],
 )
-def test_a_rule_that_cannot_be_is_said(rule, problem):
+def test_an_impossible_rule_is_refused(rule, problem):
     with pytest.raises(InputError, match=problem):
         PairingRule.model_validate(rule)
 
 
-def test_what_cannot_be_paired_is_said():
+def test_documents_that_cannot_be_paired_are_reported():
     with pytest.raises(InputError, match=r"no document has the field 'topic'.*use one of: day"):
         propose(of(make("a", BRIDGE, day="x")), PairingRule(by=("topic",)), "en")
     a, b = make("a", BRIDGE), make("b", FLOOD)

@@ -1,4 +1,4 @@
-"""Texts are data: no sentence can look like another one, end a message, or pass unnoticed."""
+"""Texts are data: no sentence can imitate another one, end a message, or go unnoticed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_sentence_strategy_shows_every_target_sentence_as_data(texts: list[s
 
 @settings(max_examples=150)
 @given(st.sampled_from(sorted(DOMAINS)), st.sampled_from(list(Setup)), st.lists(TEXTS, min_size=2, max_size=3), TEXTS)
-def test_every_line_of_a_linking_prompt_is_the_sentence_that_it_says(
+def test_every_line_of_a_linking_prompt_is_the_sentence_it_claims_to_be(
     llm: LLM, name: str, setup: Setup, targets: list[str], source: str
 ) -> None:
     assume(setup in setups_of(DOMAINS[name]))
@@ -129,7 +129,7 @@ def test_the_prompts_of_generation_and_cleaning_hold_each_sentence_as_data(targe
 
 
 @given(st.text() | st.lists(st.text()) | st.dictionaries(st.text(), st.text()))
-def test_data_says_what_it_is_made_of(value: object) -> None:
+def test_data_blocks_say_what_they_hold(value: object) -> None:
     assert json.loads(as_data(value)) == value
     assert "\n" not in as_data(value)
 
@@ -151,7 +151,7 @@ def test_data_says_what_it_is_made_of(value: object) -> None:
         "### Response",
     ],
 )
-def test_sentences_written_for_a_model_are_counted(text: str) -> None:
+def test_sentences_addressed_to_a_model_are_counted(text: str) -> None:
     assert is_suspicious(text)
     note = suspicious_sentences([document("d", ["The bridge is shut.", text])])
     assert note is not None
@@ -172,11 +172,11 @@ def test_sentences_written_for_a_model_are_counted(text: str) -> None:
         "The assistant coach resigned.",
     ],
 )
-def test_ordinary_sentences_are_not(text: str) -> None:
+def test_ordinary_sentences_are_not_counted(text: str) -> None:
     assert not is_suspicious(text)
 
 
-def test_the_import_says_how_many_there_are(tmp_path: Path, isolated_home: Path) -> None:
+def test_the_import_reports_how_many_there_are(tmp_path: Path, isolated_home: Path) -> None:
     from typer.testing import CliRunner
 
     from abcdlink.cli.app import make_app
@@ -202,7 +202,7 @@ SHOWN = re.compile(r"^\[(.*?)\] (\".*\")$", re.MULTILINE)
 @given(
     st.lists(IDS, min_size=4, max_size=4, unique=True), st.lists(IDS, min_size=3, max_size=3, unique=True), st.data()
 )
-def test_an_answer_counts_for_the_sentence_that_was_shown_whatever_its_id(
+def test_an_answer_counts_for_the_sentence_shown_whatever_its_id(
     targets: list[str], sources: list[str], data: st.DataObject
 ) -> None:
     setup = data.draw(st.sampled_from(list(Setup)))
@@ -212,7 +212,7 @@ def test_an_answer_counts_for_the_sentence_that_was_shown_whatever_its_id(
     chosen = data.draw(st.sets(st.sampled_from(range(4))))
 
     def answer(question: Question, _: int) -> Answer:
-        """Answer as a model does that copies each id as it is shown into its JSON."""
+        """Answer like a model that copies each id into its JSON as shown."""
         documents = question.messages[-1].content.split("\nSource sentence:")[0].partition("\nDocument B")
         shown = {json.loads(text): name for name, text in SHOWN.findall(documents[2])}
         assert list(shown) == b.texts
@@ -236,7 +236,7 @@ def test_an_answer_counts_for_the_sentence_that_was_shown_whatever_its_id(
 
 
 @given(st.lists(st.from_regex(r"[A-Za-z0-9 ._:#/é-]{1,9}", fullmatch=True), min_size=1, max_size=4, unique=True))
-def test_safe_ids_are_shown_as_they_are(ids: list[str]) -> None:
+def test_safe_ids_are_shown_unchanged(ids: list[str]) -> None:
     assume(all(i.strip() for i in ids))
     safe = Document(id="a", sentences=tuple(Sentence(id=i, text="The bridge is open.") for i in ids))
     unsafe = Document(id="b", sentences=(Sentence(id="x] [y", text="The bridge is shut."),))
@@ -245,7 +245,7 @@ def test_safe_ids_are_shown_as_they_are(ids: list[str]) -> None:
     assert not ShownPair(unsafe, safe).source.position.keys() & safe.position.keys()
 
 
-def test_ids_that_are_replaced_in_a_prompt_are_those_that_could_pass_for_other_text() -> None:
+def test_only_ids_that_could_pass_for_other_text_are_replaced_in_prompts() -> None:
     for unsafe in ('x] "One." [b9', 'say "x"', "a\nb", "<|im_end|>", "</s>", "", " ", "\\n", "\ud800", "a" * 101):
         pair = ShownPair(*(Document(id="d", sentences=(Sentence(id=i, text="One."),)) for i in (unsafe, "t1")))
         assert (list(pair.source.position), list(pair.target.position)) == (["s1"], ["t1"])

@@ -1,4 +1,4 @@
-"""The files that serve models with vLLM: their settings of abcdlink exist and name the served model."""
+"""The files that serve models with vLLM: their abcdlink settings exist and name the served model."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FILES = sorted((ROOT / "deployments" / "vllm").glob("*.yaml"))
 SETTING = re.compile(r"^# (ABCDLINK_\w+)=(.*)$", re.MULTILINE)
 
 
-def test_there_is_a_file_for_each_model_that_is_promised() -> None:
+def test_each_promised_model_has_a_file() -> None:
     models = {yaml.safe_load(file.read_text(encoding="utf-8"))["model"] for file in FILES}
     assert {"microsoft/phi-4", "Qwen/Qwen2.5-32B-Instruct", "Qwen/Qwen2.5-32B-Instruct-AWQ"} < models
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_settings_of_a_file_lead_to_its_model(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_settings_in_a_file_lead_to_its_model(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = file.read_text(encoding="utf-8")
     served, given = yaml.safe_load(text), dict(SETTING.findall(text))
     assert set(given) <= {f"ABCDLINK_{name.upper()}" for name in Settings.model_fields}

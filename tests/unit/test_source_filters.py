@@ -1,4 +1,4 @@
-"""What the shipped domains keep away from annotators, and what they must not."""
+"""What the bundled domains keep from annotators, and what they must not."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in HEADINGS for text in HEADINGS[domain]])
-def test_headings_and_dates_are_no_candidates_outside_the_setting_of_the_paper(domain, text):
+def test_headings_and_dates_are_not_candidates_outside_the_papers_setting(domain, text):
     assert find_domain(domain).settings.targets.reason_to_leave_out(text)
     assert not find_domain(f"{domain}@paper").settings.targets.reason_to_leave_out(text)
 
@@ -149,13 +149,13 @@ def test_short_sentences_and_headlines_stay_candidates(domain, text):
 
 
 @pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in JUNK for text in JUNK[domain]])
-def test_bylines_datelines_lists_and_links_are_left_out_with_a_reason_in_words(domain, text):
+def test_bylines_datelines_lists_and_links_are_left_out_with_a_reason(domain, text):
     reason = find_domain(domain).settings.sources.reason_to_leave_out(text)
     assert reason
     assert "(?" not in reason
 
 
 @pytest.mark.parametrize(("domain", "text"), [(domain, text) for domain in SENTENCES for text in SENTENCES[domain]])
-def test_sentences_that_only_begin_like_one_stay(domain, text):
+def test_sentences_that_only_start_like_one_stay(domain, text):
     reason = find_domain(domain).settings.sources.reason_to_leave_out(text)
     assert not reason or reason.startswith("fewer than")

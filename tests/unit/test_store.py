@@ -1,4 +1,4 @@
-"""A run's folder: typed files, whole writes, clear errors."""
+"""A run's folder: typed files, atomic writes, clear errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def store(tmp_path) -> Store:
     return Store(LocalFolder(tmp_path / "run"), "run")
 
 
-def test_every_kind_of_file_is_read_back_the_same(store):
+def test_every_kind_of_file_survives_a_round_trip(store):
     store.write_text("a.md", "é\n")
     store.write_json("deep/b.json", {"ü": [1, None]})
     store.write_records("c.jsonl", [Refusal(where="x\u2028", reason="y\n"), Refusal(where="z", reason="")])
@@ -37,7 +37,7 @@ def test_every_kind_of_file_is_read_back_the_same(store):
     assert (store.exists("a.md"), store.exists("deep"), store.exists("e")) == (True, False, False)
 
 
-def test_a_removed_file_is_gone_and_removing_it_again_does_no_harm(store):
+def test_removing_a_file_twice_does_no_harm(store):
     store.write_text("deep/a.md", "a")
     store.folder.remove("deep/a.md")
     store.folder.remove("deep/a.md")
@@ -63,7 +63,7 @@ def test_the_manifest_keeps_every_section_when_many_write_at_once(store):
     assert store.manifest == {f"section {n}": n for n in range(40)}
 
 
-def test_files_that_cannot_be_read_or_written_are_clear_errors(tmp_path):
+def test_unreadable_and_unwritable_files_are_clear_errors(tmp_path):
     (tmp_path / "file").write_text("x")
     folder = LocalFolder(tmp_path / "file")
     with pytest.raises(InputError, match=r"cannot write .*file/a"):
@@ -92,7 +92,7 @@ def test_broken_json_is_named(store):
         store.read_json("a.json")
 
 
-def test_one_record_is_read_back_or_missing_or_named_when_it_does_not_fit(store):
+def test_a_single_record_is_read_missing_or_named_if_invalid(store):
     kept = Refusal(where="a", reason="b")
     store.write_record("one.json", kept)
     assert store.read_record("one.json", Refusal) == store.find_record("one.json", Refusal) == kept
@@ -104,13 +104,13 @@ def test_one_record_is_read_back_or_missing_or_named_when_it_does_not_fit(store)
     assert "remove it" in caught.value.hint
 
 
-def test_a_byte_order_mark_is_no_text_but_counts_in_offsets():
+def test_a_byte_order_mark_is_not_text_but_counts_in_offsets():
     assert decode(b"\xef\xbb\xbfa", "f") == "a"
     with pytest.raises(InputError, match=r"byte 5 \(line 2\) is 0x80"):
         decode(b"\xef\xbb\xbfa\n\x80", "f")
 
 
-def test_a_write_that_fails_leaves_the_old_content_and_no_rubbish(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_content_and_no_debris(tmp_path, monkeypatch):
     write_atomically(tmp_path / "a", b"old")
 
     def full(*_: object) -> None:
@@ -123,7 +123,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_rubbish(tmp_path, monk
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir() if p.is_file()] == [("a", b"old")]
 
 
-def test_modes_follow_the_umask_or_the_wish_even_with_many_threads(tmp_path):
+def test_file_modes_follow_the_umask_or_the_request_even_with_many_threads(tmp_path):
     before = os.umask(0o027)
     try:
         write_atomically(tmp_path / "secret", b"", mode=0o600)
@@ -151,12 +151,12 @@ def test_readers_see_only_whole_files(tmp_path):
 @pytest.mark.parametrize(
     "key", ["", ".", "..", "a/b", "-x", "a" * 81, "a b", "a\n", "a\0", "CON", "con.1", "Lpt9", "a."]
 )
-def test_a_run_key_that_is_no_folder_name_is_refused(key):
+def test_a_run_key_that_is_not_a_folder_name_is_refused(key):
     with pytest.raises(InputError, match=r"cannot be a run key"):
         open_run(key)
 
 
-def test_runs_lie_below_home_or_where_it_is_said(isolated_home, tmp_path):
+def test_runs_are_below_home_or_where_the_settings_say(isolated_home, tmp_path):
     open_run("demo-1").write_text("a", "x")
     assert (isolated_home / "runs" / "demo-1" / "a").read_text() == "x"
     open_run("demo-1", str(tmp_path / "other")).write_text("a", "x")
@@ -173,7 +173,7 @@ def test_addresses_without_a_bucket_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("share", [0, 0.5, 0.99])
-def test_a_table_that_was_cut_off_is_named(isolated_home, share):
+def test_a_truncated_table_is_named(isolated_home, share):
     store = open_run("r")
     store.write_table("scores.parquet", pd.DataFrame({"a": range(1000)}))
     whole = store.folder.read("scores.parquet")
@@ -183,7 +183,7 @@ def test_a_table_that_was_cut_off_is_named(isolated_home, share):
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "3", '"a"'])
-def test_a_manifest_that_is_none_is_named(isolated_home, text):
+def test_an_invalid_manifest_is_named(isolated_home, text):
     store = open_run("r")
     store.write_text("manifest.json", text)
     with pytest.raises(InputError, match=r"manifest\.json: it must be an object"):
@@ -191,7 +191,7 @@ def test_a_manifest_that_is_none_is_named(isolated_home, text):
 
 
 class Row(Record):
-    """A record of a test."""
+    """A record for tests."""
 
     n: int
 
@@ -213,7 +213,7 @@ def judged(isolated_home):
     [[0, 1, 2, 2], [0, 1, 3], [1, 0, 2], [0, 1], []],
     ids=["doubled", "relabelled", "reordered", "cut", "empty"],
 )
-def test_records_that_were_changed_by_hand_are_refused_until_the_change_is_accepted(judged, lines):
+def test_hand_edited_records_are_refused_until_the_change_is_accepted(judged, lines):
     assert judged.changed() == []
     judged.folder.write("judgments.jsonl", "".join(f'{{"n":{n}}}\n' for n in lines).encode())
     with pytest.raises(InputError, match="was changed after the run wrote it") as refused:
@@ -225,7 +225,7 @@ def test_records_that_were_changed_by_hand_are_refused_until_the_change_is_accep
     assert [one["file"] for one in judged.manifest["accepted"]] == ["judgments.jsonl"]
 
 
-def test_what_the_run_writes_again_and_what_earlier_versions_wrote_is_taken(judged):
+def test_files_rewritten_by_the_run_or_by_earlier_versions_are_accepted(judged):
     judged.write_records("judgments.jsonl", [Row(n=7)])
     assert rows_of(judged) == [7]
     judged.folder.remove("seals/judgments.jsonl.sha256")
@@ -236,7 +236,7 @@ def test_what_the_run_writes_again_and_what_earlier_versions_wrote_is_taken(judg
 
 
 @pytest.mark.parametrize("name", ["scores.parquet", "cutoffs.json", "batches/1/agreement.json", "decisions/a/b.json"])
-def test_a_result_that_was_changed_by_hand_is_refused_until_the_change_is_accepted(judged, name):
+def test_a_hand_edited_result_is_refused_until_the_change_is_accepted(judged, name):
     def write(store, number):
         if name.endswith(".parquet"):
             store.write_table(name, pd.DataFrame({"n": [number]}))
@@ -258,13 +258,13 @@ def test_a_result_that_was_changed_by_hand_is_refused_until_the_change_is_accept
     assert read() == 3
 
 
-def test_notes_that_several_processes_write_are_never_refused(judged):
+def test_notes_written_by_several_processes_are_never_refused(judged):
     judged.write_json("label-studio/batch-1/digests.json", {"a": "b"})
     judged.folder.write("label-studio/batch-1/digests.json", b"{}")
     assert judged.read_json("label-studio/batch-1/digests.json", dict[str, str]) == {}
 
 
-def test_a_kill_while_records_are_written_leaves_nothing_that_is_refused(judged):
+def test_a_kill_while_writing_records_leaves_nothing_to_refuse(judged):
     def dying():
         yield Row(n=5)
         raise KeyboardInterrupt

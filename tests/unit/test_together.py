@@ -1,4 +1,4 @@
-"""Jobs side by side: all are done, and one that fails stops the others."""
+"""Concurrent jobs: all are done, and one that fails stops the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from abcdlink.together import StoppedError, side_by_side, stop_if_asked
 WHO: ContextVar[str] = ContextVar("who")
 
 
-def test_all_jobs_run_at_one_time_in_the_callers_context():
+def test_all_jobs_run_at_once_in_the_callers_context():
     meeting, seen = threading.Barrier(3, timeout=60), []
     WHO.set("caller")
 
@@ -26,7 +26,7 @@ def test_all_jobs_run_at_one_time_in_the_callers_context():
 
 
 @pytest.mark.parametrize("error", [InputError("no", "do"), KeyboardInterrupt()])
-def test_an_error_stops_the_others_and_is_raised_when_they_have_ended(error):
+def test_an_error_stops_the_others_and_is_raised_once_they_have_ended(error):
     running, ended = threading.Event(), []
 
     def fails():

@@ -1,4 +1,4 @@
-"""Measures of a synthetic corpus, and what is flagged."""
+"""Measures of a synthetic corpus and what is flagged."""
 
 import random
 
@@ -33,7 +33,7 @@ def corpus(kind, *pairs):
 NATURAL = corpus(PairKind.NATURAL, (["One two three four.", "Five six seven eight nine ten."], ["Zero."], None))
 
 
-def test_measures_are_what_they_say():
+def test_measures_are_what_they_claim():
     source = ["Red cats sleep all day.", "Dogs bark.", "Birds sing in the morning."]
     target = ["Red cats run.", "A bird sang."]
     result = validate(
@@ -57,7 +57,7 @@ def document(*texts):
     return Document(id="d", sentences=tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts)))
 
 
-def test_type_token_ratio_does_not_fall_with_the_length_of_a_document():
+def test_the_type_token_ratio_does_not_fall_with_document_length():
     text = " ".join(f"w{i % 50}" for i in range(100))
     assert type_token_ratio(document(text)) == type_token_ratio(document(*[text] * 5)) == pytest.approx(0.5)
 
@@ -71,7 +71,7 @@ def test_mtld_is_the_mean_length_of_factors():
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_flesch_is_the_librarys_own_on_the_same_text(language):
+def test_flesch_equals_that_of_the_library_on_the_same_text(language):
     texts = ["The cat sat  on the mat.", "It was extraordinarily complicated; nobody understood it."]
     textstat.set_lang(language)
     expected = textstat.flesch_reading_ease(" ".join(" ".join(text.split()) for text in texts))
@@ -79,7 +79,7 @@ def test_flesch_is_the_librarys_own_on_the_same_text(language):
     textstat.set_lang("en")
 
 
-def test_in_other_languages_no_formula_for_english_is_used():
+def test_formulas_for_english_are_not_used_in_other_languages():
     values = style_of([document("消防队周一救出了三名矿工。")], "zh").values
     assert not {"flesch", "subjectivity_lexicon", "subjectivity"} & set(values)
     assert values["sentence_length"][0] > 0
@@ -108,7 +108,7 @@ def test_any_text_classifier_measures_subjectivity(tmp_path):
         load_classifier(str(folder), "opinion")
 
 
-def test_without_the_classifiers_weights_that_is_said_and_nothing_takes_its_place(isolated_home, tmp_path):
+def test_missing_classifier_weights_are_reported_and_not_replaced(isolated_home, tmp_path):
     store = open_run("r")
     for name, kind in (("synthetic", PairKind.SYNTHETIC), ("natural", PairKind.NATURAL)):
         write_corpus_to(store, name, corpus(kind, (["Red cats run far."], ["Dogs bark."], {"0": ("0",)})))
@@ -136,7 +136,7 @@ def test_cliffs_delta_counts_which_document_has_the_higher_value():
     assert 0.05 < high - low < 0.3
 
 
-def test_pictures_show_every_measure_that_there_is_by_corpus():
+def test_pictures_show_every_available_measure_by_corpus():
     pair = (["Red cats run far.", "Dogs bark."], ["Dogs."], {"0": ("0",)})
     made = validation_pictures(validate(corpus(PairKind.SYNTHETIC, pair, pair), NATURAL, DOMAIN))
     assert "Flesch reading ease" in made
@@ -144,7 +144,7 @@ def test_pictures_show_every_measure_that_there_is_by_corpus():
     assert "synthetic: source sentences with links 50%" in made["links"]
 
 
-def test_what_earlier_versions_kept_is_read():
+def test_results_of_earlier_versions_can_be_read():
     kept = {"pairs": 6, "links": 9, "sources_with_links": 7, "links_per_source": 1.3, "overlap": 0.2, "duplicates": 0}
     kept |= {"synthetic": {"documents": 6}, "natural": {"documents": 6}, "flags": ["too long"]}
     assert Validation.model_validate(kept).flags == ("too long",)
@@ -159,13 +159,13 @@ def test_what_earlier_versions_kept_is_read():
         ([" ".join(f"w{i}" for i in range(20))], ["Dogs."], "much longer"),
     ],
 )
-def test_what_is_out_of_bounds_is_flagged_in_words(source, target, flag):
+def test_values_out_of_bounds_are_flagged_in_words(source, target, flag):
     result = validate(corpus(PairKind.SYNTHETIC, (source, target, {"0": ("0",)})), NATURAL, DOMAIN)
     assert len(result.flags) == 1
     assert flag in result.flags[0]
 
 
-def test_nothing_to_measure_is_said_not_raised():
+def test_nothing_to_measure_is_reported_without_an_error():
     empty = Corpus(name="none", documents={}, pairs=[])
     result = validate(empty, empty, DOMAIN)
     assert result.overlap is None
@@ -175,7 +175,7 @@ def test_nothing_to_measure_is_said_not_raised():
     assert unlinked.flags == ("there are no links in the synthetic pairs",)
 
 
-def test_words_keep_inner_marks_and_copied_counts_distinct_words():
+def test_words_keep_inner_punctuation_and_copying_counts_distinct_words():
     assert words("Don't pay 1.9 million, 11-year-old!") == ["don't", "pay", "1.9", "million", "11-year-old"]
     assert share_copied("The cat, the DOG.", "a dog") == pytest.approx(1 / 3)
     assert share_copied("...", "a dog") == 0

@@ -1,4 +1,4 @@
-"""What now: the state of a run in words, from its folder alone, and the same on every surface."""
+"""What now: the state of a run in words, from its folder alone, and the same everywhere."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def text(store: Store, around: Surroundings | None = None) -> str:
     return "\n".join(what_now(store, around).plain())
 
 
-def test_people_are_waited_for_with_links_names_progress_and_the_expected_end(run: Store) -> None:
+def test_waiting_for_people_shows_links_names_progress_and_the_expected_end(run: Store) -> None:
     run.note("annotation", {"batches": 2, "overlap": 2})
     wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
     assert "being pushed" in text(run)
@@ -100,7 +100,7 @@ def test_the_report_that_ends_a_run_says_that_it_is_complete(run: Store) -> None
     assert "annotate is running" in text(run, SERVERS)
 
 
-def test_a_batch_waits_for_go_with_its_size_and_hours_and_why_filters_were_not_taken(run: Store) -> None:
+def test_a_batch_waiting_for_go_shows_size_hours_and_refused_filters(run: Store) -> None:
     run.note("annotation", {"batches": 2, "overlap": 2})
     preview = BatchPreview(
         batch=2,
@@ -130,7 +130,7 @@ def test_a_batch_waits_for_go_with_its_size_and_hours_and_why_filters_were_not_t
     assert "retriever" not in now, "the report, which shows this too, may be read by annotators"
 
 
-def test_the_coordinator_is_told_what_to_read_and_how_to_go_on(run: Store) -> None:
+def test_the_coordinator_is_told_what_to_read_and_how_to_continue(run: Store) -> None:
     wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, feedback_slug(2))
     now = text(run)
     assert "You decide what annotators are told after batch 2" in now
@@ -139,7 +139,7 @@ def test_the_coordinator_is_told_what_to_read_and_how_to_go_on(run: Store) -> No
     assert "abcdlink qualify confirm spring" in text(run)
 
 
-def test_a_failure_says_why_and_how_to_go_on(run: Store) -> None:
+def test_a_failure_says_why_and_how_to_continue(run: Store) -> None:
     told = "no corpus at corpora/a.b: documents.jsonl is missing. make one, e.g. by import."
     wait_for(run, "f1", "bootstrap", WaitsFor.FIX, told=told)
     (item,) = what_now(run).items
@@ -152,7 +152,7 @@ def test_a_failure_says_why_and_how_to_go_on(run: Store) -> None:
     assert "abcdlink start spring --corpus FOLDER" in text(run)
 
 
-def test_a_stage_at_work_counts_documents(run: Store) -> None:
+def test_a_running_stage_counts_documents(run: Store) -> None:
     take_in(run)
     run.note("inputs", {"generate": {"documents": 6}})
     wait_for(run, "f1", "bootstrap", WaitsFor.NOBODY)
@@ -169,7 +169,7 @@ def test_candidates_of_an_llm_are_counted_from_its_first_pair(run: Store) -> Non
     assert list(progress_of(run, "candidates")) == [f"{llm.name} has decided 0 of 3 pairs"]
 
 
-def test_what_comes_next_at_rest(run: Store, tmp_path: Path) -> None:
+def test_what_comes_next_when_nothing_runs(run: Store, tmp_path: Path) -> None:
     assert "Nothing has started" in text(run)
     take_in(run)
     assert "done: corpus" in text(run)
@@ -181,14 +181,14 @@ def test_what_comes_next_at_rest(run: Store, tmp_path: Path) -> None:
     assert text(complete).startswith("Complete: data set and report are written.")
 
 
-def test_flows_that_go_on_at_once_are_all_there(run: Store) -> None:
+def test_simultaneous_flows_are_all_shown(run: Store) -> None:
     wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
     wait_for(run, "f2", "rate", WaitsFor.ANNOTATORS, "rate")
     keep_standing(run, "rate", standing())
     assert [item.flow for item in what_now(run).items] == ["annotate", "rate"]
 
 
-def test_every_surface_says_the_same_words(run: Store) -> None:
+def test_the_words_are_the_same_everywhere(run: Store) -> None:
     take_in(run)
     wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
     keep_standing(run, batch_slug(1), standing())
@@ -203,12 +203,12 @@ def test_every_surface_says_the_same_words(run: Store) -> None:
 
 
 @given(st.integers(0, 74), st.integers(0, 10_000))
-def test_the_expected_end_is_never_before_the_last_look(answers: int, minutes: int) -> None:
+def test_the_expected_end_is_never_before_the_last_check(answers: int, minutes: int) -> None:
     one = standing(answers=answers).model_copy(update={"first": NOON - timedelta(minutes=minutes)})
     assert one.expected_end is None or one.expected_end >= NOON
 
 
-def test_all_runs_are_found_and_folders_that_are_none_are_not(run: Store) -> None:
+def test_all_runs_are_found_and_other_folders_ignored(run: Store) -> None:
     run.note("inputs", {})
     open_run("other").note("inputs", {})
     root = Path(run.where()).parent
