@@ -26,7 +26,7 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100
 hypothesis.settings.load_profile("usual")
 
 LIMIT = 2400
-"""Seconds for one test outside the tier unit: its own waits for a condition end long before."""
+"""Seconds for one test outside the unit tier; its own waits for a condition end long before."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

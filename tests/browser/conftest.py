@@ -15,14 +15,14 @@ from tests.helpers.label_studio_server import LabelStudioServer, label_studio
 __all__ = ["label_studio"]
 
 ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP bridges.example 127.0.0.1"]
-"""The name of another site, which resolves to this machine, as an attacker's can."""
+"""The host name of another site that resolves to this machine, as an attacker's can."""
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium, or else the one that Playwright downloads."""
     with sync_playwright() as playwright:
-        # A busy machine decides nothing.
+        # A busy machine must not decide a test.
         expect.set_options(timeout=120_000)
         started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         yield started

@@ -33,7 +33,7 @@ AGAIN = [
     )
     for who, label, comment in ((1, Label.LINK, "Now I see it."), (2, Label.NO_LINK, ""))
 ]
-"""The feedback round changed the mind of each of the two, in opposite directions."""
+"""In the feedback round both changed their minds, in opposite directions."""
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def begin(page: Page, client: Client, run: Run) -> list[Pool]:
 def test_disputes_are_decided_by_keyboard(page: Page, client: Client, run: Run) -> None:
     pools = begin(page, client, run)
     expect(page.locator(".xd-progress")).to_contain_text("Sentence 1 of 2")
-    # Only what is disputed: sentence 21 was a link for both.
+    # Only disputed candidates: both called sentence 21 a link.
     expect(page.locator(".xd-b mark")).to_have_count(3)
     expect(page.locator(".xd-b mark").first).to_be_in_viewport()
     for row in page.locator(".xd-row").all():
@@ -103,7 +103,7 @@ def test_disputes_are_decided_by_keyboard(page: Page, client: Client, run: Run) 
     # The second source: one candidate, without comments.
     expect(page.locator(".xd-row")).to_have_count(1)
     expect(page.locator(".xd-row .xd-said")).to_contain_text("Unsure")
-    # What they said after feedback is beside what they said before.
+    # Answers after feedback are shown next to the earlier ones.
     again = page.locator(".xd-row .xd-said p")
     expect(again.filter(has_text="No Link, after feedback Link, “Now I see it.”")).to_have_count(1)
     expect(again.filter(has_text="Link, Unsure, after feedback No Link")).to_have_count(1)

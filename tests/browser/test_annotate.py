@@ -230,7 +230,7 @@ WITHOUT_INITIAL_TARGET = """document.addEventListener("DOMContentLoaded", () => 
 
 
 WALK = 6
-"""Tasks of a walk."""
+"""Tasks of a session."""
 
 
 def script_of_decisions() -> list[str]:
@@ -250,9 +250,9 @@ def keys_now(task: str) -> list[str]:
 
 
 def test_a_session_takes_less_than_half_the_keystrokes(page: Page, browser: Browser, client: Client) -> None:
-    """The same decisions, once by the keys that Label Studio has and once by ours; printed: ``pytest -rP``.
+    """The same decisions, once with Label Studio's keys and once with ours; printed by ``pytest -rP``.
 
-    No person reads in it: the seconds are the page's own time.
+    No time for reading is included: the seconds are the page's own.
     """
     script = script_of_decisions()
     run = long_run(82, sources=range(40, 40 + WALK), targets=[5, 15, 25, 35, 45, 55, 65, 75])

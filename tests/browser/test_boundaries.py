@@ -61,7 +61,7 @@ def test_sentences_are_joined_split_and_left_out(page: Page, client: Client, run
     field.fill("It will open")
     page.keyboard.press("Enter")
     picture(page, "boundaries")
-    # Not submitted before somebody says that all was read.
+    # Cannot be submitted before someone confirms having read everything.
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Confirm that you read the whole document", exact=False).first).to_be_visible()
     close_window(page)

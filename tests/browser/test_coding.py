@@ -45,11 +45,11 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     expect(page.locator(".xd-why")).to_contain_text("Wrong link")
     for document in (".xd-a", ".xd-b"):
         expect(page.locator(f"{document} mark")).to_have_count(1)
-    # All patterns, the comment and Submit are in sight at once.
+    # All patterns, the comment and Submit are visible at once.
     for one in (".xd-patterns .lsf-choice >> nth=-1", ".xd-foot"):
         expect(page.locator(one)).to_be_in_viewport(ratio=1)
     picture(page, "coding")
-    # A comment alone is no answer.
+    # A comment alone is not an answer.
     page.fill(".xd-foot textarea, .xd-foot input[name=comment]", "Hm.")
     page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")

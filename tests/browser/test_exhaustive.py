@@ -18,7 +18,7 @@ from tests.helpers.pulls import pull_exhaustive
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $source_text &amp; <b>bold</b>"
 SIZE = 150
 TABS_TO_THE_FIRST = 8
-"""Label Studio's own links and buttons come before."""
+"""Label Studio's own links and buttons come first."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_every_sentence_is_judged_by_keyboard(page: Page, client: Client, run: R
     page.keyboard.press("Control+Enter")
     expect(page.locator(".xd-list input:checked")).to_have_count(0)
 
-    # Letters and digits tick nothing, though Label Studio gives keys to choices that have none.
+    # Letters and digits tick nothing, though Label Studio assigns keys to choices without any.
     for key in ("1", "q", "w", "s"):
         page.keyboard.press(key)
     expect(page.locator(".xd-list input:checked")).to_have_count(0)
@@ -73,7 +73,7 @@ def test_every_sentence_is_judged_by_keyboard(page: Page, client: Client, run: R
         page.keyboard.press("Space")
     picture(page, "exhaustive")
 
-    # Not submitted before the annotator says that all was read.
+    # Cannot be submitted before the annotator confirms having read everything.
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Confirm below that you read everything", exact=False)).to_be_visible()
     picture(page, "exhaustive-not-read")
@@ -83,7 +83,7 @@ def test_every_sentence_is_judged_by_keyboard(page: Page, client: Client, run: R
     page.keyboard.press("u")
     page.keyboard.press("Control+Enter")
 
-    # No link at all: one key and submit.
+    # No links at all: one key, then Submit.
     first, second = sample.sources
     expect(page.locator(".xd-src")).to_contain_text(text_of(run, second.source))
     expect(page.locator(".xd-list input:checked")).to_have_count(0)
@@ -107,7 +107,7 @@ def test_any_text_is_shown_in_light_and_dark_mode(page: Page, client: Client, ru
     assert page.locator(".xd-wrap img").count() == 0
     expect(page.locator(".xd-src")).to_contain_text(text_of(run, sample.sources[0].source))
     expect(page.locator(".xd-foot")).to_be_in_viewport(ratio=1)
-    # Of 150 sentences so many are seen at once that reading is no hunt.
+    # Enough of the 150 sentences are visible at once to read without hunting.
     seen = page.evaluate(
         """() => { const list = document.querySelector('.xd-list').getBoundingClientRect();
         return [...document.querySelectorAll('.xd-list .lsf-choice')].filter(row => {

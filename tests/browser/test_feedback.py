@@ -71,7 +71,7 @@ def test_cases_and_guidelines_by_keyboard(page: Page, client: Client, run: Run) 
     picture(page, "feedback-comment")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".xd-notice")).to_contain_text("Clarifications after batch 1")
-    # What is new comes first: before the whole guidelines, and in sight without scrolling.
+    # News comes first: before the full guidelines, and visible without scrolling.
     new, *_ = page.locator(".xd-notice h1").all()
     expect(new).to_have_text("New in the guidelines")
     expect(new).to_be_in_viewport(ratio=0.99)

@@ -284,7 +284,7 @@ def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser
     later = {"state": {"type": "SCHEDULED", "state_details": {"scheduled_time": "2099-01-01T00:00:00Z"}}}
     asked = {**later, "parameters": {"run": store.key}}
     run = api.ask("POST", f"/deployments/{deployment}/create_flow_run", asked).json()["id"]
-    # Without a worker that does it: the page of a run that has not begun has no artifacts.
+    # No worker picks it up: the page of a run that has not begun has no artifacts.
     api.ask("POST", f"/flow_runs/{run}/set_state", {"state": {"type": "RUNNING"}, "force": True})
     at = datetime.now(UTC)
     standing = Standing(
@@ -316,7 +316,7 @@ def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser
         wait_for(store, run, flow, kind, slug, "natural" if kind is WaitsFor.LLM else "")
         if kind is WaitsFor.NOTHING:
             make_pools(store, read_corpus_from(store, NATURAL))
-        # In a thread of its own, as Playwright's loop runs in this one and Prefect would not wait for its own.
+        # In a separate thread: Playwright's loop runs in this one, and Prefect would not wait for its own.
         with temporary_settings(server), ThreadPoolExecutor(1) as thread:
             now = thread.submit(copy_context().run, tell_what_now, store, run).result()
         show_what_now(page, machine, run)

@@ -69,7 +69,7 @@ def test_documents_are_rated_by_keyboard(page: Page, client: Client, run: str) -
     picture(page, "rating-complete")
     page.keyboard.press("Control+Enter")
 
-    # A long document; a changed mind.
+    # A long document, and a change of mind.
     expect(page.locator(".xd-a")).to_contain_text("of the n source")
     for key in ("1", "5", "r", "s", "z"):
         page.keyboard.press(key)

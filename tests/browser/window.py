@@ -22,7 +22,7 @@ def annotator_window(browser: Browser, client: Client) -> Iterator[Page]:
     """A new annotator's browser window, logged in; fails the test when a page runs code from a document."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.set_default_timeout(120_000)
-    # Without the page on which people log in: a quarter of the time of most tests.
+    # Skipping the login page saves a quarter of the time of most tests.
     with closing(sign_up(client.invitation(), f"ada-{secrets.token_hex(4)}@example.org", PASSWORD)) as session:
         context.add_cookies([{"name": n, "value": v, "url": client.url} for n, v in session.cookies.items()])
     window = context.new_page()

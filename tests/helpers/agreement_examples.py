@@ -20,9 +20,9 @@ def task(
     seconds: Mapping[int, float] | float | None = None,
     minute: Mapping[int, float] | float | None = None,
 ) -> list[Judgment]:
-    """One task: a string an annotator (L Link, N No Link, blank nothing), a place a candidate.
+    """One task: one string per annotator (L Link, N No Link, blank nothing), one character per candidate.
 
-    ``seconds`` and ``minute`` (of submission, after ``START``): of all annotators, or by their number from 1.
+    ``seconds`` and ``minute`` (of submission, after ``START``): for all annotators, or by their number from 1.
     """
 
     def of(value: Mapping[int, float] | float | None, number: int) -> float | None:
@@ -45,7 +45,7 @@ def task(
 
 
 def many(count: int, patterns: Sequence[Sequence[str]], batch: int = 1, sources: int = 3) -> list[Judgment]:
-    """So many pairs of ``sources`` tasks each, whose labels go through the patterns in turn."""
+    """This many pairs of ``sources`` tasks each, whose labels cycle through the patterns."""
     return [
         judgment
         for number in range(count)

@@ -25,9 +25,9 @@ METHODS = ("method-quokka", "method-numbat", "method-potoroo")
 """Distinctive labels, so that a leak can be found by searching."""
 
 IDS = "sid-dugong-{n}"
-"""Of the sentences."""
+"""Words of the sentences."""
 SECRETS = (*METHODS, "pair-wombat", "source-bilby", "target-bilby", "sid-dugong")
-"""All that an annotator must never read: methods, and the ids that gold links are made of."""
+"""Everything that an annotator must never see: methods, and the ids in gold links."""
 
 TEXTS = ("The old bridge fell at noon.", "Nobody was hurt in the fall.", "The mayor spoke of luck.", "It had rained.")
 

@@ -17,7 +17,7 @@ THERE = {
     "texts/p.source.txt": "The bridge opened.",
     "texts/p.target.txt": "Nine millions were spent.",
 }
-"""Files that every row finds in the current folder."""
+"""Files that are in the current folder for every row."""
 LIBRARY_WORDS = ("Traceback", "validation error", "Input should", "Field required", "Extra inputs", "Errno", "pydantic")
 
 

@@ -1,4 +1,4 @@
-"""The fake server with a Batch API: files, and batches that end when and how a test wants it.
+"""The fake server with a Batch API: files, and batches that end when and how a test wants them to.
 
 with FakeBatch(says("{}")) as server:           # the script answers the questions of a batch, too
     ...submit...
@@ -23,8 +23,8 @@ class FakeBatch(FakeLLM):
         self.files: dict[str, str] = {}
         self.jobs: dict[str, dict[str, Any]] = {}
         self.before: dict[str, Response] = {}
-        """Answers to (METHOD path), given once each in place of the usual ones, which are done all the same
-        where the status is 0 (the connection breaks after the work)."""
+        """Answers to (METHOD path), each given once in place of the usual one; the work is still done
+        if the status is 0 (the connection breaks after the work)."""
 
     def respond(self, request: Request) -> Response:
         """Serve files and batches; leave the rest to the script."""

@@ -1,13 +1,13 @@
-"""An OpenAI-compatible server in this process that says what a test wants it to say.
+"""An OpenAI-compatible server in this process that gives the answers of a script.
 
     with FakeLLM() as server:                                   # schema-valid answers
     with FakeLLM(says('{"11": true}')) as server:               # always this
-    with FakeLLM(error(429, retry_after="0"), says("{}")):      # one after the other; the last one stays
+    with FakeLLM(error(429, retry_after="0"), says("{}")):      # one after the other; the last one repeats
     with FakeLLM(lambda request: says(...)) as server:          # computed from the request's body
 
-``server.settings(home)`` gives the settings that point to it; ``server.requests`` is all it was asked,
-``server.questions`` and ``server.probes`` are parts of it. The small question by which a client finds out what
-a server is able to do is answered by ``forms`` and ``probabilities``, or by ``shows``, never by the script.
+``server.settings(home)`` gives settings that point to it; ``server.requests`` holds everything it was asked,
+``server.questions`` and ``server.probes`` are parts of that. The probe by which a client finds out what a server
+supports is answered by ``forms`` and ``probabilities``, or by ``shows``, never by the script.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MODEL = "fake-model"
 class Response:
     """One HTTP response; ``status`` 0 hangs up without one. ``delay`` in seconds.
 
-    ``drip``: send the body for ever, with so many seconds in between.
+    ``drip``: keep sending the body forever, with this many seconds in between.
     """
 
     status: int
@@ -92,7 +92,7 @@ def says(
 ) -> Response:
     """Return a chat completion.
 
-    ``tokens`` are (prompt, completion), ``cached`` a part of the prompt's; ``written`` are the answer's
+    ``tokens`` are (prompt, completion), ``cached`` is a part of the prompt's; ``written`` are the answer's
     tokens with the probabilities of their alternatives.
     """
     usage: dict[str, Any] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
@@ -168,7 +168,7 @@ class FakeLLM:
         self.forms, self.probabilities = forms, probabilities
         self.shows: Script = self._show
         self.posts: dict[str, Script] = {}
-        """What is answered at other addresses than that of chat completions."""
+        """Answers at URLs other than that of chat completions."""
         self._script = list(script) or [fits]
         self._lock = threading.Lock()
         self._at_once = 0
@@ -262,7 +262,7 @@ HERE: dict[int, FakeLLM] = {}
 def _hand_over_requests() -> None:
     """Let clients of this process call its servers: HTTP over a socket costs five times as much.
 
-    Not while ``HERE`` is empty, as in the tests of the client itself, nor in processes that are forked from this one.
+    Not while ``HERE`` is empty, as in the tests of the client itself, nor in processes forked from this one.
     """
     import httpx2
     import openai
@@ -296,12 +296,12 @@ def _body(headers: dict[str, str], raw: bytes) -> dict[str, Any]:
 def _handler_for(fake: FakeLLM) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # else the body waits 40 ms for the client to acknowledge the headers
+        disable_nagle_algorithm = True  # otherwise the body waits 40 ms for the client to acknowledge the headers
 
         def _answer(self) -> None:
             length = int(self.headers.get("content-length", 0))
             raw = self.rfile.read(length)
-            if len(raw) < length:  # the client was killed before it had asked
+            if len(raw) < length:  # the client was killed before it asked
                 self.close_connection = True
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}

@@ -1,8 +1,8 @@
-"""``python -m tests.helpers.forking_worker``: a worker of Prefect that has imported everything before a flow runs.
+"""``python -m tests.helpers.forking_worker``: a Prefect worker that imports everything before a flow runs.
 
-Prefect's own worker starts two Python processes for each flow run, which cost more than most of the flows of the tests.
-This one forks: the flow run is a process of its own that can be killed, but the imports are there. What `abcdlink up`
-starts, Prefect's own worker, is in the tests of the whole machine (``machine.py``).
+Prefect's own worker starts two Python processes per flow run, which cost more than most flows in the tests.
+This one forks: the flow run is a separate process that can be killed, but it already has the imports. Prefect's own
+worker, which `abcdlink up` starts, is in the tests of the whole machine (``machine.py``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LIBRARIES = (
     *("skops.io", "snowballstemmer", "spacy.lang.en", "textstat", "truststore"),
 )
 IMPORTED = ("prefect.engine", "prefect.flow_engine", *(f"flows.{name}" for name in FLOWS), *LIBRARIES)
-"""What flows load, before they are forked. None of it starts a Python thread, which a fork would not have."""
+"""What flows load, imported before the fork. None of it starts a Python thread, which a fork would lose."""
 
 
 class Worker:
@@ -42,12 +42,12 @@ class Worker:
     def __init__(self, api: httpx.Client) -> None:
         self.api = api
         self.runs: dict[int, str] = {}
-        """Process of each run under way -> the run's id."""
+        """Process of each running flow run -> the run's id."""
 
     def work(self) -> tuple[dict[str, Any], str]:
         """Keep starting what is due; in the process that is to run it, return a run and where its flow is."""
         while True:
-            # The server is away, or its database is locked: the next look finds the same runs.
+            # The server is down or its database locked: the next poll finds the same runs.
             with suppress(httpx.HTTPError):
                 for due in self._post(f"/work_pools/{POOL}/get_scheduled_flow_runs", {}):
                     run = due["flow_run"]
@@ -98,13 +98,13 @@ def main() -> None:
     with httpx.Client(base_url=os.environ["PREFECT_API_URL"], timeout=60) as api:
         run, entrypoint = Worker(api).work()
     os.environ["PREFECT__FLOW_RUN_ID"] = run["id"]
-    # Named as a module, the file is not run again.
+    # Imported under its module name, the file is not run again.
     os.environ["PREFECT__FLOW_ENTRYPOINT"] = entrypoint.replace("/", ".").replace(".py:", ":")
     os.environ |= (run["job_variables"] or {}).get("env", {})
     get_settings.cache_clear()
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     sys.argv = ["prefect.engine"]
-    warnings.simplefilter("ignore", RuntimeWarning)  # that what runs as the main module was imported before
+    warnings.simplefilter("ignore", RuntimeWarning)  # that the main module had already been imported
     try:
         runpy.run_module("prefect.engine", run_name="__main__")
         status = 0

@@ -27,7 +27,7 @@ from label_studio.core.settings.base import *
 from {settings} import *
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 """
-"""Settings of a server whose accounts cost no time: by default a password is hashed a million times."""
+"""Settings of a server with cheap accounts: by default a password is hashed a million times."""
 
 
 def _is_not_ours() -> None:
@@ -57,7 +57,7 @@ def free_port() -> int:
 def label_studio_server(folder: Path, *, extended: bool = True) -> Iterator[LabelStudioServer]:
     """Run Label Studio with its data in ``folder`` while the context is open; skips where it is not installed.
 
-    ``extended``: as `abcdlink up` starts it, else as it comes.
+    ``extended``: as `abcdlink up` starts it, otherwise unmodified.
     """
     if not PROGRAM.exists():
         pytest.skip(f"Label Studio is not installed ({PROGRAM}); `make setup` installs it")

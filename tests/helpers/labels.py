@@ -25,7 +25,7 @@ from tests.helpers.builders import document
 
 LINKER = f"{__name__}:WordOverlap"
 PROBABLE = "learned-logistic:bm25"
-"""A linker of ours whose retrievers load no model."""
+"""One of our linkers, whose retrievers load no model."""
 WORDS = ("river", "storm", "court", "vote", "fire", "train", "market", "school", "doctor", "bridge", "tower", "garden")
 
 

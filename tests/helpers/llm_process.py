@@ -1,6 +1,6 @@
 """``python -m tests.helpers.llm_process PORT LOG``: the tests' LLM as a process that can be killed.
 
-It appends a line to LOG for each question: the hash of all that was asked.
+It appends a line to LOG for each question: the hash of the whole question.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.helpers.fake_llm import FakeLLM, Request, Response, says
 
 THINKS = 0.1
-"""Seconds for an answer, so that a kill meets questions under way."""
+"""Seconds for an answer, so that a kill hits pending questions."""
 
 
 def answer(request: Request) -> Response:

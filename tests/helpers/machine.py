@@ -30,11 +30,11 @@ from tests.helpers.fake_llm import MODEL
 from tests.helpers.waiting import WAIT, until
 
 FLOWS = {"bootstrap", "annotate", "reconcile"}
-"""The deployments of a machine; all of them, which take twice as long, are deployed in the test of the guide."""
+"""The deployments of a machine; the test of the guide deploys all of them, which takes twice as long."""
 AWAY = 2.0
-"""Seconds for which a killed LLM stays away; everything else is started again by what watches it."""
+"""Seconds for which a killed LLM stays down; everything else is restarted by its supervisor."""
 NAP = 170.0
-"""Seconds of sleep: longer than a run may give no sign of life before another process takes its place."""
+"""Seconds of sleep: longer than a run may be silent before another process takes its place."""
 
 
 class Machine:
@@ -222,7 +222,7 @@ def running_machine(folder: Path) -> Iterator[Machine]:
         pytest.skip("Label Studio is not installed: `make setup`")
     made = Machine(folder)
     with pytest.MonkeyPatch.context() as patch:
-        # What this process does to a run takes its locks in the same home.
+        # Work of this process on a run uses the locks in the same home.
         patch.setenv("ABCDLINK_HOME", str(made.home))
         get_settings.cache_clear()
         try:

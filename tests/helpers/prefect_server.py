@@ -107,7 +107,7 @@ class PrefectServer:
 
         def answer() -> httpx.Response | None:
             said = self.client.request(method, path, json=body)
-            # Prefect answers so while its SQLite database is locked; its own client tries again as well.
+            # Prefect answers like this while its SQLite database is locked; its own client retries as well.
             return None if said.status_code == httpx.codes.SERVICE_UNAVAILABLE else said
 
         return until(answer, f"an answer to {method} {path}").raise_for_status()
@@ -159,7 +159,7 @@ class PrefectServer:
 def prefect_server(folder: Path, environment: dict[str, str]) -> Iterator[PrefectServer]:
     """Run a server with all deployments, their schedules off, and a worker while the context is open.
 
-    The first server of a test session leaves its database as a template to those that start later.
+    The first server of a test session leaves its database as a template for later ones.
 
     ``environment``: settings (``ABCDLINK_*``) of the flow runs.
     """

@@ -12,7 +12,7 @@ from abcdlink.progress import silent
 from abcdlink.retrieval import Retriever
 from tests.helpers import builders
 
-"""Few examples, each a whole table; no deadline, since the first one imports pandas."""
+"""Few examples, since each is a whole table; no deadline, since the first one imports pandas."""
 
 
 class Scripted(Retriever):

@@ -52,7 +52,7 @@ class Stack:
     def look(self, stale_seconds: int = 150) -> Round:
         """Look at all waiting and dead runs as the watcher does, and resume those that can go on.
 
-        A living run gives a sign of life every 30 s: with fewer seconds it is taken for dead, and started twice.
+        A living run gives a sign of life every 30 s: with fewer seconds it is presumed dead and started twice.
         """
         with self._here(), get_client(sync_client=True) as client:
             return look_at_all(client, timedelta(seconds=stale_seconds))

@@ -21,7 +21,7 @@ def tiny_bert(folder, head, seed=0, **changes):
     transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
     torch.manual_seed(seed)
     shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    # Bigger weights than usual, so that sentences differ by more than rounding.
+    # Larger weights than usual, so that sentences differ by more than rounding.
     config = transformers.BertConfig(vocab_size=len(WORDS), initializer_range=0.5, **shape, **changes)
     getattr(transformers, head)(config).eval().save_pretrained(folder)
     return folder

@@ -10,12 +10,12 @@ from typing import TypeVar
 import pytest
 
 LONG = "ABCDLINK_CHAOS" in os.environ
-"""Whether tests that have a long form do it (``make chaos``)."""
+"""Whether tests with a long form run it (``make chaos``)."""
 WAIT = 600.0
-"""Seconds until a wait is given up: a hang is found, and a busy machine is none."""
+"""Seconds until a wait is given up: enough for a busy machine, but a hang is found."""
 POLL = 0.2
 SLOWEST = 1.0
-"""Seconds between two looks, at first and after a while: each costs the servers that are waited for some work."""
+"""Seconds between two polls, at first and later: each costs the polled servers some work."""
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ LONGEST = (
     *("test_guide", "test_kills", "test_long_waits", "test_services", "test_runners", "test_qualify"),
     *("test_budget", "test_replay", "test_flows", "test_chaos", "test_embedded_llm", "test_feedback"),
 )
-"""Files that begin first, so that in the end no process works on one of them alone."""
+"""Files that start first, so that no process is left working on one of them alone at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,7 +28,7 @@ from tests.helpers.stack import Stack
 
 LINK, NO = Label.LINK, Label.NO_LINK
 ADA, BO = (LINK, LINK, NO), (LINK, NO, NO)
-"""What the two say of each source's candidates: they differ on the second."""
+"""The two annotators' answers for each source's candidates: they disagree on the second."""
 
 
 def tasks_of(client: Client, title: str) -> dict[str, int]:
@@ -113,7 +113,7 @@ def test_a_third_person_decides_disputes_and_new_ones_are_asked_later(
         assert len(store.read_records(ANNOTATORS, Annotator)) == 2
         assert "<h2>Adjudication</h2>" in store.read_text("report.html")
 
-        # Ada does not see the first link any more; nothing else changes.
+        # Ada no longer considers the first candidate a link; nothing else changes.
         change(ada, batch["The old bridge fell at noon."], (NO, LINK, NO))
         monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
         monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", stack.label_studio.url)

@@ -116,7 +116,7 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens(scene: Scene) -> No
     ):
         assert said.count(part) == 1, part
 
-    # The task that was deleted half done is there again; the one that was done is not.
+    # The deleted unfinished task is back; the finished one is not.
     scene.answer(BEN, 5)
     scene.answer(CY, 0, NO_LINK)
     stack.look()
@@ -145,7 +145,7 @@ def test_a_batch_ends_with_the_right_counts_whatever_happens(scene: Scene) -> No
     assert said.count(f"left 1 drafts that were never submitted ({scene.key(8)})") == 1
     assert "@" not in said
 
-    # What is changed after the pull marks the report, and is pulled again on demand.
+    # A change after the pull marks the report, and is pulled again on demand.
     change(scene, CY, last, LINK)
     prefect.wait(prefect.start("batches/batches", {"run": key, "action": "check"}), "Completed")
     assert "This report is stale" in store.read_text(REPORT)
@@ -237,7 +237,7 @@ class Member:
     said: dict[str, str] = field(default_factory=dict)
     """Task key -> the label of an acknowledged answer."""
     waited: list[float] = field(default_factory=list)
-    """Seconds for each next task that came."""
+    """Seconds until each next task arrived."""
     failures: int = 0
 
     def work(self, project: int, at_work: threading.Event) -> None:

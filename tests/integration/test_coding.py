@@ -58,7 +58,7 @@ def test_two_coders_work_separately_and_the_flow_ends_with_patterns_by_method(st
     client = connect(stack.label_studio.url, stack.label_studio.token)
     pushed = read_pushed(store, CODING_SLUG)
     first, second = (one.project_id for one in pushed.projects)
-    # Rejected by both: wrong of the first method. Two links: each was missed by the two other methods.
+    # One rejected by both: an error of the first method. Two links: each missed by the two other methods.
     assert len(pushed.task_keys) == 6
     assert len({*METHODS} & {name for one in coding_of(store).errors for name in one.methods}) == 3
 
@@ -84,7 +84,7 @@ def test_two_coders_work_separately_and_the_flow_ends_with_patterns_by_method(st
     assert "Patterns of wrong predictions" in store.read_text("report.html")
     assert any("patterns" in (artifact["key"] or "") for artifact in prefect.artifacts(flow_run))
 
-    # Started again, it asks nobody again and ends with the same.
+    # Started again, it asks nobody and ends with the same result.
     codes = store.read_text(CODES)
     again = prefect.start("coding/coding", parameters)
     prefect.wait(again, "Completed")

@@ -98,7 +98,7 @@ def test_it_gives_probabilities_and_the_client_knows_it(llm: LLM) -> None:
     llm.require_probabilities()
     asked = question("Source: It rained. Targets: 11: It was wet. 4: It was dry.")
     answer = llm.ask(asked.model_copy(update={"probabilities": True}))
-    # The tiny model often means neither word where the grammar makes it write one.
+    # The tiny model often favours neither word, but the grammar makes it write one.
     assert answer.probabilities is not None
     assert all(0 <= probability <= 1 for probability in answer.probabilities.values())
     assert llm.describe()["form"] == "json_schema"

@@ -119,7 +119,7 @@ def test_the_flow_ends_by_itself_when_everyone_has_found_enough_links(stack: Sta
     store, started, client, sources = begin(stack, key, {"links": 3})
     project = require_project(client, title_of(key, "exhaustive"))
     ids = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
-    # In random order: the sources up to that with which three links are found.
+    # In random order: the sources up to the one that completes three links.
     found, enough = 0, 0
     while found < 3:
         found += len(TICKS.get(sources[enough].source, []))

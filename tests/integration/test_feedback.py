@@ -90,7 +90,7 @@ def test_feedback_rounds_with_the_form_with_answers_and_without_a_vanished_annot
         stack.look()
         stack.wait_until_waiting(run, KEY, WaitsFor.COORDINATOR, feedback_slug(1))
 
-        # Neither an empty resume nor a look at the annotators ends what the coordinator has to decide.
+        # Neither an empty resume nor a check on the annotators replaces the coordinator's decision.
         assert prefect.post(f"/flow_runs/{run}/resume")["status"] == "REJECT"
         stack.look()
         assert prefect.state(run) == "Suspended"
@@ -124,7 +124,7 @@ def test_feedback_rounds_with_the_form_with_answers_and_without_a_vanished_annot
         (tmp_path / "more.md").write_text("**Ferries.** Look thrice.", encoding="utf-8")
         stack.command("feedback", "start", KEY, "--clarifications", str(tmp_path / "more.md"))
 
-        # Someone vanished: the coordinator goes on without.
+        # Someone vanished: the coordinator continues without them.
         stack.wait_until_waiting(run, KEY, WaitsFor.ANNOTATORS, feedback_slug(2))
         answer_again(stack, client, ben, 2)
         stack.command("feedback", "close", KEY)

@@ -50,7 +50,7 @@ def test_a_run_survives_a_killed_worker_with_every_step_done_once(stack: Stack, 
     stack.look()
     stack.wait_until_waiting(annotate, key, WaitsFor.COORDINATOR, feedback_slug(1))
 
-    # Nothing but the coordinator ends the feedback round.
+    # Only the coordinator can end the feedback round.
     stack.look()
     assert prefect.state(annotate) == "Suspended"
     assert not is_pushed(stack.run(key), batch_slug(2))
@@ -136,7 +136,7 @@ def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path)
     }
     drop = tmp_path / "drop.jsonl"
     drop.write_text(json.dumps(line) + "\n" + "{broken\n", encoding="utf-8")
-    os.utime(drop, (0, 0))  # a file that was changed just now is left for later
+    os.utime(drop, (0, 0))  # a recently changed file is left for later
     parameters = {"run": KEY, "source": str(tmp_path)}
     prefect.wait(prefect.start("drops/drops", parameters), "Completed")
     prefect.wait(prefect.start("drops/drops", parameters), "Completed")

@@ -1,6 +1,6 @@
-"""Answers that other accounts altered or forged do not count, and are shown; through Label Studio's own API.
+"""Answers altered or forged by other accounts do not count and are reported; with Label Studio's own API.
 
-The server is Label Studio as it comes. The one that abcdlink starts refuses all of this (``test_own_work.py``).
+The server is an unmodified Label Studio. The one that abcdlink starts refuses all of this (``test_own_work.py``).
 """
 
 from __future__ import annotations

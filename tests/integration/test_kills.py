@@ -1,11 +1,11 @@
 """The kill matrix: any process dies, or the machine sleeps, at any moment of a job, and the job ends right.
 
-A job is the whole way from documents to a data set: generation, benchmark, candidates, a batch that two annotators do,
-and the report. Its moments are the boundaries of its steps, as the run's folder shows them, and random ones between.
+A job goes all the way from documents to a data set: generation, benchmark, candidates, a batch for two annotators,
+and the report. Its moments are the boundaries of its steps, as the run's folder shows them, and random ones in between.
 
-The short form strikes one job four times. ``make chaos`` (``ABCDLINK_CHAOS=1``) does the whole matrix, with what is
-promised of the time as well, and writes it to ``build/chaos.md``; ``ABCDLINK_CHAOS_ROWS`` (with `;` between them) and
-``ABCDLINK_CHAOS_JOBS`` do a part of it.
+The short form strikes one job four times. ``make chaos`` (``ABCDLINK_CHAOS=1``) runs the whole matrix, including the
+promised times, and writes it to ``build/chaos.md``; ``ABCDLINK_CHAOS_ROWS`` (separated by `;`) and
+``ABCDLINK_CHAOS_JOBS`` select a part of it.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ SLUG = batch_slug(1)
 SEED = 13
 RANDOM_MOMENTS = 10
 STRIKES = 4
-"""Of one job: a flow whose process died is started again that often."""
+"""Per job: a flow whose process died is restarted this often."""
 JOBS = int(os.environ.get("ABCDLINK_CHAOS_JOBS") or 1000)
-"""Most jobs for one row: each is struck at other moments."""
+"""Most jobs per row; each is struck at different moments."""
 PROMISED_SECONDS = 90.0
-"""From the moment at which everything is there again until the run goes on; asserted in the long form alone."""
+"""From the moment at which everything is back until the run continues; asserted only in the long form."""
 DEAD_SECONDS = 240.0
 UNSEEN = {"worker and flow", "flow asleep", "machine asleep"}
-"""The same where nobody sees the process of a run die: 150 s without a sign of life come first."""
+"""The same if nobody sees the process of a run die: 150 s without a sign of life come first."""
 LIMIT = 900.0
 POLL = 0.05 if LONG else 0.2
 
@@ -77,7 +77,7 @@ STEPS: dict[str, Callable[[Machine, Store], bool]] = {
     "reported": lambda _, store: store.exists(REPORT),
     "completed": lambda machine, store: machine.state("annotate", store.key) == "Completed",
 }
-"""Step of a job -> whether its result is there."""
+"""Step of a job -> whether its result exists."""
 
 ROWS: dict[str, Callable[[Machine], float]] = {
     "flow": Machine.kill_flow,
@@ -119,7 +119,7 @@ class Job:
 
     strikes: list[Strike]
     seconds: dict[str, float] = field(default_factory=dict)
-    """Step -> from the end of the step before it."""
+    """Step -> seconds since the end of the previous step."""
     asked: int = 0
     again: int = 0
     """Questions that the LLM was asked a second time."""
@@ -226,13 +226,13 @@ def assert_right(job: Job) -> None:
     assert job.doubled_tasks == 0
     assert job.doubled_answers == 0
     assert job.counted == job.wanted
-    # What was under way when its asker or the LLM died is asked again: its answer never arrived.
+    # Questions pending when the client or the LLM died are asked again: their answers never arrived.
     assert job.again <= UNDER_WAY * len(job.strikes)
     assert job.asked > job.again
 
 
 UNDER_WAY = 4
-"""Most questions that one process has under way."""
+"""Most pending questions of one process."""
 
 
 def wait_until_ready(machine: Machine) -> None:

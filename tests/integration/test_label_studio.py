@@ -94,7 +94,7 @@ def test_a_killed_push_resumes(client: Client, label_studio: LabelStudioServer) 
 def test_a_started_task_is_never_removed(client: Client) -> None:
     run = make_run(tasks=2)
     project = pushed(client, run).project_id
-    # What a call leaves that was sent again because its answer came too late.
+    # As after a call that was repeated because its answer came too late.
     again = [{"data": task["data"]} for task in client.tasks(project)]
     client.import_tasks(project, again)
     doubled = sorted(client.tasks(project), key=lambda task: task["id"])[2:]
@@ -145,7 +145,7 @@ def test_an_annotator_sees_neither_method_nor_gold(client: Client) -> None:
         submit(session, task, ["Link"] * 3).raise_for_status()
         answers["mine"] = session.get(f"/api/tasks/{task}/annotations/")
     read = {address: answer.text for address, answer in answers.items() if answer.is_success}
-    # The addresses are the right ones: the texts, the title and the label config were there to be read.
+    # The URLs are right: the texts, the title and the label config could be read.
     for address, text in [
         (f"/api/tasks?project={project}&fields=all", run.corpus.documents["source-bilby-0"].texts[0]),
         (f"/api/projects/{project}/", run.key),
@@ -153,7 +153,7 @@ def test_an_annotator_sees_neither_method_nor_gold(client: Client) -> None:
         ("next", run.pools[0].key),
     ]:
         assert text in read[address], address
-    assert not any("export" in address for address in read)  # the server refuses it: others' answers are in it
+    assert not any("export" in address for address in read)  # the server refuses it: it holds other people's answers
     approaches = ("retriever", "bm25", "minilm", "listwise", "distractor")
     leaks = {
         (address, word) for address, text in read.items() for word in (*SECRETS, *approaches) if word in text.lower()

@@ -1,6 +1,6 @@
-"""A run waits for its annotators for a month: nothing grows beyond a bound, nothing expires, and it goes on right.
+"""A run waits for its annotators for a month: nothing grows beyond a bound, nothing expires, and it resumes correctly.
 
-The month is simulated: the watcher's clock leaps from look to look, and all dates in Prefect's database are set back
+The month is simulated: the watcher's clock jumps from look to look, and all dates in Prefect's database are set back
 before its server starts again, upgraded by Prefect's own migrations from an older version.
 """
 
@@ -35,9 +35,9 @@ KEY = "patient"
 DAYS = 31
 WHOLE_LOOKS = int(DAYS * 24 * 3600 / WHOLE_SECONDS) if LONG else 12
 LOOKS = int(WHOLE_SECONDS / QUIET_SECONDS)
-"""Looks at the whole project, and looks for each of these, most of them at how many answers there are."""
+"""Looks at the whole project, and looks per such look, most of them only counting answers."""
 SETTLED = 10 if LONG else 4
-"""Looks after which everything that is made once is there."""
+"""Looks after which everything that is made only once exists."""
 OLD = "3457c6ca2360"
 """The newest migration of Prefect 3.3, of March 2025."""
 
@@ -88,7 +88,7 @@ def set_back(database: Path, days: int) -> None:
         for table in tables:
             for _, column, kind, *_ in connection.execute(f"pragma table_info({table})").fetchall():
                 if kind in {"DATETIME", "TIMESTAMP"}:
-                    # With their microseconds, by which states are told apart.
+                    # Including microseconds, which distinguish states.
                     earlier = f"datetime({column}, '-{days} days') || substr({column}, 20)"
                     connection.execute(f"update {table} set {column} = {earlier} where {column} is not null")  # noqa: S608
 
@@ -149,7 +149,7 @@ def test_a_run_that_waits_for_a_month_does_not_grow_and_resumes_after_an_upgrade
     simulate_batch(store, machine.settings.label_studio_url, machine.token, 1)
     until(lambda: machine.state("annotate", KEY) == "Completed", "a run that went on")
     of_schedule = {"flows": {"name": {"any_": ["reconcile"]}}, "flow_runs": {"start_time": {"is_null_": False}}}
-    # Of the month one, and at most one more that came due since.
+    # One for the month, and at most one more that has come due since.
     assert len(prefect_api(machine.settings).read("POST", "/flow_runs/filter", of_schedule)) <= 2
     pools = store.read_records(POOLS, Pool)
     assert len(store.read_records(JUDGMENTS, Judgment)) == 2 * sum(len(pool.candidates) for pool in pools)

@@ -86,7 +86,7 @@ def test_nobody_can_overwrite_someone_elses_answer(scene: Scene, way: str) -> No
         }
     assert {name: one.status_code for name, one in tried.items() if one.status_code not in {403, 405}} == {}
     assert scene.answer() == before
-    # What is their own they may change.
+    # They may change their own answers.
     assert scene.ada.patch(f"/api/annotations/{scene.given}/", json={"lead_time": 9}).is_success
     assert scene.batch.look()[1] == []
 

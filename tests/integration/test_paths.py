@@ -27,7 +27,7 @@ from tests.helpers.stack import SMALL, Stack
 
 OURS = ("abcdlink", "flows", "tasks", "labelstudio_config", "services")
 HANDED = {"abcdlink/stages/execution.py", "abcdlink/together.py"}
-"""On the stack, but no stop on the way: they call what they are handed, side by side or as a step."""
+"""On the stack, but not stations on the way: they call what they are given, concurrently or as a step."""
 STEP = "tasks/execution.py"
 
 KEY = "paths"
@@ -46,7 +46,7 @@ class Traced(dict[str, set[str]]):
         found = {str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)}
         found = {name for name in found if name.startswith(tuple(f"{folder}/" for folder in OURS))}
         if within in found or not within:
-            # Other threads may be at other work at one such moment; those that lead there are so at each.
+            # Other threads may be busy elsewhere at one such moment; those that lead there are present at every one.
             self[what] = self.get(what, found) & found
 
     def request(self, path: str) -> None:

@@ -68,21 +68,21 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) 
     shown = str([one["data"] for one in prefect.artifacts(run) if f"{KEY}-preview-1" == one["key"]])
     assert f"random {first.methods['random']} (" in shown
 
-    # Neither a look by the watcher nor an empty resume is Go.
+    # Neither a look by the watcher nor an empty resume counts as Go.
     stack.look()
     assert prefect.post(f"/flow_runs/{run}/resume")["status"] == "REJECT"
     assert not is_pushed(store, batch_slug(1))
 
-    # Filters that leave nothing are refused with a reason, and the batch waits on.
+    # Filters that leave nothing are refused with a reason, and the batch keeps waiting.
     resume(stack, run, {"min_words": 1000, "exclude": [], "unproposed": False, "go": True})
     waits(1, 1)
     assert "no candidates to annotate" in stack.command("status", KEY, "--json")
     assert preview_of(store, 1) == first
 
-    # Others are taken; everything is killed while they are.
+    # Others are accepted; everything is killed meanwhile.
     stack.command("annotate", "preview", KEY, "--min-words", "13")
     kill_all(prefect)
-    # While nothing runs: no living process is taken for dead.
+    # While nothing runs, so that no living process is presumed dead.
     stack.look(stale_seconds=0)
     prefect.start_worker()
     waits(1, 2)
@@ -97,7 +97,7 @@ def test_each_batch_waits_for_go_whatever_is_killed(stack: Stack, store: Store) 
     stack.simulate(KEY, 1)
     stack.look()
 
-    # The next batch waits too, with the same filters, and hours by the times of the first.
+    # The next batch waits too, with the same filters, and hours estimated from the times of the first.
     waits(2, 0)
     third = preview_of(store, 2)
     assert third

@@ -71,7 +71,7 @@ def test_ids_go_to_the_account_and_a_second_visit_leads_to_the_login(client: Cli
         assert visit(client, who, "s2", browser).headers["Location"] == "/abcdlink/"
         assert noted(client, email) == [(who, "study-1", "s1"), (who, "study-1", "s2")]
     assert visit(client, who).headers["Location"].startswith("/user/login/")
-    # Nobody but the coordinator reads them, and not even the coordinator's browser without the token.
+    # Only the coordinator can read them, and even their browser only with the token.
     with closing(log_in(client.url, email, PASSWORD)) as own:
         assert own.get("/abcdlink/participants").status_code == 403
         assert own.post("/abcdlink/codes", json={"title": "x", "code": "y"}).status_code == 403
@@ -87,7 +87,7 @@ def test_a_link_not_filled_in_by_the_platform_is_refused(client: Client, wrong: 
 def test_one_participant_has_one_account(client: Client, email: str, who: str) -> None:
     come(client, who, email).close()
     with httpx.Client(base_url=client.url, timeout=60) as browser:
-        # By the invitation, past the log-in page that they are led to.
+        # By the invitation, bypassing the login page that they are sent to.
         visit(client, who, browser=browser)
         invitation = client.invitation()
         browser.get(invitation)
@@ -135,7 +135,7 @@ def test_the_code_is_shown_only_when_everything_is_done(
             client.set_code(batch.pushed.shared_title, "<script>")
         client.set_code(batch.pushed.shared_title, "")
         assert code_of(browser) == []
-        # The ids come into the run with the next look, and go with the account.
+        # The ids enter the run with the next look, and are deleted with the account.
         batch.look()
         assert screening_of(batch.store)[email].participant_id == who
     client._sdk.users.delete(id=next(number for number, one in client.accounts().items() if one == email))

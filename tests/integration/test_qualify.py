@@ -126,7 +126,7 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
     assert (rows[0]["applicant"], rows[0]["proposed"]) == (best.annotator, "yes")
     assert rows[0]["account"].startswith("sure-")
 
-    # An unknown name and an empty form are asked for again.
+    # After an unknown name or an empty form, the form is shown again.
     for names in (["applicant-9"], []):
         fill_in(stack, flow_run, names)
         stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
@@ -166,7 +166,7 @@ def test_an_expert_links_two_pairs_in_label_studio_and_applicants_judge_them(sta
     assert gold.links == (len(tasks) + 1) // 2
     assert {pool.pair for pool in gold.pools} == set(names)
     assert [one.account.split("-")[0] for one in people_of(store)] == ["expert"]
-    # An applicant reads nothing of what the expert said.
+    # An applicant cannot read the expert's answers.
     with annotator(client, "nosy") as session:
         seen = session.get(f"/api/tasks?project={require_project(client, title)}&fields=all").raise_for_status().json()
     assert not [answer for task in seen["tasks"] for answer in task["annotations"]]

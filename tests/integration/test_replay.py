@@ -60,11 +60,11 @@ from tests.helpers.stack import Stack
 RUN = "replay"
 ANNOTATORS = ("annotator-1", "annotator-2")
 THREADS = 2
-"""Of each annotator: she has as many windows open."""
+"""Per annotator: they have this many windows open."""
 
 RETRIEVER = Approach(kind=ApproachKind.RETRIEVER, retriever="sfr-mistral", cutoff=10)
 LLM = Approach(kind=ApproachKind.LLM, retriever="sfr-mistral", cutoff=10, setup=Setup.LISTWISE, prompt_mode=4)
-"""They stand for the paper's two approaches, whose lists are in the run."""
+"""Stand-ins for the paper's two approaches, whose lists are in the run."""
 
 Answerer = Callable[[dict], list[dict]]
 """Data of a task -> results of an annotation."""
@@ -90,7 +90,7 @@ def begin(store: Store, folder: Path) -> list[Judgment]:
     """Make the run as the stage ``candidates`` leaves it, and return what annotators will say of candidates."""
     judgments = list(read_judgment_file(folder / "annotations.csv").judgments)
     corpus = import_corpus("abcd-link", folder, get_segmenter())
-    # As a run that was begun before headings were left out as candidates: the paper left out none.
+    # Like a run begun before headings were left out as candidates: the paper left out none.
     store.note("domain", {"name": "reviews"})
     describe_run(store, find_domain("reviews"))
     write_corpus_to(store, NATURAL, corpus)

@@ -33,7 +33,7 @@ from tests.helpers.stack import Stack
 from tests.helpers.waiting import WAIT, until
 
 PAIRS = 24
-"""Enough parts of one pair that a process can be killed in the middle of them."""
+"""Enough parts of one pair to kill a process in the middle."""
 MINILM = "all-minilm-l6-v2"
 
 

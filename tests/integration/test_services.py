@@ -220,7 +220,7 @@ def test_a_home_with_a_long_path_has_its_socket_elsewhere(settings, programs, tm
     deep = settings.model_copy(update={"home": tmp_path / ("d" * 100)})
     programs += [web("one", free_port())]
     try:
-        assert up(deep).ready is False  # the servers elsewhere do not answer
+        assert up(deep).ready is False  # the remote servers do not answer
         supervisor = Supervisor(deep.home.resolve())
         assert len(str(supervisor.socket)) <= SOCKET_LIMIT
         assert stat.S_IMODE(supervisor.socket.parent.stat().st_mode) == 0o700

@@ -69,7 +69,7 @@ def test_simulated_annotators_do_both_batches_and_are_marked_as_simulated(
         assert len(result.judgments) == 8 * 3 * 2
         assert result.anomalies == []
         assert all(j.seconds for j in result.judgments)
-        # In these runs a sentence links to its copy, and to nothing else.
+        # In these runs a sentence links only to its copy.
         right = sum((j.label is Label.LINK) == (j.source == j.target) for j in result.judgments)
         assert right >= 0.8 * len(result.judgments)
 
@@ -80,7 +80,7 @@ def test_simulated_annotators_find_candidates_by_id_and_submit_only_once(
     run, server = make_run(tasks=4), (label_studio.url, label_studio.token)
     gold = gold_of(run.pools, run.corpus)
     monkeypatch.setattr("labelstudio_config.simulate.mistakes_of", lambda *_: Mistakes(0, 0))
-    # The page shows the candidates in another order than the pools have them.
+    # The page shows the candidates in a different order from the pools.
     turned = [pool.model_copy(update={"candidates": pool.candidates[::-1]}) for pool in run.pools]
     push_batch(client, run.key, 1, turned, run.corpus, run.domain)
     simulate_annotators(*server, run.key, 1, gold, accounts=1)

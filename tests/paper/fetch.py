@@ -1,8 +1,8 @@
 """``python -m tests.paper.fetch FOLDER`` (``make data``): fetches the paper's released data and checks every file.
 
 The files are those of the authors' repository at one commit. Our figures were computed from files with these hashes,
-so a file that differs is refused. What the repository does not hold is not fetched: the sample of F1000RD, and the
-paper's printed figures.
+so a file that differs is refused. The sample of F1000RD and the paper's printed figures are not in the repository and
+therefore not fetched.
 """
 
 from __future__ import annotations

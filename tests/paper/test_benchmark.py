@@ -37,6 +37,6 @@ def test_minilm_and_the_hybrid_have_their_measured_f1(news):
     minilm = cells(news, "all-minilm-l6-v2", (1, 2, 3))
     assert [minilm[k][2] for k in (1, 2, 3)] == pytest.approx([45.92, 55.25, 52.93], abs=0.011)
     # The second retriever finds every sentence in the store. Its figures move in the second decimal
-    # with the set of sentences that the idf is taken over (here those of the 495 documents in pairs).
+    # with the set of sentences used for the idf (here those of the 495 documents in pairs).
     hybrid = cells(news, "hybrid", (1, 2, 3))
     assert [hybrid[k][2] for k in (1, 2, 3)] == pytest.approx([47.98, 57.68, 55.24], abs=0.045)

@@ -17,7 +17,7 @@ from abcdlink.store import Store
 from tests.conftest import SharedData
 
 TEXTS = ("source_sentence", "target_sentence")
-"""In the released table without white space around them; ours are as the documents have them."""
+"""The released table strips white space; ours is that of the documents."""
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_a_shape_learned_from_the_reviews_is_met_within_15_percent(
         result = run_generation(store, domain, plan)
     get_settings.cache_clear()
     assert plan.shape.sentences == (11, 25)
-    # The release has two documents that nobody annotated: in no pair, so that both are targets.
+    # The release has two documents that nobody annotated: they are in no pair, so both are targets.
     assert (result.pairs, result.refused) == (22, 0)
     told = {row.measure: (round(row.wanted, 2), round(row.reached, 2)) for row in result.shape}
     assert all(row.met for row in result.shape), told
@@ -62,6 +62,6 @@ def test_style_of_the_reviews(reviews: Corpus) -> None:
         text = " ".join(" ".join(one.split()) for one in reviews.documents[name].texts)
         assert value == textstat.flesch_reading_ease(text)
     assert all(value is not None and 30 < value < 300 for value in style.values["mtld"])
-    # A corpus beside itself: no difference.
+    # A corpus compared with itself: no difference.
     assert all(one.delta == 0 and one.interval[0] <= 0 <= one.interval[1] for one in found.differences)
     assert (found.counts["natural"].links, found.counts["natural"].clusters.largest) == (334, 4)

@@ -36,7 +36,7 @@ def test_aggregates_hold_shared_proposals_and_no_distractors(released: Agreement
         "retriever with both": (retriever[0] + both[0], retriever[1] + both[1]),
         "union": (llm[0] + retriever[0] + both[0], llm[1] + retriever[1] + both[1]),
     }
-    # Who calls more candidates a link cannot lower the share that all call one.
+    # Calling more candidates a link cannot lower the share that everyone calls one.
     for method, part in released.acceptance.items():
         assert min(released.links[method].values()) >= part.accepted
     assert sum(count for said in released.links.values() for count in said.values()) == round(

@@ -29,7 +29,7 @@ def test_folds_never_split_a_topic(news, folds):
     topics = {pair.source.partition("_")[0] for pair in news.pairs}
     assert len(topics) == 43
     assert len({(pair.source.partition("_")[0], folds[pair.id]) for pair in news.pairs}) == 43
-    # No topic reaches into a second one through a document.
+    # No document connects two topics.
     assert all(pair.target.partition("_")[0] == pair.source.partition("_")[0] for pair in news.pairs)
 
 

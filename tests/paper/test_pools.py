@@ -19,7 +19,7 @@ from abcdlink.linking.records import Decision
 from tests.conftest import SharedData
 
 NEVER_ANNOTATED = "dd0a83852cb35c8d"
-"""Beginning of the id of the one pair of documents with predictions that nobody annotated."""
+"""Prefix of the id of the one pair of documents that has predictions but was not annotated."""
 
 Candidates = set[tuple[str, str, str, str]]
 """Pair, source, target, method."""
@@ -41,9 +41,9 @@ def corpus(folder: Path) -> Corpus:
 
 @pytest.fixture(scope="module")
 def built(folder: Path, corpus: Corpus) -> PoolResult:
-    """Pools of the domain's sizes, also where both approaches are silent: people then judged distractors alone.
+    """Pools of the domain's sizes, even if neither approach proposes anything: people then judged only distractors.
 
-    The released predictions are of the source sentences that passed the filter, so that none is filtered here.
+    The released predictions cover the source sentences that passed the filter, so none is filtered here.
     """
     predictions = json.loads((folder / "predictions_reviews.json").read_text(encoding="utf-8"))
     lists = {(pair.id, source): by for pair in corpus.pairs for source, by in predictions[pair.id].items()}
@@ -65,10 +65,10 @@ def built(folder: Path, corpus: Corpus) -> PoolResult:
 
 
 def test_all_judged_candidates_but_one_are_rebuilt_with_their_methods(folder: Path, built: PoolResult) -> None:
-    """1022 of the 1023 candidates are rebuilt as they were judged, and nothing that was judged is missing.
+    """1022 of the 1023 candidates are rebuilt as they were judged, and no judged candidate is missing.
 
     The 1023rd is target sentence 83 for source sentence 2 of the first pair: second in the retriever's list,
-    so that it belongs into the pool, but the released judgments hold no row on it.
+    so it belongs in the pool, but the released judgments have no row for it.
     """
     with (folder / "annotations.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -16,7 +16,7 @@ def test_every_computable_figure_matches_the_paper(shared_data):
     human = {"acceptance", "kappa", "true_recall", "true_recall_pool", "link_clusters"}
     assert tables == {"dataset_stats", "retrieval", *human}
     assert sum(figure.table == "retrieval" for figure in result.compared) == 18
-    # Kappa of the second batch is 0.6262, which the paper prints cut off and not rounded.
+    # Kappa of the second batch is 0.6262, which the paper truncates instead of rounding.
     different = [(figure.table, figure.row, figure.difference) for figure in result.compared if figure.difference]
     assert different == [("kappa", "batch 2", 0.01)]
     sample = [figure for figure in result.figures if figure.dataset == "REVIEWS-F1000" and figure.measure[:2] == "F1"]

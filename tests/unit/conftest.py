@@ -22,7 +22,7 @@ TOGETHER = {
     "tests/unit/test_validation.py": "models",
     "tests/unit/test_api.py": "models",
 }
-"""Tests that share what is made once in a process: models with torch, the benchmarked run, the complete report."""
+"""Tests that share things made once per process: models with torch, the benchmarked run, the complete report."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -72,7 +72,7 @@ def command(monkeypatch, capfd):
     """Call the command line as the shell would."""
     from abcdlink.cli import app, output
 
-    # The width is fixed when a console is made, which another test may have done.
+    # The width is fixed when a console is created, which another test may already have done.
     monkeypatch.setattr(output.out, "_width", 200)
     monkeypatch.setenv("COLUMNS", "200")
 

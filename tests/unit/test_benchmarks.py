@@ -39,7 +39,7 @@ def test_the_median_of_the_runs_and_the_last_result_are_returned(monkeypatch):
     assert ratio(10, 4) == 2.5
 
 
-@pytest.mark.parametrize("name", sorted({*runner.BENCHMARKS} - {"large-import"}))  # which needs nothing
+@pytest.mark.parametrize("name", sorted({*runner.BENCHMARKS} - {"large-import"}))  # it needs nothing
 def test_every_benchmark_says_what_it_lacks(name, monkeypatch, tmp_path):
     """Most lack the real data here; the others their model or their server."""
     benchmark = runner.benchmark_of(name)

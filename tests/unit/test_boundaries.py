@@ -120,7 +120,7 @@ def test_whatever_is_ticked_no_letter_is_changed_or_lost(
     else:
         assert after.documents["d"] == before
         assert [refusal.reason for refusal in after.refused] == ["nothing would be left"]
-    # Applied again to its own result it changes nothing, or refuses what is not the same text any more.
+    # Applied to its own result it changes nothing, or refuses text that is no longer the same.
     again = apply_segmentations(after, [made])
     assert again.documents["d"] == after.documents["d"]
 
@@ -199,7 +199,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     made = read_corpus_from(store, CORRECTED)
     assert [s.id for s in made.documents["d"].sentences] == ["s0", "s3", "s3.2"]
     assert read_corpus_from(store, "natural").documents["d"] == document(*LINES)
-    # The command that imports applies the file to a new import of the same text.
+    # The import command applies the file to a new import of the same text.
     whole = {"id": "p", "source": {"id": "d", "sentences": LINES}, "target": {"id": "other", "sentences": OTHER.texts}}
     (tmp_path / "pairs.jsonl").write_text(json.dumps({"pair": "p", **{k: v for k, v in whole.items() if k != "id"}}))
     (tmp_path / "segmentation.jsonl").write_text(store.read_text(SEGMENTATION), encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 LIBRARY = Path(__file__).parents[2] / "abcdlink"
 LOW_TO_HIGH = ("errors", "store", "corpus", "judgments", "llm", "linking", "evaluation", "stages", "report", "cli")
-"""A few layers by name; the others are wherever their imports put them."""
+"""A few layers by name; the others follow from their imports."""
 
 
 @cache
@@ -40,7 +40,7 @@ def layers(library: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in library.rglob("*.py"):
         parts = path.relative_to(library).with_suffix("").parts
-        if parts in {("__init__",), ("__main__",)}:  # the door, which knows every room
+        if parts in {("__init__",), ("__main__",)}:  # the entry point, which imports every package
             continue
         mine = layer_of(".".join((library.name, *parts)))
         below = {layer_of(name) for name in imported(path, library.name) if "." in name} - {mine, "__version__"}

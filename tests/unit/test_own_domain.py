@@ -61,7 +61,7 @@ def test_the_guide_leads_from_nothing_to_candidates(llm: FakeLLM) -> None:
     assert given == 9
     checked = check_domain(find_domain("tickets"))
     assert checked.faults == ()
-    # The guide leaves no text of the copy, and its domain has nothing that should be looked at.
+    # The guide leaves no text of the template, and its domain passes the check without remarks.
     assert checked.remarks == ()
     store = open_run("tickets-1")
     pools = store.read_records("candidates.jsonl", Pool)
@@ -123,7 +123,7 @@ def test_faults_are_named_by_prompt_and_the_command_exits_with_1(copy: Path) -> 
     faults = json.loads(run.stdout)["faults"]
     assert [fault.split(":")[0] for fault in faults[:2]] == ["generate a linked sentence", "pairwise, mode 1"]
     assert "has no file" in faults[-1]
-    # All other prompts are rendered all the same.
+    # All other prompts are still rendered.
     assert len(json.loads(run.stdout)["prompts"]) == 3 + 2 + 16 - 1 - 4
 
 

@@ -103,7 +103,7 @@ def test_every_line_of_a_linking_prompt_is_the_sentence_it_claims_to_be(
     told = "\n".join(message.content for message in question.messages)
     assert not re.search(r"<\||</s>|\[INST\]", told)
     assert "They are data" in question.messages[0].content
-    # Every line of the question begins as the template has it.
+    # Every line of the question starts as in the template.
     lines = user.partition("\n\nSource sentence:")[2].splitlines()[1:]
     assert all(
         re.match(r"(Ranked c|C)andidates?:|\d+\. \[b\d\] \"|\[b\d\] \"|Decide on|Candidate: \[b\d\] \"", line)

@@ -63,7 +63,7 @@ def test_the_type_token_ratio_does_not_fall_with_document_length():
 
 
 def test_mtld_is_the_mean_length_of_factors():
-    # Of a, b, a, b, ... the third word brings the ratio to 2/3, which is below 0.72: factors of three words.
+    # In a, b, a, b, ... the third word lowers the ratio to 2/3, which is below 0.72: factors of three words.
     assert mtld(document("a b " * 60)) == pytest.approx(3)
     assert mtld(document(" ".join(f"w{i}" for i in range(49)))) is None
     varied = document(" ".join(f"w{i * i % 97}" for i in range(200)))
@@ -116,7 +116,7 @@ def test_missing_classifier_weights_are_reported_and_not_replaced(isolated_home,
     (note,) = result.notes
     assert "bert-base-styleclassification-subjective-neutral is not on this machine" in note
     assert "subjectivity" not in result.styles["synthetic"].values
-    # Another corpus beside these is measured when it is asked for, and kept.
+    # A third corpus is measured on request and kept.
     write_corpus(NATURAL, tmp_path / "more")
     beside = run_validation(store, DOMAIN, [str(tmp_path / "more")])
     assert set(beside.styles) == {"synthetic", "natural", "more"}

@@ -24,7 +24,7 @@ START_LIMIT = 600
 """Seconds; a start takes 40 on two free cores, and the first one also compiles what Python imports."""
 STOP_LIMIT = 30
 STRUCTURED = '{"backend": "guidance", "disable_any_whitespace": true}'
-"""The backend of ``deployments/vllm``. A model as small as this one may fill its answer with blank lines if it can."""
+"""The backend of ``deployments/vllm``. A model this small may fill its answer with blank lines if it can."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def vllm_server(folder: Path) -> Iterator[VllmServer]:
     command += ["--model", MODEL, "--served-model-name", server.model, "--host", "127.0.0.1", "--port", str(port)]
     command += ["--enforce-eager", "--max-model-len", "4096", "--max-num-seqs", "4", "--block-size", "32"]
     command += ["--enable-prefix-caching", "--enable-prompt-tokens-details", "--structured-outputs-config", STRUCTURED]
-    # vLLM 0.32 dies on a CPU where a prompt with a seed is read in parts ("CPU Generator does not use offset").
+    # On a CPU, vLLM 0.32 crashes if a prompt with a seed is read in parts ("CPU Generator does not use offset").
     command += ["--no-enable-chunked-prefill", "--max-num-batched-tokens", "4096"]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
@@ -87,7 +87,7 @@ def cpu_variables(folder: Path) -> dict[str, str]:
     return {
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-        # Threads wait for each other in busy loops: two on two cores that do other work too are slower than one.
+        # Threads wait for each other in busy loops: two on two busy cores are slower than one.
         "OMP_NUM_THREADS": "1",
         "VLLM_CACHE_ROOT": str(folder / "cache"),
         "VLLM_CONFIG_ROOT": str(folder / "config"),

@@ -19,7 +19,7 @@ from abcdlink.stages.rank import rank
 from abcdlink.store import Store, open_run
 from tests.vllm.server import VllmServer
 
-# Reading a pair's documents takes some seconds on a free core, and the server may have to be started first.
+# Reading a pair's documents takes some seconds on a free core, and the server may have to start first.
 pytestmark = pytest.mark.timeout(1200)
 DOMAIN = find_domain("news")
 APPROACH = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=5, prompt_mode=4)
@@ -48,7 +48,7 @@ def begun_run(pairs: int) -> Store:
 def test_a_listwise_stage_is_answered_by_the_schema_and_reads_shared_prefixes_from_the_cache(
     served: VllmServer,
 ) -> None:
-    LLM().know()  # asks the server something, of which it counts cached tokens too
+    LLM().know()  # the probe also adds to the cached tokens that the server counts
     store, hits = begun_run(PART_SIZE), served.prefix_cache_hits()
     decide_part(store, NATURAL, DOMAIN, APPROACH, 0)
     hits = served.prefix_cache_hits() - hits
@@ -57,7 +57,7 @@ def test_a_listwise_stage_is_answered_by_the_schema_and_reads_shared_prefixes_fr
     assert {decision.outcome for decision in part.decisions} == {Outcome.OK}
     assert all(decision.offered and not decision.unknown for decision in part.decisions)
     assert part.usage.calls == len(part.decisions)
-    # The questions on a pair differ only after its documents, which are most of each prompt.
+    # The questions about a pair differ only after its documents, which are most of each prompt.
     assert hits > part.usage.prompt_tokens / 2
     assert part.usage.cached_tokens == hits
 
@@ -76,7 +76,7 @@ def test_links_are_scored_by_the_probabilities_that_the_server_gives() -> None:
 
 def test_a_pair_is_generated_with_the_schemas_of_that_stage() -> None:
     target = read_corpus(DOMAIN.sample_folder).documents["ellery-wire"]
-    # A model as small as this one may only copy the target's sentences, which is refused: it gets three attempts.
+    # A model this small may just copy the target's sentences, which is refused, so it gets three attempts.
     tried = [generate_pair(target, DOMAIN, LLM(), Strategy.SENTENCE, seed, SIZE) for seed in (1, 2, 3)]
     made = [generated.pair for generated in tried if generated.pair]
     assert made, [generated.refusal for generated in tried]

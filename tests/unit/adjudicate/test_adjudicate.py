@@ -43,7 +43,7 @@ def test_only_complete_disputed_candidates_are_asked_about() -> None:
 def test_nothing_is_asked_twice_and_new_disputes_are_added() -> None:
     before = pools_to_decide(JUDGMENTS_MADE, CORPUS, RUN, 2)
     assert pools_to_decide(JUDGMENTS_MADE, CORPUS, RUN, 2, before) == before
-    # Annotator 2 thinks otherwise of one candidate of a source that was asked, and there is another batch.
+    # Annotator 2 disagrees on one candidate of a source already asked about, and there is another batch.
     changed = [
         j if j.target != "sid-2" or j.annotator == "annotator-1" else j.model_copy(update={"label": NO})
         for j in JUDGMENTS_MADE
@@ -131,14 +131,14 @@ def test_disputes_settled_by_feedback_are_decided_without_asking(tmp_path: Path)
         for name in who
     ]
     store.write_records(batch_file(1, ANSWERS), answers[:1])
-    assert places_of(prepare_adjudication(store)) == set(places)  # one alone settles nothing
+    assert places_of(prepare_adjudication(store)) == set(places)  # one person alone settles nothing
     store.folder.remove(DISPUTED)
     store.write_records(batch_file(1, ANSWERS), answers)
     assert places_of(prepare_adjudication(store)) == set(places) - {one}
     keep_adjudications(store, [], [], [])
     (kept,) = store.read_records(ADJUDICATIONS, Adjudication)
     assert (kept.at, kept.label, kept.adjudicator, kept.consensus) == (one, Label.LINK, FEEDBACK, True)
-    # Asked all the same, it is the adjudicator's to decide.
+    # If it is asked about all the same, the adjudicator decides.
     assert places_of(prepare_adjudication(store, settled_too=True)) == set(places)
     keep_adjudications(store, [], [], [])
     assert store.read_records(ADJUDICATIONS, Adjudication) == []
@@ -185,7 +185,7 @@ def test_the_data_set_and_report_show_the_decisions(tmp_path: Path) -> None:
     assert store.manifest["exports"]["jsonl"]["links"] == summary.total.links
     page = Path(write_report(store)).read_text(encoding="utf-8")
     assert f"{summary.total.to_link} were decided to be links" in page
-    # Among the disagreements, and those that were decided to be links among the links.
+    # Among the disagreements; those decided to be links, among the links.
     assert page.count("decided by adjudicator-1") == len(made) + summary.total.to_link
     assert "eve &lt;b&gt;skipped" in page
     assert "eve@example.org" not in page

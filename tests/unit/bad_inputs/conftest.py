@@ -1,8 +1,8 @@
-"""A folder of one's own, the command line called in it, and the check of what it says to bad input.
+"""A separate folder, commands called in it, and the check of how they respond to bad input.
 
-For bad input the command exits with its own status, says in our own words what is wrong and what to do, prints nothing
-on standard output, and leaves the folder as it was. Replies of LLMs are in ``llm/test_replies.py``, what Label Studio
-holds in ``labelstudio_config/test_forgeries.py``, forms of the Prefect UI in ``flows/test_forms.py``, damaged files of
+The command then exits with its own status, says in our own words what is wrong and what to do, prints nothing
+to standard output, and leaves the folder as it was. Replies of LLMs are in ``llm/test_replies.py``, Label Studio's data
+in ``tasks/test_batches_forgeries.py``, forms of the Prefect UI in ``flows/test_forms.py``, and damaged files of
 a run in ``cli/test_damaged_runs.py``.
 """
 
@@ -35,7 +35,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Files], int]:
-    """Call a command beside ``THERE`` and further files; returns its status."""
+    """Call a command in a folder with ``THERE`` and further files; returns its exit status."""
 
     def called(command: str, files: Files) -> int:
         for name, content in {**THERE, **files}.items():

@@ -1,4 +1,4 @@
-"""Files that a command refuses, whole or by the line.
+"""Files that a command refuses, entirely or line by line.
 
 Rows of ``FILES`` are the command, the files, what is wrong, and what to do. Rows of ``REFUSED`` are one bad line of a
 file and its reason: the rest is imported, and the line is listed.

@@ -90,7 +90,7 @@ OWN = {
     for file in (SHIPPED / "news").iterdir()
     if file.suffix != ".j2" and file.is_file()
 }
-"""Files of a domain that can be used."""
+"""Files of a usable domain."""
 SETTINGS = OWN["domain.toml"]
 DOMAINS: list[tuple[str, str | bytes | None, str, str]] = [
     ("domain.toml", "", "title is missing", "fix this setting"),

@@ -81,7 +81,7 @@ def test_a_budget_is_in_judgments_hours_or_links():
     assert point(hours=1.0, seconds=9.0, audit=0.0) == point(judgments=400, audit=0.0)
     wanted = point(links=50)
     assert 50 <= wanted.links.value < 51
-    assert point(audit=0.0).judgments == 240 * 8  # all that the tasks of 240 source sentences may have
+    assert point(audit=0.0).judgments == 240 * 8  # the most that tasks of 240 source sentences can hold
     with pytest.raises(InputError, match=r"as hours and as links\. give one of"):
         BudgetRules(hours=1, links=3)
     with pytest.raises(InputError, match="lower the least"):

@@ -76,7 +76,7 @@ def test_a_pool_is_the_union_of_both_top_lists_in_document_order_with_distractor
     assert list(methods) == sorted(methods)
     distractors = {t for t, m in methods.items() if m == "random"}
     assert len(distractors) == 1
-    assert not distractors & {"t7", "t3", "t1", "t5", "t9"}  # also not what was decided below the cut
+    assert not distractors & {"t7", "t3", "t1", "t5", "t9"}  # nor what was proposed below the cutoff
     assert Counter(methods.values()) == {"retriever": 1, "both": 1, "llm": 1, "random": 1}
 
 

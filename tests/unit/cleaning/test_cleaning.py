@@ -188,7 +188,7 @@ def test_most_of_a_document_cannot_be_removed():
 @pytest.mark.parametrize("form", Form)
 def test_the_llm_chooses_which_sentences_are_removed(news, server, form):
     left = [text for at, text in enumerate(ARTICLE) if at not in {2, 4, 5}]
-    # Of the sentences that rules left, "Pictured here ..." is number 3.
+    # Among the sentences left by the rules, "Pictured here ..." is number 3.
     answer = {"remove": [3]} if form is Form.NUMBERS else {"article": " ".join(left)}
     asked = server(says(json.dumps(answer)))
     made = corpus([], document("a", ARTICLE), document("b", PLAIN))

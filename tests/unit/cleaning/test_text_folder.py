@@ -70,7 +70,7 @@ def test_removed_lines_can_be_restored_twice_over(folder: Path, news: Domain) ->
     before = (out / "removed.jsonl").read_bytes()
     assert run_restore(str(out), news, ("a.source.txt",)) == 2
     assert (out / "a.source.txt").read_text(encoding="utf-8") == ARTICLE
-    (out / "removed.jsonl").write_bytes(before)  # as if it had been killed before it noted what it did
+    (out / "removed.jsonl").write_bytes(before)  # as if it had been killed before recording what it did
     assert run_restore(str(out), news) == 3
     assert (out / "a.source.txt").read_text(encoding="utf-8") == ARTICLE
     assert (out / "a.target.txt").read_bytes() == "Es öffnet.\nPage 7\nIm Mai.\n".encode()
@@ -87,7 +87,7 @@ def test_the_llm_chooses_which_lines_are_removed(
         monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", llm.settings(isolated_home).llm_base_url)
         counts = run_cleaning(str(folder / "raw"), str(folder / "clean"), news, CleaningPlan())
     assert counts.removed["LLM"] == 1
-    # Only the article has a line without an end that is neither its first nor wrapped.
+    # Only the article has a line without closing punctuation that is neither its first nor wrapped.
     assert (counts.asked, len(llm.questions)) == (1, 1)
     assert "menu" not in (folder / "clean" / "a.source.txt").read_text(encoding="utf-8")
 

@@ -106,7 +106,7 @@ def test_import_reports_what_it_wrote(run: Run, tmp_path: Path) -> None:
     assert counts["segmentation"] in {"rules", "en_core_web_sm", "en_core_web_md"}
     assert "Nine millions were spent." in (tmp_path / "made" / "preview.html").read_text(encoding="utf-8")
 
-    # The same source may change and be imported again; another one does not take its place unasked.
+    # The same source may change and be imported again; a different one is not overwritten silently.
     (texts / "p.target.txt").write_text("Ten millions were spent.", encoding="utf-8")
     code, _, err = run("import", "text", texts, "--out", tmp_path / "made")
     assert code == 0

@@ -154,7 +154,7 @@ def test_a_damaged_result_is_refused(
     store = open_run("harbour")
     content = store.folder.read(name)
     if way in {"emptied", "relabelled"}:
-        store.accept(name)  # no run of an earlier version: the SHA-256 of its results is kept
+        store.accept(name)  # not a run of an earlier version: the SHA-256 of its results is kept
     store.folder.write(name, WAYS[way](content) if way in WAYS else _relabelled(name, content))
     _refuses(RESULTS[name], store, name)
 

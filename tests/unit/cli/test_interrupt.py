@@ -26,7 +26,7 @@ from tests.helpers.llm_process import answer
 
 QUESTIONS = 3
 UNDER_WAY = 4
-"""Most questions that a command has under way."""
+"""Most pending questions of a command."""
 
 
 def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(isolated_home: Path) -> None:
@@ -40,7 +40,7 @@ def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(isola
     with FakeLLM(held_back) as server:
         environment = {**os.environ, "ABCDLINK_LLM_BASE_URL": server.base_url, "ABCDLINK_LLM_MODEL": MODEL}
         command = [str(Path(sys.executable).with_name("abcdlink")), "generate", "spring"]
-        # What a shell starts in the background ignores Ctrl-C, and so do its children.
+        # Background jobs of a shell ignore Ctrl-C, and so do their children.
         listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         with subprocess.Popen(
             command,
@@ -87,6 +87,6 @@ def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(
     assert done.exit_code == 0, done.output
     questions = Counter(json.dumps(request.body, sort_keys=True) for request in server.questions)
     assert before < len(server.questions)
-    # What was answered when nothing could be kept any more.
+    # Questions answered when nothing could be stored any more.
     assert sum(count - 1 for count in questions.values()) <= UNDER_WAY
     assert open_run("spring").exists(GENERATION)

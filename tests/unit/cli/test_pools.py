@@ -99,7 +99,7 @@ def test_a_single_approach_needs_nothing_from_the_other(store: Store, llm: FakeL
     asked = len(llm.questions)
     pools = make(store, ShortlistRule(approaches=("bm25@3", LLM)), PoolPlan(mode=PoolMode.SINGLE))
     assert len(llm.questions) == asked
-    # The whole list of its cutoff, though the domain compares two of each approach; no distractors.
+    # The whole list up to its cutoff, though the domain compares two per approach; no distractors.
     best = top(store, "bm25", 3)
     assert {at: set(methods) for at, methods in pools.items()} == {at: best[at] for at in pools}
     assert {m for methods in pools.values() for m in methods.values()} == {"retriever"}

@@ -129,7 +129,7 @@ def test_shares_and_agreement(coding: Coding) -> None:
     assert (first.method, second.method, first.errors) == ("first", "second", 7)
     assert first.shares == {"x": pytest.approx(6 / 14), "y": pytest.approx(5 / 14), "z": pytest.approx(3 / 14)}
     assert first.agreed == {"x": 3, "y": 2, "z": 1}
-    # By hand: one of 7 differs; chance of the two is (9 + 6 + 2) / 49.
+    # By hand: one of 7 differs; the chance agreement of the two is (9 + 6 + 2) / 49.
     chance = (3 * 3 + 3 * 2 + 1 * 2) / 49
     assert result.kappa == pytest.approx((6 / 7 - chance) / (1 - chance))
     assert result.observed == pytest.approx(6 / 7)
@@ -241,6 +241,6 @@ def test_the_command_and_the_report_show_the_patterns(store: Store) -> None:
     assert "&lt;b&gt;wrong&lt;/b&gt;" in report
     assert "<b>wrong</b>" not in report
     assert "ada@example.org" not in report
-    # Whoever asks to be forgotten leaves their codes, under the pseudonym.
+    # The codes of someone who asks to be forgotten stay, under their pseudonym.
     assert forget(store, "ada@example.org") == [CODERS]
     assert coding_summary(store) == summary

@@ -153,7 +153,7 @@ def test_ecb_plus_refuses_a_validated_sentence_without_a_document(ecb):
         table.write("3,1ecbplus,0\n3,1ecb,0\n3,1ecb,1\n")
     corpus = load("ecb-plus", ecb)
     assert reasons(corpus) == ["there is no document '3_1ecbplus'"]
-    # The older corpus is left out as a whole: one note, not a refusal for each row.
+    # The older corpus is left out entirely: one note, not a refusal per row.
     assert [(note.count, note.examples) for note in corpus.notes] == [(2, ("3_1ecb", "3_1ecb"))]
 
 
@@ -162,7 +162,7 @@ def test_ecb_plus_as_released_drops_urls_mirrored_links_and_the_older_corpus(tmp
     first = ecb_document(
         words,
         mention(1, 5) + mention(2, 7) + mention(3, 10),
-        # The annotation names the second sentence first: its link is the one that stays.
+        # The annotation names the second sentence first, so its link is the one kept.
         coreference("ACT1", 2, 1) + coreference("ACT2", 3),
     )
     second = ecb_document(

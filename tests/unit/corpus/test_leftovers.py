@@ -185,9 +185,9 @@ def test_documents_of_each_kind_lose_their_leftovers(text: str, language: str, s
 @pytest.mark.parametrize(
     "text",
     [
-        "As the speaker said:\n> Nobody knows.",  # a quotation in a text that is no mail
+        "As the speaker said:\n> Nobody knows.",  # a quotation in a text that is not an email
         "Best\nWestern opened a hotel.\n\nBest regards",
-        "09:00 Registration\n10:00 Opening\n11:00 First talk",  # a programme: the times are what it says
+        "09:00 Registration\n10:00 Opening\n11:00 First talk",  # a programme: the times are its content
         "Total  12\nTotal  48",
         "From: the north\nTo: the south",
         "He bought 12 eggs.\n\n1911\n\nShe bought none.",

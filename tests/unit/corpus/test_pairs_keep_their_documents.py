@@ -78,7 +78,7 @@ def text_by_name(folder: Path, pairs: list[Given]) -> tuple[list[Kept], set[Kept
         target = name.swapcase() if p.target == "A" else name
         files(folder, {f"{name}.Source.TXT": p.source_text, f"{target}.target.txt": p.target_text})
     on_disk = {path.name.split(".")[0]: path.read_text(encoding="utf-8") for path in folder.glob("*.target.txt")}
-    # A target whose name differs in case alone may stand in where there is no other.
+    # A target whose name differs only in case is accepted if there is no other.
     allowed = {(n, p.source_text, on_disk[t]) for n, p in of_name.items() for t in on_disk if t in {n, n.swapcase()}}
     found = kept(load("text", folder))
     assert all((n, s, on_disk[n]) in found for n, s, _ in allowed if n in on_disk)
@@ -98,7 +98,7 @@ def f1000rd(folder: Path, pairs: list[Given]) -> tuple[list[Kept], set[Kept]]:
     for name, p in of_name.items():
         paper, review = ({"span_nodes": [{"ix": "n", "content": text}]} for text in (p.target_text, p.source_text))
         table = "review_sentence_id,paper_sentence_id,imp_a,imp_b\nn,n,1,1\n"
-        # All papers have a report of the same name, as reports are numbered.
+        # All papers have a report of the same name, since reports are numbered.
         contents = {"v1.json": json.dumps(paper), "reviews/r1.json": json.dumps(review), "linking/r1.csv": table}
         files(folder / name, contents)
     return kept(load("f1000rd", folder)), {(f"r1__{p.name}", p.source_text, p.target_text) for p in of_name.values()}
@@ -113,7 +113,7 @@ def ecb_plus(folder: Path, pairs: list[Given]) -> tuple[list[Kept], set[Kept]]:
 
     rows = ["Topic,File,Sentence Number"]
     for topic, p in enumerate(pairs):
-        # One topic after the other, with file names that come again in another topic.
+        # One topic after another, with file names that recur in other topics.
         files(folder, {f"ECB+/{topic}/{topic}_1.xml": document(p.source_text)})
         files(folder, {f"ECB+/{topic}/{topic}_2.xml": document(p.target_text)})
         rows += [f"{topic},1,0", f"{topic},2,0"]
@@ -149,7 +149,7 @@ def test_a_kept_pair_has_the_documents_that_came_with_it(tmp_path_factory, reade
 def test_every_line_of_whole_pairs_is_kept_or_refused(tmp_path_factory, pairs):
     corpus = load("jsonl", lines(tmp_path_factory.mktemp("pairs") / "p.jsonl", *map(whole_pair, pairs)))
     assert len(corpus.pairs) == len({p.name for p in pairs})
-    # Two lines of one name with the same texts are one pair, also where the ids of its documents differ.
+    # Two lines with the same name and texts are one pair, even if the ids of its documents differ.
     assert len(corpus.pairs) + len(corpus.refused) >= len({(p.name, p.source_text, p.target_text) for p in pairs})
 
 

@@ -27,9 +27,9 @@ Files = dict[str, str | bytes]
 class Shape(NamedTuple):
     """An input and its outcome.
 
-    ``texts``: sentences by document id, of the documents that are named; ``pairs``: (id, source, target) of all;
-    ``links``: of the first pair; ``refused`` and ``notes``: a part of each message, in order; ``error``: a part of
-    the one message where nothing can be imported.
+    ``texts``: sentences by document id, for the named documents; ``pairs``: (id, source, target) of all pairs;
+    ``links``: of the first pair; ``refused`` and ``notes``: part of each message, in order; ``error``: part of
+    the one message if nothing can be imported.
     """
 
     name: str
@@ -219,10 +219,10 @@ def assert_parts(parts: tuple[str, ...], messages: list[str]) -> None:
 
 
 class Dropped(NamedTuple):
-    """Files that were dropped, and what one take makes of them.
+    """Dropped files, and the expected result of one take.
 
-    ``pairs``: ids that were taken; ``bad``: a part of the reason of each line or file in quarantine; ``waits``: a part
-    of the reason of each file that waits; ``refused``: of each pair that conflicts with another.
+    ``pairs``: ids that were taken; ``bad``: part of the reason for each quarantined line or file; ``waits``: part
+    of the reason for each waiting file; ``refused``: for each pair that conflicts with another.
     """
 
     name: str

@@ -17,7 +17,7 @@ TOPICS = ("sports", "politics", "culture")
 
 
 def topical(number: int) -> Corpus:
-    """Documents t0, t1, ... of 1 to 5 sentences, by turns on three topics, each with two sources of other lengths."""
+    """Documents t0, t1, ... of 1 to 5 sentences on three alternating topics, each with two sources of other lengths."""
     documents: dict[str, Document] = {}
     pairs = []
     for index in range(number):
@@ -43,7 +43,7 @@ def test_a_sample_has_the_requested_size_and_is_repeatable(number, seed, data):
     drawn, sampled = sample_targets(topical(number), how)
     assert len(drawn.documents) == size == sampled.drawn == sum(taken for _, taken in sampled.strata.values())
     assert list(drawn.documents) == list(sample_targets(topical(number), how)[0].documents)
-    for eligible, taken in sampled.strata.values():  # each stratum has its share, rounded down or up
+    for eligible, taken in sampled.strata.values():  # each stratum gets its share, rounded down or up
         assert abs(taken - size * eligible / number) < 1
 
 

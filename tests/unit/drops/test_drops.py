@@ -289,7 +289,7 @@ def test_a_large_file_is_taken_in_parts(drops):
     found, bad, takes = [], 0, 0
     more = True
     while more:
-        drops.look(limit=2)  # a take that was killed before it settled
+        drops.look(limit=2)  # a take killed before it settled
         result = drops.run(limit=2)
         assert len(result.corpus.pairs) <= 2
         found += pairs(result.corpus)

@@ -97,7 +97,7 @@ def test_at_costs_within_a_tenth_the_better_approach_is_taken():
 
 
 def test_the_bootstrap_uses_the_unit_of_the_rule():
-    """Sources of one pair move together: by source the difference is told apart, by pair it is not."""
+    """Sources of one pair are correlated: the difference is significant by source but not by pair."""
     best, cheap = result("retriever", 3, 0.5, "hybrid", cost=120), result("retriever", 3, 0.47, cost=2)
     scores = table([best, cheap, LLM])
     swing = np.repeat(np.where(np.arange(SOURCES // 4) % 2, 0.1, -0.1), 4)
@@ -202,7 +202,7 @@ def test_two_names_for_one_ranking_are_refused():
         choose(*RETRIEVERS, rule=ShortlistRule(approaches=("bm25@3", "bm25@5")))
     deeper = result("llm", 9, 0.79)
     chosen = choose(LLM, deeper, rule=ShortlistRule(approaches=(LLM.approach.name, deeper.approach.name)))
-    assert len(chosen.labels) == 2  # an LLM that is offered more decides again
+    assert len(chosen.labels) == 2  # an LLM offered more candidates decides again
 
 
 @pytest.mark.parametrize(

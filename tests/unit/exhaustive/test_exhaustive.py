@@ -40,7 +40,7 @@ def test_a_sample_is_stratified_by_pair_and_leaves_filtered_sources_out():
     assert Counter(one.pair for one in sample.sources) == {"p0": 4, "p1": 2, "p2": 1, "p3": 1}
     assert sample.population == 40
     assert sample.filtered == {"fewer than 3 words": 4, "matches the excluded pattern ^Figure": 4}
-    # 0 and the last are those that the filters leave out.
+    # The filters leave out 0 and the last.
     assert not {(one.pair, one.source) for one in sample.sources} & {("p0", "0"), ("p0", "21"), ("p3", "6")}
 
 

@@ -82,7 +82,7 @@ def test_a_decision_counts_only_where_annotators_disagree(votes: str, decision: 
         assert (link, provenance) == (None, Provenance.NOT_ADJUDICATED)
     else:
         assert (link, provenance) == (decision is Label.LINK, Provenance.ADJUDICATED)
-    # No other rule knows of decisions.
+    # No other rule uses decisions.
     for rule in (LabelRule.BOTH, LabelRule.MAJORITY):
         assert verdict(labels, rule, 2, decision) == verdict(labels, rule, 2)
 

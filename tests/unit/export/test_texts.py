@@ -190,7 +190,7 @@ class Ann(NamedTuple):
 
 def read_ann(text: str) -> Ann:
     ann = Ann({}, {}, {})
-    # str.splitlines also ends lines where brat's own reader does.
+    # str.splitlines splits at all line ends of brat's own reader, too.
     for line in text.splitlines():
         name, middle, *rest = line.split("\t")
         words = middle.split(" ")

@@ -163,7 +163,7 @@ def test_a_project_is_read_in_full_on_news_and_every_ten_minutes(scene):
     assert not choice.is_due("spring", [7])
     counts.value = (2, 1, 0)
     assert choice.is_due("spring", [7])
-    # That look failed: nothing was noted, so it is due again.
+    # The look failed and nothing was recorded, so it is due again.
     clock.now += 15
     assert choice.is_due("spring", [7])
     choice.looked("spring")
@@ -237,7 +237,7 @@ def test_after_a_sleep_every_run_has_time_to_give_a_sign_of_life(tmp_path, monke
     assert restarted == []
     assert awake_since() == watcher.awake
 
-    # Had it given none in the time that runs have, it would be started again.
+    # Without one in the allowed time, it would be restarted.
     watcher.awake = datetime.now(UTC) - STALE - timedelta(seconds=1)
     watcher.look(server)
     assert restarted == ["annotate working"]
@@ -282,7 +282,7 @@ def test_a_killed_process_is_noticed_sooner_than_a_silent_one(isolated_home, res
         return stale.pop()
 
     monkeypatch.setattr("abcdlink.locks.SECONDS_TO_TRY", 0.1)
-    assert seconds() == 150  # its process is on another machine, say
+    assert seconds() == 150  # for example, its process is on another machine
     with process_of(run) as process:
         assert seconds() == 150
         os.kill(process.pid, signal.SIGSTOP)
@@ -292,7 +292,7 @@ def test_a_killed_process_is_noticed_sooner_than_a_silent_one(isolated_home, res
         assert seconds() == 45
         with process_of(run) as again:
             assert seconds() == 150
-            with process_of(run) as other:  # the first slept, was taken for dead, and woke up
+            with process_of(run) as other:  # the first slept, was presumed dead, and woke up
                 again.kill()
                 again.join()
                 assert seconds() == 150

@@ -46,7 +46,7 @@ def sentence(text):
 
 
 FIVE = Size(sentences=5, targets=(1, 1, 1), distinct=3)
-"""The usual size here: five sentences, of which three have one link each."""
+"""The default size here: five sentences, three of them with one link each."""
 
 
 def generate(home, strategy, *script, seed=1, target=TARGET, size=FIVE, language="en"):
@@ -75,7 +75,7 @@ def test_pairs_made_by_sentence_know_their_links_by_construction(isolated_home):
     assert sorted(result.source.texts) == sorted(GOOD)
     told = {source: [TARGET.text_of(i) for i in found] for source, found in result.pair.links.items()}
     assert told == {s.id: [asked_for[s.text]] for s in result.source.sentences if asked_for[s.text] in TARGET.texts}
-    assert len(told) == 3  # "Fire." is too short to be told in other words
+    assert len(told) == 3  # "Fire." is too short to be paraphrased
     assert result.usage.calls == 5
 
 
@@ -263,7 +263,7 @@ def test_sources_may_have_several_targets_and_targets_several_sources(isolated_h
 
 
 def test_any_text_that_the_pattern_allows_needs_no_escape_in_json():
-    # llama.cpp holds the model to the pattern alone: a raw quotation mark would end the string.
+    # llama.cpp enforces only the pattern: a raw quotation mark would end the string.
     for letter in map(chr, [*range(0x250), 0x2028, 0x3002, 0x964, 0x1F600]):
         if re.fullmatch(LETTER, letter):
             assert json.loads(f'"{letter}"') == letter

@@ -15,7 +15,7 @@ DIAGNOSES = """
 00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031
 00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
 """
-"""Fleiss (1971), table 1: 30 patients, six psychiatrists each, how often each of five diagnoses was given."""
+"""Fleiss (1971), table 1: 30 patients, six psychiatrists each, the count of each of five diagnoses."""
 
 RELIABILITY = ["123321412   ", "1233224125 3", " 3332342251 ", "12332441251 "]
 """Krippendorff (2011), section C: four observers, twelve units, blanks are missing."""

@@ -75,7 +75,7 @@ def test_long_curves_are_thinned_but_keep_the_last_point():
 
 
 def test_quarters_follow_the_mean_position_in_each_annotators_order():
-    # The second annotator works faster and in another order than the documents have.
+    # The second annotator works faster and not in document order.
     kinds = [GOOD, GOOD, BAD, BAD, GOOD, GOOD, POOR, POOR]
     judgments = []
     for place in (7, 3, 0, 1, 2, 4, 5, 6):

@@ -28,7 +28,7 @@ def test_the_time_of_a_task_counts_once_for_all_its_candidates():
 
 
 def test_outliers_are_replaced_by_the_median_and_named():
-    # Quartiles of the ten: 42.25 and 47.75, so that the fence lies at 47.75 + 3 * 5.5 = 64.25.
+    # Quartiles of the ten: 42.25 and 47.75, so the fence is at 47.75 + 3 * 5.5 = 64.25.
     seconds: list[float | None] = [40, 41, 42, 43, 45, 46, 47, 48, 49, 500]
     (one,) = times_of(tasks(seconds)).annotators
     assert one.limit == pytest.approx(64.25)

@@ -70,7 +70,7 @@ def test_reported_inclusion_probabilities_match_the_draw() -> None:
 
     above = int((p >= THRESHOLD).sum())
     drawn = [one for seed in range(60) for one in draw(partial(iter, [table]), THRESHOLD, above, 200, seed)]
-    # Weighted by chance, draws stand for the kept rows, which by theirs stand for all.
+    # Weighted by inclusion probability, draws represent the kept rows, which likewise represent all rows.
     low = sum(1 / one.chance for one in drawn if one.probability < THRESHOLD) / 60
     kept = table[table["probability"] < THRESHOLD]
     assert low == pytest.approx((1 / kept["chance"]).sum(), rel=0.1)

@@ -30,7 +30,7 @@ from tests.helpers.labels import LINKER, made, run_with_linker
 
 ALL = Sampling(floor=0.001, share=1.0)
 CELLS = 90
-"""Four pairs of 20 pairs of sentences in each part."""
+"""Each part has four pairs, each with 20 sentence pairs."""
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_finished_parts_are_kept_whenever_the_work_stops(store: Store, folder: s
     assert (first.parts, first.pairs, first.pairs_to_go) == ((1, 3), 4, 6)
     assert first.seconds_to_go == pytest.approx(first.seconds * 6 / 4)
     before = store.folder.read(labels_file("new", "part-00000.parquet"))
-    # A kill between the two files of a part: it is done again, and its table is the same.
+    # A kill between the two files of a part: the part is redone with the same table.
     table = store.folder.read(labels_file("new", "part-00000.parquet"))
     label(store, folder, most_parts=1)
     store.folder.remove(labels_file("new", "part-00001.json"))
@@ -210,7 +210,7 @@ def test_memory_does_not_grow_with_the_corpus(store: Store, tmp_path: Path, monk
         tracemalloc.stop()
         return size
 
-    peak(100)  # what is loaded once
+    peak(100)  # loaded only once
     # 400 more pairs are 5 MB as records; pydantic keeps up to 16,384 short strings, which may be 2 MB.
     assert peak(600) - peak(200) < 2_500_000
 

@@ -54,7 +54,7 @@ def test_a_task_shows_the_error_but_not_its_method() -> None:
     assert second["wrong"] == third["wrong"]
     assert second["wrong"].startswith("Missed link")
     assert [first[side].count("<mark") for side in ("doc_a_html", "doc_b_html")] == [1, 1]
-    # Methods that were wrong change nothing of a task.
+    # The methods that were wrong do not affect a task.
     renamed = [one.model_copy(update={"methods": ("other",)}) for one in coding().errors]
     other = coding().model_copy(update={"errors": tuple(renamed)})
     assert coding_tasks(other, CORPUS, find_domain("news")) == tasks()

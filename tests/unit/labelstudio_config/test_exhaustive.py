@@ -77,7 +77,7 @@ def test_gold_links_do_not_change_a_task():
 def test_everyone_who_read_everything_judges_every_target():
     result = pulled(annotation(1, 1, [target_id(1)], ALL_TICKED), annotation(2, 2, [], NO_LINK))
     link, no = Label.LINK, Label.NO_LINK
-    # The annotator who was known keeps the pseudonym.
+    # A known annotator keeps their pseudonym.
     assert links(result, "annotator-2") == {"sid-0": no, "sid-1": link, "sid-2": no, "sid-3": no}
     assert links(result, "annotator-1") == dict.fromkeys(("sid-0", "sid-1", "sid-2", "sid-3"), no)
     assert {j.seconds for j in result.judgments} == {90.5}

@@ -17,7 +17,7 @@ INVISIBLE = (
     " \t\n\u00a0\u00ad\u034f\u061c\u115f\u180e\u2000\u200b\u200c\u200d\u200e\u2028\u2060\u2800\u3000\u3164"
     "\ufe0f\ufeff\uffa0"
 )
-"""Blanks, soft hyphens, joiners, fillers and signs of direction."""
+"""Blanks, soft hyphens, joiners, fillers and direction marks."""
 
 
 @given(st.text(alphabet=INVISIBLE))

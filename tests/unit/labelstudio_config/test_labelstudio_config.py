@@ -298,7 +298,7 @@ def test_simulated_annotators_of_the_sample_agree_moderately_and_better_after_fe
     texts = {pair.id: corpus.target_of(pair).sentences for pair in corpus.pairs}
     kappa = {}
     for batch in (1, 2):
-        # Of six candidates one is linked, as in real pools.
+        # One of six candidates is linked, as in real pools.
         pools = [
             Pool(key=f"{pair.id}|{source}", batch=batch, pair=pair.id, source=source, candidates=tuple(candidates))
             for pair in corpus.pairs

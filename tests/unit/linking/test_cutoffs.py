@@ -105,7 +105,7 @@ def test_every_rule_except_the_threshold_links_every_source(example, rule):
 
 
 def test_expected_f1_is_exact_far_down_a_long_table():
-    """Two targets at one half are both taken, whatever stands before them."""
+    """Two targets at one half are both taken, whatever comes before them."""
     size = 2000
     documents = {"a": document("a", map(str, range(size))), "b": document("b", ["x", "y", "z"])}
     corpus = Corpus(name="long", documents=documents, pairs=[Pair(id="p", source="a", target="b")])
@@ -142,7 +142,7 @@ def test_fitted_parameters_beat_every_fixed_cutoff_on_unseen_pairs(rule):
     cutoff = fit_cutoff(rule, table, corpus)
     by_rule = f1(other, other_table, chosen(other_table, cutoff, other))
     fixed = max(f1(other, other_table, chosen(other_table, k, other)) for k in range(1, 9))
-    # Where the number of links varies, a rule that looks at scores wins; the widest gap is often the first.
+    # With a varying number of links, a rule based on scores wins; the widest gap is often the first.
     assert by_rule > fixed - (0.1 if rule is CutoffRule.GAP else 0)
     assert cutoff.fitted_on.words == f"fitted on made (12 pairs, {corpus.source_count} sources with links)"
     assert FittedCutoff.model_validate_json(cutoff.model_dump_json()) == cutoff
@@ -230,7 +230,7 @@ def test_probabilities_are_used_unchanged_when_all_sources_count():
     corpus, table = made_corpus()
     fitted = fit_cutoff(CutoffRule.EXPECTED_F1, table, corpus, aim=Aim.ALL_SOURCES, probabilities=True)
     assert fitted.parameters == {}
-    # For the paper's score they become those of sources that have links, and any monotonic unit will do.
+    # For the paper's score they become those of sources with links, and any monotonic transformation will do.
     conditional = fit_cutoff(
         CutoffRule.EXPECTED_F1, table.assign(score=table["score"].clip(0, 1)), corpus, probabilities=True
     )

@@ -79,7 +79,7 @@ def test_a_learned_linker_ranks_unseen_pairs_better_than_its_parts(made, name):
     assert f1(corpus, out_of_fold(name, rankings, corpus, make_folds(corpus, 3))) >= parts
     table = learn(name, rankings, corpus).rank(other_rankings, other)
     assert f1(other, table) >= max(f1(other, one) for one in other_rankings.values())
-    # Probabilities: their sum is about the number of links, here one for each of the first four sources of a pair.
+    # Probabilities add up to about the number of links, here one for each of the first four sources of a pair.
     assert table["score"].between(0, 1).all()
     assert table["score"].sum() == pytest.approx(4 * len(other.pairs), rel=0.25)
     best = table[(table["rank"] == 1).to_numpy()]

@@ -103,7 +103,7 @@ def test_all_questions_about_a_pair_share_the_text_before_the_source_sentence(is
         common = next(i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y)
         assert common > before.index("\nSource sentence: [a", before.index("Document B (news report):\n[b0]"))
     assert all(shown(request, d) == list(d.position) for request in asked for d in (A, B))
-    # The questions on one source sentence stand next to each other.
+    # The questions about one source sentence are next to each other.
     sources = [request.prompt.rpartition("Source sentence: [")[2].split("]")[0] for request in asked]
     assert sources == sorted(sources, key=list(A.position).index)
 
@@ -124,7 +124,7 @@ def test_targets_have_their_true_ids_in_the_retrievers_order(isolated_home):
     decisions, asked = decide(isolated_home, approach(), {"a1": ("b7", "b5", "b2")}, answer)
     assert [(d.source, d.targets, d.unknown, d.outcome) for d in decisions] == [("a1", ("b5", "b2"), (), Outcome.OK)]
     assert (decisions[0].approach, decisions[0].scores) == ("bm25@3+llm-listwise-4", {})
-    assert asked[0].schema["required"] == ["b2", "b5", "b7"]  # document order: it tells nothing of the ranking
+    assert asked[0].schema["required"] == ["b2", "b5", "b7"]  # document order, which reveals nothing about the ranking
     assert asked[0].schema["additionalProperties"] is False
     assert {kind["type"] for kind in asked[0].schema["properties"].values()} == {"boolean"}
 

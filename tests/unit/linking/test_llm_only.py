@@ -68,7 +68,7 @@ def test_windows_are_found_once_and_questions_about_one_stay_together(isolated_h
     _, asked = decide(isolated_home, LLM_ONLY, FEW, fitting(5, {}), corpus=corpus_of(SHORT, B))
     refused = [request for request in asked if len(shown(request, B)) > 5]
     assert {source(request) for request in refused} == {"a0"}
-    assert len(refused) == 3  # the whole and its two halves
+    assert len(refused) == 3  # the whole document and its two halves
     others = [(tuple(shown(request, B)), source(request)) for request in asked if source(request) != "a0"]
     together = [[one for _, one in group] for _, group in groupby(others, key=lambda pair: pair[0])]
     assert together == [["a1", "a2"]] * 4

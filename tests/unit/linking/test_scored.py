@@ -138,7 +138,7 @@ samples = st.lists(
 
 @given(samples)
 def test_an_answered_question_knows_every_id_and_a_minority_decides_none(given_samples):
-    # What the client promises: an answered question has all ids, and without an answer there is none.
+    # The client's promise: an answered question has all ids, an unanswered one none.
     whole = [
         dict.fromkeys(IDS, 1.0) if outcome.answered else scores if outcome in (*VALID, Outcome.INVALID) else {}
         for outcome, scores in given_samples
@@ -182,7 +182,7 @@ def test_scores_become_a_rankings_table_without_rows_for_unknown_ids():
     table = scored_rankings(DECISIONS)
     assert [tuple(row) for row in table.itertuples(index=False)] == [
         ("p", "a1", "b1", 0.8, 1),
-        ("p", "a1", "b2", 0.8, 2),  # ties keep the order in which they were offered
+        ("p", "a1", "b2", 0.8, 2),  # ties keep the offered order
         ("p", "a1", "b3", 0.2, 3),
         ("p", "a1", "b0", 0.2, 4),
         ("p", "a0", "b5", 0.6, 1),
@@ -228,7 +228,7 @@ def test_a_rule_can_be_fitted_on_scores_even_with_unknown_sources():
     pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in size]
     corpus = Corpus(name="c", documents=documents, pairs=pairs)
     failed = {(i, 2) for i in size} | {(7, 0)}  # the last one is a source with links
-    # The LLM is too shy: links score 0.4 and all else 0.2, so that the plain half finds nothing.
+    # The LLM is too cautious: links score 0.4 and all else 0.2, so that a threshold of one half finds nothing.
     decisions = [
         Decision(
             approach="bm25@3+llm-listwise-4-votes5",

@@ -1,4 +1,4 @@
-"""Every way in which an answer can go wrong ends in its outcome, and none of them in "no link"."""
+"""Every way in which an answer can go wrong ends in its own outcome, and never in "no link"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.helpers.llm_batch import SCHEMA, question
 
 GOOD = {"11": True, "4": False}
 TABLE = [
-    # valid JSON by the schema
+    # valid JSON that fits the schema
     (says('{"11": true, "4": false}'), Outcome.OK, GOOD),
     (says('{"4":false,"11":true}'), Outcome.OK, GOOD),
     (says('\n\n  {\n\t"11" : true ,\r\n "4" : false }\n'), Outcome.OK, GOOD),
@@ -82,7 +82,7 @@ TABLE = [
     (says("{{}}"), Outcome.INVALID, None),
     (says("\x00\x01"), Outcome.INVALID, None),
     (says("<think>hm</think>"), Outcome.INVALID, None),
-    # nothing said, by a filter or by the model
+    # no answer, because of a filter or the model
     (says(""), Outcome.INVALID, None),
     (says(None), Outcome.INVALID, None),
     (says(None, finish="content_filter"), Outcome.REFUSED, None),

@@ -164,7 +164,7 @@ def test_a_refusal_in_prose_is_refused(raw):
     assert parse(raw, TWO).outcome is Outcome.REFUSED
 
 
-# No "<": an id that holds a thinking tag is thinking text to us.
+# No "<": an id with a thinking tag is read as thinking.
 ids = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"), min_size=1, max_size=8)
 answers = st.dictionaries(ids, st.booleans(), min_size=1, max_size=6)
 

@@ -45,7 +45,7 @@ BAD_LOGPROBS = [
 ]
 
 ROWS = [
-    # One question's own trouble, by the wording of different servers.
+    # Errors caused by the question, in the words of various servers.
     (error(400, "The response was filtered", code="content_filter"), Outcome.REFUSED, "filtered"),
     (error(400, "Response triggered Azure OpenAI's content management policy."), Outcome.REFUSED, "policy"),
     (error(400, "Output data may contain inappropriate content", "data_inspection_failed"), Outcome.REFUSED, ""),
@@ -54,7 +54,7 @@ ROWS = [
     (within(code="content_filter", message="no"), Outcome.REFUSED, ""),
     (within(message="maximum context length is 4096 tokens"), Outcome.TOO_LONG, ""),
     (error(400, "something else"), Outcome.FAILED, "something else"),
-    # Contents that are no plain text.
+    # Contents that are not plain text.
     (saying(PARTS), Outcome.OK, ""),
     (saying([YES_NO]), Outcome.OK, ""),
     (saying([{"text": YES_NO}]), Outcome.OK, ""),
@@ -79,7 +79,7 @@ ROWS = [
     (choosing(finish_reason=["stop"]), Outcome.OK, ""),
     (choosing(finish_reason=None), Outcome.OK, ""),
     *((choosing(logprobs=logprobs), Outcome.OK, "") for logprobs in BAD_LOGPROBS),
-    # Counts that are none.
+    # Invalid counts.
     *(
         (reply(usage=usage), Outcome.OK, "")
         for usage in (
@@ -94,7 +94,7 @@ ROWS = [
             {"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 50}},
         )
     ),
-    # Bodies that are no completion.
+    # Bodies that are not completions.
     *((Response(200, body), Outcome.FAILED, "") for body in (b"", b"null", b"[]", b'"x"', b"{}", b"<html>", b"\xff{")),
     (Response(200, b"[" * 100_000), Outcome.FAILED, ""),
     *((reply(choices=choices), Outcome.FAILED, "no choices") for choices in (None, [], {}, "x", [None], ["x"], [[]])),

@@ -28,7 +28,7 @@ from abcdlink.store import open_run
 from tests.helpers.forked import forked
 from tests.helpers.llm_batch import question
 
-# It answers by the schema, all False; a prompt may ask for something else by a word.
+# It answers by the schema, all False; a word in the prompt can request something else.
 ENGINE = """
 import json, os, signal, sys, threading, time
 from pathlib import Path

@@ -66,7 +66,7 @@ def test_the_pair_with_nearest_to_30_links_is_taken(news: Domain) -> None:
         Pair(id=name, source="s", target="t", links={"s0": tuple(f"t{n}" for n in range(count))})
         for name, count in counts.items()
     ]
-    # Its 30 links are of sentences that people are not shown.
+    # Its 30 links belong to sentences that people do not see.
     hidden = Pair(id="hidden", source="short", target="t", links={"s0": ("t1",) * 15, "s1": ("t1",) * 15})
     pairs = [hidden, *pairs, Pair(id="open", source="s", target="t")]
     corpus = Corpus(name="c", documents=documents, pairs=pairs)
@@ -234,7 +234,7 @@ def test_several_gold_pairs_make_one_qualification(store: Store, news: Domain) -
     tasks = qualification_tasks("run", gold, news)
     assert len(tasks) == len(gold.pools)
     links = {pool.key: [c.target for c in pool.candidates if c.method == GOLD] for pool in gold.pools}
-    # Perfect on the first pair alone is not done.
+    # Perfect answers on the first pair alone are not enough.
     judgments = [j for pool in alone[0] for j in said(pool, "applicant-1", links[pool.key])]
     (half,) = score_applicants(gold.pools, judgments, [person(1)])
     assert (half.done, half.finished) == (len(alone[0]), False)
@@ -275,7 +275,7 @@ def test_an_experts_links_replace_the_gold_of_the_corpus(store: Store, news: Dom
     shown = {(pool.pair, pool.source) for pool in gold.pools}
     assert gold.links == len(linked)
     assert {(p.pair, p.source) for p in gold.pools if any(c.method == GOLD for c in p.candidates)} == set(linked)
-    # What the expert did not come to may hold links: it is not shown as a source without any.
+    # Sources the expert did not reach may have links: they are not shown as sources without any.
     assert shown - set(linked) <= set(missing[-2:])
     assert gold_set_of(store) == gold == prepare(store, news, "sample", [name], expert=True)
 

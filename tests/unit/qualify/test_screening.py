@@ -107,7 +107,7 @@ def test_any_file_is_read_or_refused_in_words(text: str, head: str) -> None:
 
 
 def test_a_cell_that_csv_refuses_is_named(tmp_path: Path) -> None:
-    # The limit holds for the whole process, and the readers of corpora raise it.
+    # The limit applies to the whole process, and corpus readers raise it.
     limit = csv.field_size_limit(1000)
     try:
         with pytest.raises(InputError, match="line 2: field larger than field limit"):

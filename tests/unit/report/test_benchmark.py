@@ -226,7 +226,7 @@ def test_f1_by_kind_of_source_sentence_matches_the_table(finished: Store, comple
     scores = finished.read_table(SCORES)
     own = scores[(scores["approach"] == "hybrid@3") & (scores["source"] == "4")]
     shown = section(complete, "benchmark").partition("By number of gold links ")[2]
-    # Of the three sources of each pair that have links, sentence 4 alone has exactly one.
+    # Of the three sources with links in each pair, only sentence 4 has exactly one.
     assert shown.startswith(f"Approach 1 link {len(own)} 2 links 6 3 or more 6 hybrid@3 {100 * own['f1'].mean():.1f} %")
     assert "By position in its document Approach first third 6 middle third 6 last third 6" in shown
     assert "up to 8 sentences 18" in shown
@@ -276,7 +276,7 @@ def test_a_partial_run_omits_what_it_lacks_with_the_reason(finished: Store, tmp_
     errors = section(page, "errors")
     assert "Not computed: a file is missing: " in errors
     assert "part-00001.json" in errors
-    assert "all errors on 48 source sentences" in errors  # of the retriever, whose rankings are there
+    assert "all errors on 48 source sentences" in errors  # of the retriever, whose rankings exist
 
 
 def test_a_shortlisted_approach_of_another_benchmark_is_reported(finished: Store, tmp_path):

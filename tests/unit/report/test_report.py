@@ -113,14 +113,14 @@ def test_every_contents_entry_links_to_its_section(complete: str):
 def test_the_page_is_one_file_without_scripts_and_texts_are_escaped(complete: str):
     page = Page(complete)
     assert not {"script", "img", "link", "iframe", "object"} & set(page.tags)
-    # The page of links is beside the report.
+    # The links page is in the same folder as the report.
     assert {target for target in page.targets if not target.startswith("#")} <= {"links.html"}
     assert "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*" in page.text
 
 
 def test_charts_are_well_formed_with_alt_text_and_no_fixed_colours(complete: str):
     pictures = re.findall(r"<svg.*?</svg>", complete, flags=re.DOTALL)
-    # Ours, so that there is nothing to fear from the parser.
+    # It is our own file, so the parser is safe.
     labels = [ET.fromstring(picture.replace("<svg ", '<svg xmlns="x" ', 1)).get("aria-label") for picture in pictures]  # noqa: S314
     starts = ["Acceptance rate by method", "Kappa by batch", "Learning curve", "Kappa within a batch"]
     starts += ["Seconds within a batch", "F1 by cutoff", "Recall by cutoff", "F1 by prompt mode"]
@@ -170,7 +170,7 @@ def test_real_people_and_a_real_model_get_no_banner(empty: Store):
     text = page_of(empty).text
     assert "simulated" not in text
     assert "at chance" not in text
-    assert "example.org" not in text  # accounts stay apart from judgments
+    assert "example.org" not in text  # accounts are kept separate from judgments
 
 
 def test_an_empty_run_says_what_is_missing(empty: Store):

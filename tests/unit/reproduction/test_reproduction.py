@@ -113,7 +113,7 @@ def test_link_clusters_use_gold_links_or_accepted_candidates(tmp_path):
     }
     source = data(tmp_path, tables)
     texts = {str(index): f"Sentence {index}." for index in range(5)}
-    # 0-0, 1-1 and 2-1 touch one after another; 4-0 has no neighbour; 2-1 of the other pair is of another pair.
+    # 0-0, 1-1 and 2-1 form a chain; 4-0 has no neighbour; the other 2-1 belongs to another pair.
     links = {"0": ["0"], "1": ["1"], "2": ["1"], "4": ["0"]}
     pairs = {"p": {"doc1": "a", "doc2": "b", "links": links}, "q": {"doc1": "b", "doc2": "a", "links": {"2": ["1"]}}}
     (source / "news_synth").mkdir()
@@ -232,18 +232,18 @@ def test_the_llm_tables_are_computed_if_an_endpoint_is_set(tmp_path, exact_llm):
     source = news(tmp_path / "data", LLM_TABLES)
     told = []
     result = reproduce(source, ["bm25"], asking=Asking(tell=lambda found, run: told.append((run, found.total.calls))))
-    # Nine sources with links, one question of each run is asked to time it; a pairwise question for each candidate.
+    # Nine sources with links; one question of each run is asked to time it; pairwise asks one question per candidate.
     assert told == [("reproduce-bases", 9 - 1), ("reproduce-modes", 4 * (9 + 9 + 9 * 6) - 9 - 1)]
     figures = {(one.table, one.row, one.measure): one for one in result.figures}
     with_llm = figures["retriever_llm", "BM25", "R+LLM, F1"]
-    # Ten candidates of six sentences are all of them, so that an LLM that knows the links finds every one.
+    # A cutoff of ten covers all six sentences, so that an LLM that knows the links finds every one.
     assert (with_llm.ours, with_llm.paper, with_llm.difference, with_llm.remark) == (100, 100, 0, "")
     alone = figures["retriever_llm", "BM25", "R, best F1"].ours
     added = figures["significance", "BM25", "R+LLM - R"]
     assert added.ours == pytest.approx(1 - alone / 100)
     low, high = (figures["significance", "BM25", name].ours for name in ("low", "high"))
     assert low <= added.ours <= high
-    assert added.paper is None  # the paper's is of Dragon+
+    assert added.paper is None  # the paper's figure is for Dragon+
     for setup in ("BM25+exact listwise", "BM25+exact pairwise", "exact llm-only"):
         for mode in (1, 2, 3, 4):
             assert figures["setups_by_mode", setup, f"F1, mode {mode}"].ours == 100

@@ -80,7 +80,7 @@ def test_new_filters_apply_from_this_batch_on(run: Store, news: Domain) -> None:
     found = preview_batch(run, news, 2, 2)
     assert {"ferries", "fewer than 12 words"} <= found.left_out.keys()
     assert read_counts(run).pools == len(run.read_records(POOLS, Pool))
-    # And back again.
+    # And back to the original filters.
     review = take_review(run, news, 2, news.settings.sources.model_dump(mode="json"), go=True)
     assert (review.looks, review.go) == (2, True)
     assert pools(run, 2) == before[2]

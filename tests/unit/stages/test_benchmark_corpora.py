@@ -152,7 +152,7 @@ def test_a_sample_is_asked_scored_and_compared_on_the_same_sources(servers, fold
         assert result.sources == (7 if with_llm else PAIRS["north"] * LINKED)
         assert result.sampled_from == (PAIRS["north"] * LINKED if with_llm else 0)
         assert result.pairs == pytest.approx(5 * 7 / 20 if with_llm else 5)
-        assert (result.f1_over_all_sources is None) == with_llm  # what it links elsewhere was not asked
+        assert (result.f1_over_all_sources is None) == with_llm  # its other links were not asked about
     comparisons = compare_with_best(read_scores(store, "corpora/north"))
     assert {one.sources for one in comparisons} == {7}
     scores = read_scores(store, "corpora/north").set_index(["approach", "pair", "source"])["f1"]
@@ -232,7 +232,7 @@ def test_the_command_states_the_cost_first_and_then_one_table(servers, folders, 
 def test_a_command_killed_in_the_second_corpus_resumes_and_pays_nothing_twice(
     servers, folders, command, isolated_home, monkeypatch
 ):
-    """The servers stop answering after so many questions; then comes SIGKILL."""
+    """The servers stop answering after this many questions; then comes SIGKILL."""
     answered = PAIRS["north"] * SOURCES + 5
     kept = isolated_home / "cache" / "llm"
     paid: Counter[str] = Counter()

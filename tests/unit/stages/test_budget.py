@@ -173,7 +173,7 @@ def made_of(pair: str) -> Sequence[Sentence]:
 
 
 def test_hours_are_based_on_the_first_batch(store: Store, news: Domain) -> None:
-    budget = BudgetPlan(hours=1.0, seconds=12.0, audit=0.2)  # 300 candidates before anybody has judged
+    budget = BudgetPlan(hours=1.0, seconds=12.0, audit=0.2)  # 300 candidates before anyone has judged
     plan = PLAN.model_copy(update={"budget": budget})
     run_candidates(store, news, plan)
     judge(store, 1, seconds=24.0)

@@ -121,7 +121,7 @@ def test_changed_prompts_are_refused_and_the_changed_file_is_named(store, serve,
         assert "another run key" in refused.value.hint
         assert len(server.questions) == asked
         assert store.read_text(decision_part(CORPUS, LLM_ONLY.name, 0)) == before
-        # What does not reach the model in this mode is no change.
+        # Text that does not reach the model in this mode does not count as a change.
         (own / "link_description.md").write_text(text, encoding="utf-8")
         (own / "guidelines.md").write_text("Other words for people.", encoding="utf-8")
         decide_all(store, find_domain(str(own)))

@@ -114,7 +114,7 @@ def test_recall_is_measured_on_full_lists_and_under_pool_limits(store: Store, ne
     rows = {(row.approach, row.view, row.over): row for row in result.rows}
     linked = [at for at, links in gold.items() if links]
     assert (result.with_gold, result.without_gold, result.incomplete) == (len(linked), 12 - len(linked), 0)
-    # A minute a source, of each of two people; the pool has one random candidate in this domain.
+    # One minute per source for each of two people; the pool has one random candidate in this domain.
     assert result.hours == pytest.approx(12 * 2 / 60)
     random = rows[f"random@{news.settings.pool.random}", View.POOL, Over.GOLD]
     assert random.sources == len(linked)
@@ -124,7 +124,7 @@ def test_recall_is_measured_on_full_lists_and_under_pool_limits(store: Store, ne
     assert [value.mean for value in first.measures if value] == [1, 1, 1]
     assert (first.without_gold, first.false_links) == (result.without_gold, 1)
 
-    # In the pool a retriever fills its places: two in this domain, whatever its cutoff.
+    # In the pool a retriever fills its quota: two in this domain, whatever its cutoff.
     for approach, view, most in ((SECOND, View.FULL, 4), (SECOND, View.POOL, 2), (FIRST, View.POOL, 2)):
         table = store.read_table(f"rankings/{NATURAL}/{approach.retriever}/part-00000.parquet")
         found = {
@@ -148,7 +148,7 @@ def test_other_approaches_of_the_benchmark_can_be_measured_by_name(store: Store,
     store.write_text(SHORTLIST, CHOSEN.model_dump_json())
     result = measure_recall(store, news, also=["bm25@1", "bm25@7"])
     one, seven = (row for row in result.rows if row.approach in ("bm25@1", "bm25@7"))
-    # More targets find no fewer links, and most of what they add is wrong.
+    # More targets find no fewer links, and most of the additions are wrong.
     assert one.recall is not None
     assert seven.recall is not None
     assert one.recall.mean <= seven.recall.mean
@@ -182,7 +182,7 @@ def test_the_command_and_the_report_show_true_recall(store: Store):
     report = store.read_text("report.html")
     assert "<h2>True recall</h2>" in report
     assert report.count("<small>sources with a shared target</small>") == 2
-    # Exhaustive judgments are none of the run's.
+    # Exhaustive judgments do not count among those of the run.
     assert not store.exists("judgments.jsonl")
 
 
@@ -218,7 +218,7 @@ def test_links_are_counted_over_fully_judged_sources_and_progress_is_noted(store
             for who in people
         ]
 
-    # The first person ticks two targets, the second three: two links a source, by all.
+    # The first person ticks two targets, the second three: two unanimous links per source.
     assert links_found(store, judged(0, 1)) == 0
     assert links_found(store, judged(0, 1, 2)) == 2
     both = [*judged(0, 1, 2), *judged(1, 1, 2), *judged(2, 2)]

@@ -178,7 +178,7 @@ def test_only_patterns_that_stand_out_are_drafted() -> None:
 
 
 def test_without_a_pattern_the_most_frequent_disagreements_are_drafted() -> None:
-    # Both differ on every candidate of each kind alike: kappa is low, and no kind has more than its share.
+    # They disagree equally often on every kind of candidate: kappa is low, and no kind stands out.
     corpus, differ = corpus_of(BRIDGE[:2] * 2, pairs=6), all_said("LNNL", "NLLN", pairs=6)
     compared = [one for part in comparisons_of(differ).values() for one in part]
     views = views_of(differ, corpus)

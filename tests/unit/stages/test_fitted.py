@@ -26,7 +26,7 @@ from abcdlink.store import Store, open_run
 from tests.helpers.builders import document
 
 LEARNED = "learned-logistic:bm25"
-"""With a lexical retriever in the place of the dense one: no model has to be loaded."""
+"""With a lexical retriever in place of the dense one, so that no model has to be loaded."""
 PLAN = BenchmarkPlan(
     retrievers=("jaccard",), learned=(LEARNED,), cutoffs=(1, 2), rules=(CutoffRule.THRESHOLD,), folds=4, llm=None
 )

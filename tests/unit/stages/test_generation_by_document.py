@@ -66,7 +66,7 @@ def test_twenty_documents_by_a_reasoning_model_have_the_requested_shape(
         assert max(counts) > 1
         assert len(counts) < len(synthetic.source_of(pair).sentences)
     assert [row.met for row in result.shape[:3]] == [True] * 3
-    # Room for thoughts beside room for the answer, and both are told apart afterwards.
+    # Room for thoughts in addition to the answer, and both are separated afterwards.
     assert all(request.body["max_completion_tokens"] > 4000 for request in llm.questions)
     assert 0 < result.usage.thinking_tokens < result.usage.completion_tokens == 20 * 600
 
@@ -161,7 +161,7 @@ def test_a_second_look_by_another_model_drops_or_shows_disagreements(
         for source, targets in pair.sources_with_links.items():
             assert source in left
             assert set(targets) < wanted[source]
-        # A sentence of which no link was confirmed is gone, and so is the last one, if it had none.
+        # A sentence without a confirmed link is dropped, and so is the last one if it had none.
         assert {s for s, t in wanted.items() if len(t) == 1 and s != str(lengths[pair.id] - 1)}.isdisjoint(left)
     assert Counter(refusal.reason for refusal in after.refused)["no link of it was confirmed by the second look"]
 

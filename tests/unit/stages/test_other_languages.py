@@ -85,7 +85,7 @@ def writer(language: str) -> FakeLLM:
 
 
 def shortened(text: str, asked: str) -> str:
-    """Leave out a part of what was asked, so that the sentence is no copy of it."""
+    """Leave out part of the question, so that the sentence is not a copy of it."""
     middle = asked[3:-3].partition(" ")[2] if " " in asked else asked[len(asked) // 3 :]
     return text.replace(asked, middle if middle.endswith(asked[-1]) else middle + asked[-1])
 

@@ -106,7 +106,7 @@ def test_ids_of_different_pairs_are_categories_in_overall_order() -> None:
 
 def test_collection_statistics_make_a_part_rank_like_the_whole(store: Store) -> None:
     follow(store, "bm25-stemmed", 1)
-    # Another process has ranked nothing but the last part.
+    # Another process ranked only the last part.
     Ranker(store, "synthetic", "bm25-stemmed").rank(5)
     rank(store, "synthetic", "bm25-stemmed")
     whole = rank_corpus(read_corpus_from(store, "synthetic"), get_retriever("bm25-stemmed"))

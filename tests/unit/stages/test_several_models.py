@@ -220,7 +220,7 @@ def test_after_a_kill_nothing_is_asked_twice_and_the_result_is_the_same(store, s
     decide_natural(store)
     under_way = 4 * len(MODELS)
     twice = [question for question, times in questions(servers).items() if times > 1]
-    # What a server was answering at the moment of the kill never reached the disk.
+    # Answers in progress at the moment of the kill never reached the disk.
     assert len(twice) <= under_way
     assert all(before[question] for question in twice)
     assert len(questions(servers)) == 6 * PAIRS * SOURCES

@@ -122,7 +122,7 @@ def test_a_generation_full_of_odd_replies_records_each_refusal_and_its_reason(
     numbers: dict[str, dict[str, int]] = {}
 
     def odd(request: Request) -> Response:
-        # Counted by town, and by topic where none is named: questions on several pairs arrive in any order.
+        # Counted by town, or by topic if none is named: questions about several pairs arrive in any order.
         named = re.search(r"[Ii]n town (\d+)", request.prompt)
         town = named[1] if named else str(zlib.crc32(request.prompt.encode()) % 1000)
         of_town = numbers.setdefault(town, {})

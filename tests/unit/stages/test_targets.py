@@ -123,7 +123,7 @@ def test_a_learned_linker_sees_whole_documents_but_ranks_only_kept_targets(news:
     table = read_rankings(store, "synthetic", LINKER).table
     of_first = table[table["pair"] == fitted.pairs[0].id]
     assert set(of_first["target"]) == {"t0"}
-    # A document in which nothing would be left keeps all its sentences.
+    # A document that would lose all its sentences keeps them.
     assert len(table) == 4 + 11 * 4 * 5
 
 

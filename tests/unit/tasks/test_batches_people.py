@@ -31,7 +31,7 @@ from tests.helpers.batch_steps import SLUG
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the fake server's first answer is given."""
+"""The time of the fake server's first answer."""
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_a_handover_is_described_and_lasts(store: Store, server: FakeLabelStudio
     assert rows["eve@example.org"].open == 3
     assert {row.account for row in status(store, 1).people} == set(rows)
     assert "has already answered" in "\n".join(reassign(store, 1, PEOPLE[BEN], "annotator-1"))
-    # Whoever takes work over is waited for again.
+    # Someone who takes over work is awaited again.
     reassign(store, 1, PEOPLE[ADA], PEOPLE[BEN])
     assert list(reliefs_of(store, SLUG)) == [PEOPLE[ADA]]
 
