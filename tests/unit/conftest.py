@@ -85,21 +85,21 @@ def command(monkeypatch, capfd):
     return call
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def sketch():
-    """Draw pictures without rendering them, which takes most of the time of a report."""
-    return lambda patch: patch.setattr("abcdlink.report.pictures.rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
+    """Draw pictures without rendering them, which takes most of the time of a report; returns what renders them."""
+    from abcdlink.report import pictures
+
+    with pytest.MonkeyPatch.context() as patch:
+        render = pictures.rendered
+        patch.setattr(pictures, "rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
+        yield render
 
 
 @pytest.fixture
-def rendered():
-    """Requested by tests that inspect rendered pictures."""
-
-
-@pytest.fixture(autouse=True)
-def sketches(request, sketch, monkeypatch):
-    if "rendered" not in request.fixturenames:
-        sketch(monkeypatch)
+def rendered(sketch, monkeypatch):
+    """For a test that looks at the pictures."""
+    monkeypatch.setattr("abcdlink.report.pictures.rendered", sketch)
 
 
 @pytest.fixture
@@ -125,12 +125,14 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def complete(finished):
-    """The report of the complete example run, as HTML."""
+def complete(finished, sketch):
+    """The report of the complete example run, as HTML with all its pictures."""
     from abcdlink.report import render
     from abcdlink.report.content import gather
 
-    return render(gather(finished))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("abcdlink.report.pictures.rendered", sketch)
+        return render(gather(finished))
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 
@@ -45,10 +44,8 @@ def content(whole: Store) -> Content:
 
 
 @pytest.fixture(scope="module")
-def html(content: Content, sketch: Callable[[pytest.MonkeyPatch], None]) -> str:
-    with pytest.MonkeyPatch.context() as patch:
-        sketch(patch)
-        return render(content)
+def html(content: Content) -> str:
+    return render(content)
 
 
 def section(html: str, name: str) -> str:
