@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import DomainOption, JsonOption, OnlyOption, conditions, listed, print_json, print_table, say
+from abcdlink.cli.output import DomainOption, JsonOption, OnlyOption, conditions, print_json, print_table, say
 from abcdlink.corpus.io import REFUSED, REMOVED_LINES
 from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
@@ -23,8 +24,21 @@ if TYPE_CHECKING:
 MEGABYTE = 1_000_000
 LARGE = 50
 """Megabytes from which the summary says how long an import took and how much memory."""
+NEXT_ROLE = re.compile(r"\s*,\s*(?=\w+\s*=|$)")
 SHOWN = 5
 """Items of each kind that the summary lists."""
+
+
+def _column_names(text: str) -> dict[str, str]:
+    """Read ``--columns``: role -> column, whose name may contain commas; ``InputError`` when there is no ``=``."""
+    named = {}
+    for part in filter(None, NEXT_ROLE.split(text)):
+        role, equals, column = (piece.strip() for piece in part.partition("="))
+        if not (role and equals and column):
+            msg = f"{part!r} names no column"
+            raise InputError(msg, "write ROLE=COLUMN, for example --columns text=body,id=url")
+        named[role] = column
+    return named
 
 
 def init(
@@ -145,8 +159,9 @@ def import_documents(
     }
     replaced = out and not force and refuse_to_replace(out, origin, "give another --out, or --force to replace it")
     of_domain = find_domain(domain)
-    named = {role: names[0] for role, names in conditions(listed(columns)).items()}
-    choices = ImportChoices(as_released=as_released, targets=targets, columns=named, only=conditions(only))
+    choices = ImportChoices(
+        as_released=as_released, targets=targets, columns=_column_names(columns), only=conditions(only)
+    )
 
     corrections = read_segmentation_file(segmentation) if segmentation else []
 

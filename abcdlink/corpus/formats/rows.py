@@ -8,6 +8,8 @@ A text may be a list of sentences where the format has lists. The other columns 
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -30,6 +32,11 @@ LONGEST_META = 200
 """Characters of the longest cell that becomes metadata; longer ones are texts that nobody asked for."""
 BATCH = 64
 """Rows of a Parquet file that are read at a time: their texts may be long."""
+BEYOND = "beyond the last column"
+"""Key of the cells of a CSV row that stand beyond the last column."""
+DECLARED = re.compile(r"sep=(.)\s*")
+"""The first line with which Excel says what separates cells."""
+QUOTED = re.compile(r'"[^"]*"')
 SAVED = ("state.json", "dataset_dict.json")
 """Files that tell a data set that was saved by ``save_to_disk``."""
 
@@ -58,23 +65,36 @@ def read_hf(given: ImportSource) -> Corpus:
 
 
 def csv_rows(path: Path) -> Rows:
-    """Yield the rows of one CSV file, numbered from 0 as pandas numbers them; cells are strings."""
+    """Yield the rows of one CSV file, numbered from 0 as pandas numbers them; cells are strings.
+
+    What stands in a row beyond the last column is yielded under ``BEYOND``; a row of blank cells is skipped.
+
+    Raises:
+        InputError: when it is not UTF-8, quotation marks are not closed or not doubled, or two columns share a name.
+    """
     csv.field_size_limit(LONGEST_CELL)
     texts = (text + "\n" for _, text in read_lines(path, blank=True))
     header = next((text for text in texts if text.strip()), "")
-    delimiter = max(",;\t", key=header.count)
-    rows = csv.reader(chain([header], texts), delimiter=delimiter)
+    if declared := DECLARED.fullmatch(header):
+        header = next(texts, "")
+    delimiter = declared[1] if declared else max(",;\t", key=QUOTED.sub("", header).count)
+    rows = csv.reader(chain([header], texts), delimiter=delimiter, strict=True)
+    skipped = bool(declared)
     try:
         columns = [name.strip() for name in next(rows, [])]
-        number = 0
-        for cells in rows:
-            if cells:
-                where = f"{path}, line {rows.line_num}"
-                yield where, str(number), dict(zip(columns, cells, strict=False))
-                number += 1
+        twice = next((name for name, count in Counter(columns).items() if name and count > 1), None)
+        if twice:
+            msg = f"{path} has two columns named {twice!r}"
+            raise InputError(msg, "rename one of them")
+        for number, cells in enumerate(filter(None, rows)):
+            if any(map(str.strip, cells)):
+                beyond = [cell for cell in cells[len(columns) :] if cell.strip()]
+                row = dict(zip(columns, cells, strict=False)) | ({BEYOND: beyond} if beyond else {})
+                yield f"{path}, line {rows.line_num + skipped}", str(number), row
     except csv.Error as error:
-        msg = f"{path}, line {rows.line_num}: {error}"
-        raise InputError(msg, "save it as a comma-separated table") from None
+        msg = f"{path}, line {rows.line_num + skipped}: {error}"
+        hint = "save it as CSV from a spreadsheet, which encloses cells in quotation marks and doubles those inside"
+        raise InputError(msg, hint) from None
 
 
 def _of_files(given: ImportSource, ending: str, rows_of: Any) -> Rows:  # noqa: ANN401 - a function of a path
@@ -140,6 +160,9 @@ def _read(given: ImportSource, rows: Rows) -> Corpus:
         meta = _meta(row, columns)
         if given.wants(meta):
             with builder.refusing(where):
+                if beyond := row.get(BEYOND):
+                    msg = f"there are more cells than columns: {', '.join(map(repr, beyond))}"
+                    raise InputError(msg, "enclose cells that contain the separator in quotation marks")
                 _add(builder, given, where, name, {role: row.get(column) for role, column in columns.items()}, meta)
     return builder.build()
 
@@ -148,7 +171,7 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
     """Return role -> column, from what was asked for and from columns that have the names of roles."""
     asked = given.choices.columns
     by_name = {column.casefold(): column for column in row}
-    there = ", ".join(row)
+    there = ", ".join(name for name in row if name and name != BEYOND)
     for role, column in asked.items():
         if role not in ROLES:
             msg = f"there is no role {role!r} of a column"
@@ -161,7 +184,7 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
         found = {role: column for role, column in found.items() if role in {"text", "id"}}
     elif not {"source", "target"} <= found.keys() and "text" not in found:
         msg = f"{given.path} has the columns {there}, and it is unclear which are texts"
-        raise InputError(msg, "give --columns text=COLUMN, or --columns source=COLUMN,target=COLUMN")
+        raise InputError(msg, "give --columns text=COLUMN, or --columns source=COLUMN,target=COLUMN; the first line must name them")
     return found
 
 

@@ -105,6 +105,11 @@ QUIRKS = {
     ),
     "blank lines": ("\ntext,id\n\nOne.,a\n\n", {"a": ["One."]}),
     "a short row": ("id,text,topic\na,One.\n", {"a": ["One."]}),
+    "rows of blank cells": ("text,id,x\n,,\nOne.,a,\n , ,\n", {"a": ["One."]}),
+    "a first line for Excel": ("sep=;\r\ntext;id\r\nOne, two.;a\r\n", {"a": ["One, two."]}),
+    "separators in the names of columns": ('text;"day, hour, minute";id\nOne.;1;a\n', {"a": ["One."]}),
+    "more separators than columns": ("text,id\nOne.,a,,\n", {"a": ["One."]}),
+    "columns without a name": (",text,\n0,One.,x\n", {"0": ["One."]}),
     "upper case": ("TEXT,ID\nOne.,a\n", {"a": ["One."]}),
     "a long cell": ("text\n" + "One more word. " * 20_000, {"0": ["One more word."] * 20_000}),
 }
@@ -116,6 +121,30 @@ def test_csv_files_of_common_programs_are_read(tmp_path, name):
     path = tmp_path / "x.csv"
     path.write_bytes(content.encode())
     assert texts(load("csv", path)) == expected
+
+
+def test_a_row_with_more_cells_than_columns_is_refused(tmp_path):
+    """Its texts would be cut, and the parts would stand in other columns."""
+    (tmp_path / "x.csv").write_text("source,target\nGood, really.,Bake it.\n\"Good, really.\",Bake it.\n")
+    corpus = load("csv", tmp_path / "x.csv")
+    assert texts(corpus) == {"1_source": ["Good, really."], "1_target": ["Bake it."]}
+    assert reasons(corpus) == ["there are more cells than columns: 'Bake it.'"]
+    assert corpus.refused[0].where.endswith("line 2")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('text,id\n"Mix the flour.,a\nBake.,b\n', "line 3: unexpected end of data"),
+        ('text\tid\n"Mix", she said.\ta\n', "line 2: .* expected after"),
+        ('sep=;\ntext;id\n"Mix" it.;a\n', "line 3: .* expected after"),
+        ("text,note,note\nMix.,a,b\n", "two columns named 'note'"),
+    ],
+)
+def test_a_table_that_could_be_read_in_two_ways_is_not_read(tmp_path, content, problem):
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(InputError, match=problem):
+        load("csv", tmp_path / "x.csv")
 
 
 @given(st.lists(st.text(st.sampled_from('ab. \n",;\té'), min_size=1).filter(str.strip), min_size=1, max_size=5))
