@@ -53,6 +53,8 @@ FIELD = re.compile(
     re.IGNORECASE,
 )
 LEAST_FIELDS = 3
+"""Lines of a mail's header from which it is one; one fewer where the sender has an address."""
+ADDRESS = re.compile(r"\S@\S+\.\w")
 ATTRIBUTION = re.compile(
     r"^(?:On|Am|Le|El|Il|Op|Em|Den|W dniu)\b.{6,200}"
     r"\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|napisał)\b.{0,80}:$"
@@ -285,7 +287,8 @@ def _headers(lines: _Lines) -> bool:
             block.append((number, field))
             continue
         fields = [match for _, match in block if match]
-        if len(fields) >= LEAST_FIELDS and any(match["sender"] for match in fields):
+        written = any(match["sender"] and ADDRESS.search(match.string) for match in fields)
+        if len(fields) >= LEAST_FIELDS - written and any(match["sender"] for match in fields):
             found = True
             keeps = False
             for inside, match in block:

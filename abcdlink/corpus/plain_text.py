@@ -170,10 +170,10 @@ def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
 
     ``auto`` joins when at least as many lines break off in the middle of a sentence as end with one; a line that is
     a whole paragraph counts among the latter.
-    A line that breaks off has no final punctuation and is followed by a lower-case letter; in scripts without
-    case, by any letter that would not have fitted onto it. In a text whose lines are joined, a short line without
-    final punctuation stays apart: it is a headline or a byline. Only white space changes, and the hyphens of words
-    that were divided at the end of a line.
+    A line that breaks off has no final punctuation and is followed by a lower-case letter, in a line that would not
+    have fitted onto it; in scripts without case, by any letter that would not have. In a text whose lines are joined,
+    a short line without final punctuation stays apart: it is a headline or a byline. Only white space changes, and
+    the hyphens of words that were divided at the end of a line.
     """
     if lines is Lines.KEEP or not LINE_END.search(text):
         return text
@@ -227,6 +227,8 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
 
 def _is_wrapped(paragraphs: list[list[str]]) -> bool:
     broken = broken_caseless = ended = 0
+    lengths = sorted(len(line) for paragraph in paragraphs for line in paragraph)
+    usual = lengths[len(lengths) * 9 // 10] if lengths else 0
     for paragraph in paragraphs:
         width = max(map(len, paragraph))
         ended += len(paragraph[-1]) > LONGEST_WRAPPED and END.search(paragraph[-1]) is not None
@@ -234,7 +236,8 @@ def _is_wrapped(paragraphs: list[list[str]]) -> bool:
             if END.search(line):
                 ended += 1
             elif following[0].islower():
-                broken += 1
+                # Nobody breaks what fits on a line: such lines are a list.
+                broken += len(line) + len(following) > RAGGED * usual
             elif following[0].isalpha() and not following[0].isupper():
                 broken_caseless += _is_full(line, following, width)
     # One full line is no evidence: the longest line of a paragraph is always full.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Document, Sentence
@@ -84,6 +85,15 @@ ANSWERED = re.compile(
     rf"(?:\bno|(?:^|[:?!.\u2026\u2014\u2013]\s*|[{OPENING}])No)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])(?!\S*\d)(?![IVXLC]{{2,}}\b)"
 )
 """``no.`` as a word, which ``sentencex`` takes for "number": a capital letter follows and no number."""
+WORDS_IN = {
+    "en": re.compile(
+        r"(?<![.\w])(?:arc|art|con|ill|may|me|miss|OK|ok)\.\s+"
+        rf"(?=[{OPENING}]*(?:I\b(?![,;:.)]|\s+(?:of|to|and)\b)|(?![IVXLC]+\b)[A-ZÀ-Þ]))"
+    )
+}
+"""By language, words that ``sentencex`` takes for abbreviations: they end a sentence where a capital letter follows."""
+TIMED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
+"""An abbreviated length of time at the end of a sentence."""
 MARKED = re.compile(r"\(\d{1,2}\)")
 GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
@@ -124,11 +134,12 @@ class Segmenter:
         name: what does the work: the name of a spaCy model, or ``rules``.
         split: cuts one line.
         max_length: the most characters of one line that it can read.
-        goes_on: what ends no sentence before a capital letter.
+        language: an ISO code, where the language has rules of its own.
     """
 
-    def __init__(self, name: str, split: Split, max_length: int = 0, goes_on: re.Pattern[str] | None = None) -> None:
-        self.name, self._goes_on = name, goes_on
+    def __init__(self, name: str, split: Split, max_length: int = 0, language: str = "") -> None:
+        self.name, self._goes_on = name, GOES_ON_IN.get(language)
+        self._ends = (ANSWERED, TIMED, WORDS_IN.get(language))
         self.documents_cut = 0
         """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length
@@ -152,11 +163,8 @@ class Segmenter:
             yield mark[0]
             line = line[mark.end() :]
         for piece in self._split(line):
-            start = 0
-            for answer in ANSWERED.finditer(piece):
-                yield piece[start : answer.end()]
-                start = answer.end()
-            yield piece[start:]
+            ends = {match.end() for pattern in self._ends if pattern for match in pattern.finditer(piece)}
+            yield from (piece[start:end] for start, end in pairwise([0, *sorted(ends), len(piece)]))
 
     def document(self, document_id: str, text: str) -> Document:
         """Cut a text into a document whose sentence ids are 0, 1, 2 ...; ``InputError`` when it is blank."""
@@ -179,8 +187,8 @@ def get_segmenter(language: str = "en") -> Segmenter:
         if find_spec(model) is not None:
             # The parser sets sentence starts; the rest of the model would only cost time.
             pipeline = spacy().load(model, exclude=["tagger", "attribute_ruler", "lemmatizer", "ner"])
-            return Segmenter(model, partial(_by_model, pipeline), pipeline.max_length, GOES_ON_IN.get(language))
-    return Segmenter(RULES, partial(sentencex.segment, language), goes_on=GOES_ON_IN.get(language))
+            return Segmenter(model, partial(_by_model, pipeline), pipeline.max_length, language)
+    return Segmenter(RULES, partial(sentencex.segment, language), language=language)
 
 
 def _by_model(pipeline: Language, line: str) -> Iterator[str]:

@@ -184,7 +184,9 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
         found = {role: column for role, column in found.items() if role in {"text", "id"}}
     elif not {"source", "target"} <= found.keys() and "text" not in found:
         msg = f"{given.path} has the columns {there}, and it is unclear which are texts"
-        raise InputError(msg, "give --columns text=COLUMN, or --columns source=COLUMN,target=COLUMN; the first line must name them")
+        raise InputError(
+            msg, "give --columns text=COLUMN, or --columns source=COLUMN,target=COLUMN; the first line must name them"
+        )
     return found
 
 

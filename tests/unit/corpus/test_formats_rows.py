@@ -125,7 +125,7 @@ def test_csv_files_of_common_programs_are_read(tmp_path, name):
 
 def test_a_row_with_more_cells_than_columns_is_refused(tmp_path):
     """Its texts would be cut, and the parts would stand in other columns."""
-    (tmp_path / "x.csv").write_text("source,target\nGood, really.,Bake it.\n\"Good, really.\",Bake it.\n")
+    (tmp_path / "x.csv").write_text('source,target\nGood, really.,Bake it.\n"Good, really.",Bake it.\n')
     corpus = load("csv", tmp_path / "x.csv")
     assert texts(corpus) == {"1_source": ["Good, really."], "1_target": ["Bake it."]}
     assert reasons(corpus) == ["there are more cells than columns: 'Bake it.'"]

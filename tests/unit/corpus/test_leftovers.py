@@ -182,6 +182,12 @@ def test_documents_of_each_kind_lose_their_leftovers(text: str, language: str, s
     assert sum(noted.values()) == len(texts.removed)
 
 
+@pytest.mark.parametrize("field", ["To: Ann", "Date: Tue, 8 Apr 2025", "Subject: Boats"])
+def test_two_lines_are_the_header_of_a_mail_where_the_sender_has_an_address(field: str) -> None:
+    document = PlainText(get_segmenter()).document("m", f"From: g.mbeki@example.org\n{field}\n\nWe sail on Sundays.")
+    assert document.texts == ([field] if field.startswith("Subject") else []) + ["We sail on Sundays."]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -60,6 +60,7 @@ def test_wrapped_lines_are_joined(text, joined):
         "",
         "\n\n",
         "The list:\n- apples\n- pears",
+        "225 g butter, softened\n4 eggs\nzest of 1 lemon\n\n1. Heat the oven and line a small loaf tin with paper.",
     ],
 )
 def test_lines_that_are_one_sentence_each_are_kept(text):

@@ -159,6 +159,32 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
 @pytest.mark.parametrize(
     ("language", "sentences"),
     [
+        ("en", ["It works for me.", "I see the figures before I am on the ward."]),
+        (
+            "en",
+            ["Sunday is OK.", "Expenses are OK too.", "They fell ill.", "I did too, as one may.", "A friend did not."],
+        ),
+        ("en", ["She teaches art.", "I teach music.", "See art. I of the treaty, art. III and ill. I, p. 5."]),
+        ("en", ["Let it rest for 15 min.", "Shape it into a ball.", "Rise for 2 hrs.", "“Then bake”, she said."]),
+        ("en", ["Bake for 15 to 20 min. or until brown.", "The record is 9.8 sec.", "Nobody was faster."]),
+        ("fr", ["Laissez reposer 15 min.", "Formez une boule."]),
+        ("de", ["Dann folgen 15 Min. Ruhezeit und 2 Std. Fahrt.", "Danach wird gebacken."]),
+    ],
+)
+def test_words_and_times_that_look_like_abbreviations_end_sentences(language, sentences):
+    assert get_segmenter(language).split(" ".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize("word", ["arc", "con", "ill", "may", "me", "miss", "OK"])
+@given(following=st.from_regex(r"I|A|[A-Z][a-z]{1,8}", fullmatch=True))
+def test_a_word_of_every_day_ends_a_sentence_before_any_capital(rules, word, following):
+    sentences = [f"They saw {word}.", f"{following} went home."]
+    assert rules.split(" ".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
         ("zh", ["他问：“原因不明？”", "没有人回答。"]),
         ("zh", ["“你好！”他说。", "“再见。”"]),
         ("ja", ["「本当ですか？」と彼は言った。", "「はい。」"]),
