@@ -21,7 +21,7 @@ from abcdlink.templates import markdown_environment
 
 def plain(text: str) -> str:
     """Return a text on one line that Markdown shows literally: no mark-up, link or tag in it takes effect."""
-    return re.sub(r"([\\`*_{}\[\]<>#|!&~$])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]<>#|&~$])", r"\\\1", " ".join(text.split()))
 
 
 def example_text(case: Case, corpus: Corpus, label: Label) -> str:

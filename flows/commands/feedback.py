@@ -11,7 +11,7 @@ import typer
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, say
 from abcdlink.errors import InputError
 from abcdlink.judgments import Label
-from abcdlink.layout import batch_file, batch_of, is_feedback
+from abcdlink.layout import NATURAL, batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.commands.status import WaitOption, answer, group, resume_run
@@ -35,6 +35,8 @@ def show(
     """
     from rich.markdown import Markdown
 
+    from abcdlink.corpus.io import read_corpus_from
+    from abcdlink.feedback.memos import cases_text
     from abcdlink.stages.feedback import DRAFT, accepted_in, outcome_in, prepare_feedback
 
     store = existing_run(run)
@@ -45,7 +47,8 @@ def show(
         later = {name: part.model_dump(mode="json") if part else None for name, part in parts.items()}
         print_json({**feedback.model_dump(mode="json"), **later})
         return
-    for text in (*feedback.memos.values(), feedback.draft):
+    cases = cases_text(feedback.cases, read_corpus_from(store, NATURAL))
+    for text in (*feedback.memos.values(), f"# Borderline cases, numbered for --example\n\n{cases}", feedback.draft):
         if out.is_terminal:
             out.print(Markdown(text))
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,8 @@ def test_show_prints_memos_draft_and_outcome(run: Store) -> None:
     assert code == 0
     for part in ("# Feedback for annotator-1", "# Feedback for annotator-2", "> DRAFT", "12 borderline cases"):
         assert part in text
+    numbers = re.findall(r"^### Case (\d+)$", text[text.index("# Borderline cases") :], re.MULTILINE)
+    assert numbers == [str(number) for number in range(1, 13)]
     end_feedback(run, 1, [], [])
     assert "12 disagreements, 0 were judged again" in said("show", "harbour")[1]
     shown = json.loads(said("show", "harbour", "--json")[1])
