@@ -24,6 +24,7 @@ from abcdlink.stages.annotate import (
 from abcdlink.store import Store
 from labelstudio_config.answers import differences, namer
 from labelstudio_config.attendance import Attendance, Schedule, attendance, relieve, schedule_of
+from labelstudio_config.client import public
 from labelstudio_config.history import user_of
 from labelstudio_config.pages.annotate import keep_partial, keep_result
 from labelstudio_config.projects import let_titles_say, look_now
@@ -191,19 +192,34 @@ def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, t
     unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
     left, tasks = len(unfinished), len(pushed.task_keys)
     offered = (
-        "Label Studio does not assign tasks: whoever opens this link is offered each task that fewer "
-        f"than {pushed.overlap} people have answered; nothing has to change there, and drafts block nobody"
+        "Label Studio does not assign tasks: whoever opens this link is offered each task that still needs an answer; "
+        "nothing has to change there, and drafts block nobody"
     )
     said = [
         f"the run no longer waits for {relieved.account}; their answers to {relieved.done} tasks stay",
         f"{left} of {tasks} tasks need another answer; {relieved.account} has not answered {relieved.open} of them",
         offered,
-        f"give this link to {to or 'whoever takes over'}: {pushed.url}",
+        f"give this link to {to or 'whoever takes over'}: {_link_to(pushed, snapshot, relieved.account)}",
     ]
     mine = {key for key, user in snapshot.answers if snapshot.account(user) == to}
     if twice := sum(key in mine for key in unfinished):
         said.append(f"{to} has already answered {twice} of the open tasks: these need a third person")
     return said
+
+
+def _link_to(pushed: PushedProject, snapshot: Snapshot, account: str) -> str:
+    """Return where someone's work is: their own project or, before their first answer, those that nobody has begun.
+
+    The page that leads annotators to their own tasks does not lead to somebody else's.
+    """
+    if len(pushed.projects) == 1:
+        return pushed.url
+    begun: dict[int, set[str]] = {}
+    for task in snapshot.history.tasks:
+        begun.setdefault(task["project"], set()).update(snapshot.account(user_of(one)) for one in task["annotations"])
+    theirs = [one for one in pushed.projects if account in begun.get(one.project_id, ())]
+    free = [one for one in pushed.projects if not begun.get(one.project_id)]
+    return " or ".join(public(one.url) for one in theirs or free) or pushed.url
 
 
 def _look(store: Store, batch: int) -> tuple[PushedProject, Snapshot]:

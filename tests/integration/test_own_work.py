@@ -12,6 +12,7 @@ import pytest
 
 from abcdlink.judgments import Label
 from labelstudio_config.accounts import with_own_token
+from labelstudio_config.batches import reassign
 from labelstudio_config.client import Client
 from tests.helpers.annotation import annotator, submit
 from tests.helpers.label_studio_server import LabelStudioServer
@@ -132,7 +133,12 @@ def test_everything_else_an_account_could_do_in_label_studio_is_refused(scene: S
 
 
 def test_a_replacement_is_let_in_but_nobody_twice(scene: Scene) -> None:
+    account = scene.ada.get("/api/current-user/whoami").json()["email"]
+    (told,) = (line for line in reassign(scene.batch.store, 1, account) if "give this link" in line)
+    link = told.split(": ", 1)[1]
     with annotator(scene.client, "cy") as cy:
+        assert cy.get(link).is_success
+        assert link.startswith(f"{scene.client.url}/projects/{scene.hers}/")
         task = max(one["id"] for one in scene.client.tasks(scene.hers))
         assert submit(cy, task, NO).is_success
         refused = submit(cy, max(one["id"] for one in scene.client.tasks(scene.his)), NO)
