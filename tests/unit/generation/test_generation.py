@@ -353,7 +353,9 @@ def test_the_sentence_pattern_allows_all_lengths_and_limits_repetition(isolated_
     _, questions = generate(isolated_home, Strategy.SENTENCE, *[sentence(text) for text in GOOD])
     pattern = questions[0].schema["properties"]["sentence"]["pattern"]
     longest = 8 * DOMAIN.settings.generation.max_words
-    lengths = sorted({*range(0, longest + 200, 17), *(edge + by for edge in (1, 128, 256, longest) for by in (-1, 0, 1))})
+    lengths = sorted(
+        {*range(0, longest + 200, 17), *(edge + by for edge in (1, 128, 256, longest) for by in (-1, 0, 1))}
+    )
     fits = [length for length in lengths if re.search(pattern, "a" * length)]
     assert fits == [length for length in lengths if 1 <= length <= longest]
     assert max(int(number) for repeat in re.findall(r"{(\d+),(\d+)}", pattern) for number in repeat) <= 128
