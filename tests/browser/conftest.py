@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from labelstudio_config.client import Client, connect
+from labelstudio_config.client import Client
 from tests.browser.window import annotator_window
-from tests.helpers.label_studio_server import LabelStudioServer, label_studio
+from tests.helpers.label_studio_server import client, label_studio
 
-__all__ = ["label_studio"]
+__all__ = ["client", "label_studio"]
 
 ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP bridges.example 127.0.0.1"]
 """The host name of another site that resolves to this machine, as an attacker's can."""
@@ -27,12 +27,6 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         yield started
         started.close()
-
-
-@pytest.fixture
-def client(label_studio: LabelStudioServer) -> Client:
-    """The coordinator's connection."""
-    return connect(label_studio.url, label_studio.token)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -20,12 +20,6 @@ from tests.helpers.pulls import pull_batch, push_batch
 
 ATTACK = "<img src=x onerror=alert(1)>"
 RADIOS = ".xd-row .ant-radio"
-
-
-@pytest.fixture
-def page(browser: Browser, client: Client) -> Iterator[Page]:
-    with annotator_window(browser, client) as window:
-        yield window
 
 
 def push(client: Client, run: Run, domain: Domain | None = None) -> str:

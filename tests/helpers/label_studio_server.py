@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from labelstudio_config.client import Client, connect
 from labelstudio_config.server import ENVIRONMENT as EXTENSION
 from tests import ROOT
 from tests.helpers.waiting import until
@@ -141,3 +142,9 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStud
     """A real Label Studio server, one for the whole test session."""
     with label_studio_server(tmp_path_factory.mktemp("label-studio")) as server:
         yield server
+
+
+@pytest.fixture
+def client(label_studio: LabelStudioServer) -> Client:
+    """The coordinator's connection."""
+    return connect(label_studio.url, label_studio.token)

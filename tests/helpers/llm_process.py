@@ -12,20 +12,10 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.helpers.fake_llm import FakeLLM, Request, Response, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule
 
 THINKS = 0.1
 """Seconds for an answer, so that a kill hits pending questions."""
-
-
-def answer(request: Request) -> Response:
-    """Write a sentence that no other question gets, or judge candidates by a fixed rule."""
-    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
-    properties = request.schema["properties"]
-    if all(kind.get("type") == "boolean" for kind in properties.values()):
-        return says(json.dumps({name: int(digest[i % 60], 16) > 9 for i, name in enumerate(properties)}))
-    name = next(iter(properties))
-    return says(json.dumps({name: f"Officials said on day {digest[:6]} that the new bridge stays closed."}))
 
 
 def main(port: int, log: Path) -> None:
@@ -35,7 +25,7 @@ def main(port: int, log: Path) -> None:
     def note_and_answer(request: Request) -> Response:
         question = json.dumps(request.body, sort_keys=True).encode()
         os.write(file, f"{hashlib.sha256(question).hexdigest()}\n".encode())
-        said = answer(request)
+        said = by_rule(request)
         return Response(said.status, said.body, delay=THINKS)
 
     with FakeLLM(note_and_answer, port=port):

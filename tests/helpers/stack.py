@@ -19,10 +19,9 @@ from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, waiting_of
 from flows.reconcile import Round, look_at_all
 from labelstudio_config.simulate import simulate_batch
-from tests.helpers.fake_llm import MODEL, FakeLLM
+from tests.helpers.fake_llm import MODEL, FakeLLM, by_rule
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.labels import PROBABLE
-from tests.helpers.llm_process import answer
 from tests.helpers.prefect_server import PrefectServer, prefect_server
 from tests.helpers.waiting import until
 
@@ -100,7 +99,7 @@ class Stack:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory, label_studio: LabelStudioServer) -> Iterator[Stack]:
     home = tmp_path_factory.mktemp("home")
-    with FakeLLM(answer) as llm:
+    with FakeLLM(by_rule) as llm:
         environment = {
             "ABCDLINK_HOME": str(home),
             "ABCDLINK_LLM_BASE_URL": llm.base_url,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from labelstudio_config.client import Client, connect
-from tests.helpers.label_studio_server import LabelStudioServer, label_studio
+from tests.helpers.label_studio_server import client, label_studio
 from tests.helpers.stack import stack
 
-__all__ = ["label_studio", "stack"]
+__all__ = ["client", "label_studio", "stack"]
 
 LONGEST = (
     *("test_guide", "test_kills", "test_long_waits", "test_services", "test_runners", "test_qualify"),
@@ -21,9 +20,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the slowest files first and leave the others in order."""
     place = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
-
-
-@pytest.fixture
-def client(label_studio: LabelStudioServer) -> Client:
-    """The coordinator's connection."""
-    return connect(label_studio.url, label_studio.token)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-from typer.testing import CliRunner
-
-from abcdlink.cli.app import make_app
 from abcdlink.reproduction import reproduce
+from tests.helpers.command_line import call, called
 
 
 def test_every_computable_figure_matches_the_paper(shared_data):
@@ -25,8 +21,8 @@ def test_every_computable_figure_matches_the_paper(shared_data):
 
 
 def test_the_command_prints_figures_and_gaps(shared_data):
-    shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data.whole()), "--retrievers", "bm25"])
-    assert shown.exit_code == 0
+    command = ("reproduce", shared_data.whole(), "--retrievers", "bm25")
+    shown = call(*command)
     for part in (
         "45.03",
         "62.12",
@@ -35,7 +31,6 @@ def test_the_command_prints_figures_and_gaps(shared_data):
         "first 60 pairs",
         "59 of 60 figures",
     ):
-        assert part in shown.stdout
-    shown = CliRunner().invoke(make_app(), ["reproduce", str(shared_data.whole()), "--retrievers", "bm25", "--json"])
-    value = json.loads(shown.stdout)
+        assert part in shown
+    value = called(*command)
     assert (value["equal"], value["compared"]) == (59, 60)

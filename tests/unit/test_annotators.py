@@ -6,12 +6,11 @@ import json
 import lzma
 
 import pytest
-from typer.testing import CliRunner
 
-from abcdlink.cli.app import make_app
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.store import Store, open_run
+from tests.helpers.command_line import call, called
 
 ADA, BEN = "ada.o'hara+x@example.org", "ben@example.org"
 
@@ -42,8 +41,7 @@ def everything(store: Store) -> bytes:
 
 @pytest.mark.parametrize("account", [ADA, BEN])
 def test_no_trace_of_an_account_is_left_and_others_stay(run: Store, account: str) -> None:
-    done = CliRunner().invoke(make_app(), ["annotators", "forget", "spring", account], catch_exceptions=False)
-    assert done.exit_code == 0
+    call("annotators", "forget", "spring", account)
     left = everything(run).decode()
     if account == ADA:
         assert "hara" not in left
@@ -58,12 +56,11 @@ def test_no_trace_of_an_account_is_left_and_others_stay(run: Store, account: str
     assert sum(who.startswith("forgotten-annotator-") for who in people.values()) == 1
     assert run.read_text("judgments.jsonl") == '{"annotator":"annotator-2"}\n'
     with pytest.raises(InputError, match="is in no file of run"):
-        CliRunner().invoke(make_app(), ["annotators", "forget", "spring", account], catch_exceptions=False)
+        call("annotators", "forget", "spring", account)
 
 
 def test_a_run_waiting_for_people_cannot_forget_an_account(run: Store) -> None:
     run.write_json("waiting/annotate.json", {})
     with pytest.raises(InputError, match="still waiting for people"):
-        CliRunner().invoke(make_app(), ["annotators", "forget", "spring", ADA], catch_exceptions=False)
-    shown = CliRunner().invoke(make_app(), ["annotators", "show", "spring", "--json"], catch_exceptions=False)
-    assert [one["account"] for one in json.loads(shown.stdout)["people"]][:2] == [ADA, BEN]
+        call("annotators", "forget", "spring", ADA)
+    assert [one["account"] for one in called("annotators", "show", "spring")["people"]][:2] == [ADA, BEN]

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import abcdlink
-from abcdlink.cli.app import make_app
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.errors import InputError
 from abcdlink.linking.learned import learn
@@ -27,6 +25,7 @@ from abcdlink.retrieval.models import Family
 from abcdlink.retrieval.registry import FUSIONS
 from flows.parameters import BenchmarkParameters
 from tests import ROOT
+from tests.helpers.command_line import called
 
 NEWS = ROOT / "samples" / "news"
 EXAMPLES = ROOT / "examples"
@@ -86,9 +85,7 @@ def test_a_benchmark_equals_that_of_the_command_line(news: Corpus) -> None:
     table = abcdlink.benchmark(news, ["jaccard", "bm25"], cutoffs=[1, "gap"])
     assert list(table["approach"]) == ["jaccard@1", "jaccard@gap", "bm25@1", "bm25@gap"]
     assert table[SCORES].stack().between(0, 1).all()
-    arguments = ["benchmark", str(NEWS), "--retrievers", "jaccard,bm25", "--cutoffs", "1,gap", "--json"]
-    done = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
-    said = json.loads(done.stdout)["approaches"]
+    said = called("benchmark", NEWS, "--retrievers", "jaccard,bm25", "--cutoffs", "1,gap")["approaches"]
     for row in table.to_dict("records"):
         one = said[row["approach"]]
         assert [row[name] for name in SCORES[:3]] == [one[name] for name in SCORES[:3]]
@@ -184,9 +181,7 @@ def test_every_example_runs_and_matches_the_guide(
 @pytest.mark.usefixtures("plugged")
 def test_a_plugin_is_used_by_name_in_commands_forms_and_runs(news: Corpus) -> None:
     names = ["shared-words", "scaled", "my_links:SharedWords", "my_links:Scaled", "hybrid:shared-words+bm25"]
-    arguments = ["benchmark", str(NEWS), "--json", "--retrievers", ",".join(names), "--cutoffs", "1,expected-f1"]
-    done = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
-    found = json.loads(done.stdout)["approaches"]
+    found = called("benchmark", NEWS, "--retrievers", ",".join(names), "--cutoffs", "1,expected-f1")["approaches"]
     assert set(found) == {f"{name}@{cutoff}" for name in names for cutoff in ("1", "expected-f1")}
     assert found["shared-words@1"]["f1"] == found["my_links:SharedWords@1"]["f1"] > 0
     plan = BenchmarkParameters(more_retrievers=["shared-words"], learned=["scaled", "my_links:Scaled"]).plan()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from abcdlink.boundaries import (
     CORRECTED,
@@ -23,13 +22,13 @@ from abcdlink.boundaries import (
     read_segmentations,
     segment,
 )
-from abcdlink.cli.app import make_app
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.boundaries import HIDDEN, NOTHING, BoundaryPage, boundary_project, boundary_tasks
+from tests.helpers.command_line import call
 from tests.helpers.pulls import OneProject, read_project
 
 LINES = [
@@ -203,13 +202,11 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     whole = {"id": "p", "source": {"id": "d", "sentences": LINES}, "target": {"id": "other", "sentences": OTHER.texts}}
     (tmp_path / "pairs.jsonl").write_text(json.dumps({"pair": "p", **{k: v for k, v in whole.items() if k != "id"}}))
     (tmp_path / "segmentation.jsonl").write_text(store.read_text(SEGMENTATION), encoding="utf-8")
-    command = ["import", "jsonl", str(tmp_path / "pairs.jsonl"), "--out", str(tmp_path / "out")]
-    run = CliRunner().invoke(make_app(), [*command, "--segmentation", str(tmp_path / "segmentation.jsonl")])
-    assert run.exit_code == 0, run.output
+    segmentation = ("--segmentation", tmp_path / "segmentation.jsonl")
+    call("import", "jsonl", tmp_path / "pairs.jsonl", "--out", tmp_path / "out", *segmentation)
     assert read_corpus(str(tmp_path / "out")).documents["d"].texts == made.documents["d"].texts
     assert len(read_segmentations(store)) == 2
-    shown = CliRunner().invoke(make_app(), ["boundaries", "show", "look"], catch_exceptions=False)
-    assert "Checked 2 documents; sentences changed in 1 of them." in shown.output
+    assert "Checked 2 documents; sentences changed in 1 of them." in call("boundaries", "show", "look")
 
 
 def test_a_file_that_is_not_a_segmentation_is_named(tmp_path: Path) -> None:

@@ -7,13 +7,11 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from abcdlink.cli.app import make_app
 from abcdlink.domain import SHIPPED, Domain, find_domain
 from abcdlink.domain_check import check_domain
 from abcdlink.errors import InputError
@@ -21,6 +19,7 @@ from abcdlink.judgments import Pool
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
 from tests import ROOT
+from tests.helpers.command_line import call
 from tests.helpers.fake_llm import FakeLLM, Request, Response, says
 
 GUIDE = ROOT / "docs" / "domains.md"
@@ -55,8 +54,7 @@ def test_the_guide_leads_from_nothing_to_candidates(llm: FakeLLM) -> None:
         for line in text.splitlines():
             words = shlex.split(line)
             assert words[0] == "abcdlink"
-            run = CliRunner().invoke(make_app(), words[1:], catch_exceptions=False)
-            assert run.exit_code == 0, f"{line}: {run.output}"
+            call(*words[1:])
             given += 1
     assert given == 9
     checked = check_domain(find_domain("tickets"))
@@ -114,17 +112,20 @@ def test_leftovers_of_the_template_and_leaks_are_reported(copy: Path) -> None:
         assert part in said
 
 
-def test_faults_are_named_by_prompt_and_the_command_exits_with_1(copy: Path) -> None:
+def test_faults_are_named_by_prompt_and_the_command_exits_with_1(
+    copy: Path, command: Callable[..., tuple[int, str, str]]
+) -> None:
     (copy / "generate_linked.j2").write_text("{{ domain.settings.nothing }}", encoding="utf-8")
     (copy / "pairwise_question.j2").write_text("{% if %}", encoding="utf-8")
     (copy / "rating.toml").unlink()
-    run = CliRunner().invoke(make_app(), ["domain", "check", str(copy), "--json"], catch_exceptions=False)
-    assert run.exit_code == 1
-    faults = json.loads(run.stdout)["faults"]
+    code, out, _ = command("domain", "check", copy, "--json")
+    assert code == 1
+    checked = json.loads(out)
+    faults = checked["faults"]
     assert [fault.split(":")[0] for fault in faults[:2]] == ["generate a linked sentence", "pairwise, mode 1"]
     assert "has no file" in faults[-1]
     # All other prompts are still rendered.
-    assert len(json.loads(run.stdout)["prompts"]) == 3 + 2 + 16 - 1 - 4
+    assert len(checked["prompts"]) == 3 + 2 + 16 - 1 - 4
 
 
 ESCAPES = [

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from typer.testing import CliRunner
 
 from abcdlink.adjudicate import Adjudication, disputed, pools_to_decide, summarise
-from abcdlink.cli.app import make_app
 from abcdlink.errors import InputError
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, Place, Pool
@@ -23,6 +20,7 @@ from abcdlink.stages.annotate import FEEDBACK, judged_so_far, keep_adjudications
 from abcdlink.stages.feedback import ANSWERS
 from abcdlink.store import Store
 from flows.parameters import ExhaustiveParameters
+from tests.helpers.command_line import call, called
 from tests.helpers.disputes import CORPUS, JUDGMENTS_MADE, LINK, NO, RUN, judged
 from tests.helpers.example_run import example_run
 from tests.helpers.hostile_run import hostile_adjudications, hostile_judgments, hostile_run
@@ -193,15 +191,11 @@ def test_the_data_set_and_report_show_the_decisions(tmp_path: Path) -> None:
 
 def test_the_command_shows_figures_and_says_what_is_missing(isolated_home: Path) -> None:
     store = hostile_run(isolated_home / "runs")
-    done = CliRunner().invoke(make_app(), ["adjudicate", "show", "hostile", "--json"])
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout) == summary_of(store).model_dump(mode="json")
-    done = CliRunner().invoke(make_app(), ["adjudicate", "show", "hostile"])
-    assert "annotator-10 decided 1, 1 of them by consensus" in done.stderr
+    assert called("adjudicate", "show", "hostile") == summary_of(store).model_dump(mode="json")
+    assert "annotator-10 decided 1, 1 of them by consensus" in call("adjudicate", "show", "hostile")
     store.folder.remove(ADJUDICATIONS)
-    failed = CliRunner().invoke(make_app(), ["adjudicate", "show", "hostile"])
-    assert isinstance(failed.exception, InputError)
-    assert "adjudicate" in str(failed.exception)
+    with pytest.raises(InputError, match="adjudicate"):
+        call("adjudicate", "show", "hostile")
     store.folder.remove(JUDGMENTS)
     with pytest.raises(InputError, match="no judgments yet"):
         judged_so_far(store)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from abcdlink.stages.generate import Generating, plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import Store, open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
+from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, by_rule, says
 
 PLAN = BenchmarkPlan(
     retrievers=("bm25", "jaccard"),
@@ -30,14 +29,10 @@ PLAN = BenchmarkPlan(
 
 
 def answer(request: Request) -> Response:
-    """Write a sentence, or judge candidates by a fixed rule; some answers are empty."""
-    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
-    properties = request.schema["properties"]
-    if all(kind.get("type") == "boolean" for kind in properties.values()):
-        if digest[-1] in "01":
-            return says("I would rather not say.")
-        return says(json.dumps({name: digest[place] > "8" for place, name in enumerate(properties)}))
-    return says(json.dumps({next(iter(properties)): f"Officials said on day {digest[:6]} that the road stays shut."}))
+    """Answer by the fixed rule, but refuse to judge now and then."""
+    judges = all(kind.get("type") == "boolean" for kind in request.schema["properties"].values())
+    silent = hashlib.sha256(request.prompt.encode()).hexdigest()[-1] in "01"
+    return says("I would rather not say.") if judges and silent else by_rule(request)
 
 
 @pytest.fixture(scope="session")

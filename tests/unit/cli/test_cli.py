@@ -218,62 +218,15 @@ def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
     assert (code, "is not a cleaned corpus" in err) == (2, True)
 
 
-def test_import_requires_a_choice_between_writing_and_checking(run: Run, tmp_path: Path) -> None:
-    for options in ((), ("--check", "--out", "made")):
-        code, _, err = run("import", "text", tmp_path, *options)
-        assert (code, "--out or --check" in err, list(tmp_path.iterdir())) == (2, True, [])
-
-
 def test_init_makes_a_usable_domain(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path / "home"))
     get_settings.cache_clear()
     assert run("init", "patents", "--like", "reviews")[0] == 0
     made = tmp_path / "home" / "domains" / "patents"
     assert [(made / name).is_file() for name in ("domain.toml", "guidelines.md")] == [True, True]
-    for name, problem in {"patents": "already exists", "news": "comes with abcdlink", "a/b": "cannot be"}.items():
-        code, _, err = run("init", name)
-        assert (code, problem in err) == (2, True), err
+    code, _, err = run("init", "patents")
+    assert (code, "already exists" in err) == (2, True), err
     assert [folder.name for folder in made.parent.iterdir()] == ["patents"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem", "hint"),
-    [
-        (("benchmark", "nowhere"), "nowhere", "abcdlink import"),
-        (("benchmark", "corpus", "--retrievers", "bm26"), "no retriever 'bm26'", "bm25"),
-        (("benchmark", "corpus", "--cutoffs", "1,x"), "'x' is not a cutoff", "expected-f1"),
-        (("benchmark", "corpus", "--cutoffs", ","), "no cutoff is given", "separate several by commas"),
-        (("benchmark", "corpus", "--retrievers", "learned-forest"), "no learned linker", "learned-logistic"),
-        (("benchmark", "corpus", "--retrievers", "bm25", "--cutoffs", "gap"), "too few for 3 folds", "fewer folds"),
-        (("benchmark", "corpus", "--cutoffs", "gap", "--group", "("), "not a valid regular expression", "beginning"),
-        (("benchmark", "corpus", "--cutoffs", "gap", "--group", "x-"), "does not begin with 'x-'", "matches"),
-        (("scores", "never"), "no run 'never'", "abcdlink start"),
-        (("compare", "never"), "no run 'never'", "abcdlink start"),
-        (("errors", "never", "bm25@3"), "no run 'never'", "abcdlink start"),
-        (("import", "word", "texts", "--out", "o"), "'word'", "abcd-link"),
-        (("import", "text", "nowhere", "--out", "o"), "nowhere", ""),
-        (("agreement", "nowhere.csv"), "no file nowhere.csv", "annotations.csv"),
-        (("generate", "../up"), "cannot be a run key", "letters"),
-        (("generate", "r", "--domain", "poems"), "no domain 'poems'", "news"),
-        (("generate", "r", "--corpus", "nowhere"), "nowhere", ""),
-        (("validate", "never"), "no run 'never'", "abcdlink start"),
-        (("report", "never"), "no run 'never'", "abcdlink start"),
-        (("export", "never"), "no run 'never'", "abcdlink start"),
-        (("annotate", "start", "never"), "no run 'never'", "abcdlink start"),
-        (("feedback", "start", "never"), "there is no run", "abcdlink start"),
-        (("run", "bootstrap", "r", "--corpus", "nowhere"), "no corpus folder", "abcdlink import"),
-    ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
-)
-def test_impossible_requests_are_one_clear_message(
-    run: Run, corpus: Path, arguments: tuple[str, ...], problem: str, hint: str
-) -> None:
-    code, out, err = run(*arguments)
-    assert code == 2
-    assert problem in err
-    assert hint in err
-    assert "Traceback" not in err
-    assert out == ""
 
 
 def test_a_missing_server_is_one_clear_message(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,7 @@ from typer.testing import CliRunner
 from abcdlink.cli.app import make_app
 from abcdlink.layout import GENERATION
 from abcdlink.store import open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, says
-from tests.helpers.llm_process import answer
+from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, by_rule, says
 
 QUESTIONS = 3
 UNDER_WAY = 4
@@ -70,7 +69,7 @@ def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(
         if len(server.questions) == moment:
             _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, most))
-        return answer(request)
+        return by_rule(request)
 
     with FakeLLM(asked) as server:
         server.use(monkeypatch)

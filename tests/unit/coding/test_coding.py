@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from abcdlink.adjudicate import Adjudication
 from abcdlink.annotators import forget, people_of
-from abcdlink.cli.app import make_app
 from abcdlink.coding import (
     PATTERNS,
     Code,
@@ -38,6 +35,7 @@ from abcdlink.stages.exhaustive import make_sample
 from abcdlink.store import Store
 from flows.parameters import CodingParameters
 from tests.helpers.builders import judgment
+from tests.helpers.command_line import call, called
 from tests.helpers.disputes import CORPUS, LINK, NO
 from tests.helpers.example_run import example_run
 
@@ -230,11 +228,8 @@ def test_the_command_and_the_report_show_the_patterns(store: Store) -> None:
     keep_codes(store, codes, [coder])
     assert coder in people_of(store)
     summary = coding_summary(store)
-    shown = CliRunner().invoke(make_app(), ["coding", "show", store.key, "--json"])
-    assert shown.exit_code == 0, shown.output
-    assert json.loads(shown.stdout) == summary.model_dump(mode="json")
-    table = CliRunner().invoke(make_app(), ["coding", "show", store.key]).output
-    assert "20 of" in " ".join(table.split())
+    assert called("coding", "show", store.key) == summary.model_dump(mode="json")
+    assert "20 of" in " ".join(call("coding", "show", store.key).split())
     write_report(store)
     report = store.read_text("report.html")
     assert "Patterns of wrong predictions" in report

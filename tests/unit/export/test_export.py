@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from abcdlink.cli.app import make_app
 from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.segmentation import get_segmenter
@@ -32,6 +30,7 @@ from abcdlink.judgments import (
 )
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.store import Store
+from tests.helpers.command_line import call
 from tests.helpers.example_run import example_run
 from tests.helpers.hostile_run import ACCOUNTS, PAIRS, TEXTS, hostile_adjudications, hostile_corpus, hostile_run
 
@@ -297,10 +296,8 @@ def test_impossible_exports_are_clear_errors(store: Store, tmp_path: Path):
 
 def test_the_command_reports_what_it_wrote_and_changed(isolated_home: Path):
     store = hostile_run(isolated_home / "runs")
-    done = CliRunner().invoke(make_app(), ["export", "hostile", "--format", "brat", "--rule", "majority"])
-    assert done.exit_code == 0, done.output
-    assert store.where("dataset/brat") in done.stdout.replace("\n", "")
-    assert "line breaks or tabs: replaced by spaces" in done.stderr
-    done = CliRunner().invoke(make_app(), ["export", "hostile", "--format", "huggingface"])
-    assert "--licence" in done.stderr
+    said = call("export", "hostile", "--format", "brat", "--rule", "majority")
+    assert store.where("dataset/brat") in said.replace("\n", "")
+    assert "line breaks or tabs: replaced by spaces" in said
+    assert "--licence" in call("export", "hostile", "--format", "huggingface")
     assert store.manifest["exports"]["brat"]["rule"] == "majority"

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from abcdlink.cli.app import make_app
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, wait_for
+from tests.helpers.command_line import call
 
 
 def test_status_links_the_page_of_a_run_without_importing_prefect(
@@ -24,6 +23,4 @@ def test_status_links_the_page_of_a_run_without_importing_prefect(
     store = open_run("spring")
     store.note("inputs", {})
     wait_for(store, "0a1b", "annotate", WaitsFor.LLM, told="The LLM answers a batch of questions.")
-    shown = CliRunner().invoke(make_app(), ["status", "spring"])
-    assert shown.exit_code == 0, shown.output
-    assert "http://prefect.invalid:4200/runs/flow-run/0a1b" in shown.output
+    assert "http://prefect.invalid:4200/runs/flow-run/0a1b" in call("status", "spring")

@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-import json
 from math import sqrt
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from abcdlink.cli.app import make_app
 from abcdlink.errors import InputError
 from abcdlink.interannotator import details, pairs_needed
 from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Judgment
 from tests.helpers.agreement_examples import many, task
+from tests.helpers.command_line import call, called
 
 GOOD, BAD = ("LLNN", "LLNN"), ("LLNN", "LNLN")
 
@@ -102,13 +100,12 @@ def test_the_command_prints_everything_as_text_and_json(tmp_path: Path):
     judgments = chancy(6) + [j.model_copy(update={"batch": 2, "pair": f"x{j.pair}"}) for j in chancy(6, seed=3)]
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(j.model_copy(update={"seconds": 30.0}).model_dump_json() + "\n" for j in judgments))
-    told = CliRunner().invoke(make_app(), ["agreement", str(path), "--width", "0.05", "--all"])
-    assert told.exit_code == 0
+    told = call("agreement", path, "--width", "0.05", "--all")
     for words in ("batch 2 minus batch 1: kappa", "15 minutes in the paper", "links per hour", "more pairs are needed"):
-        assert words in told.stdout
+        assert words in told
     for title in ("By pair", "Learning curve", "Parts of each batch"):
-        assert title in told.stdout
-    found = json.loads(CliRunner().invoke(make_app(), ["agreement", str(path), "--json", "--width", "0.05"]).stdout)
+        assert title in told
+    found = called("agreement", path, "--width", "0.05")
     expected = pairs_needed(judgments, 0.05)
     assert found["details"]["needed"][0]["more"] == expected.more
     assert found["judged"] == 180
@@ -117,8 +114,9 @@ def test_the_command_prints_everything_as_text_and_json(tmp_path: Path):
 def test_the_command_handles_three_annotators_and_a_bad_width(tmp_path: Path):
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(j.model_dump_json() + "\n" for j in many(5, [("LLNN", "LNNN", "LLLN")])))
-    told = CliRunner().invoke(make_app(), ["agreement", str(path)])
-    assert "Fleiss' kappa: " in told.stdout
-    assert "Krippendorff's alpha: " in told.stdout
-    assert "annotator-2 and annotator-3" in told.stdout
-    assert CliRunner().invoke(make_app(), ["agreement", str(path), "--width", "0"]).exit_code != 0
+    told = call("agreement", path)
+    assert "Fleiss' kappa: " in told
+    assert "Krippendorff's alpha: " in told
+    assert "annotator-2 and annotator-3" in told
+    with pytest.raises(InputError, match="width"):
+        call("agreement", path, "--width", "0")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import csv
-import json
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from abcdlink.cli.app import make_app
+from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.qualify.screening import screening_of
 from labelstudio_config.attendance import pay_of
 from labelstudio_config.projects import look_now
+from tests.helpers.command_line import call, called
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
 
 
@@ -57,11 +56,6 @@ def test_pay_is_measured_time_times_the_rate(server: FakeLabelStudio) -> None:
     assert list(screening_of(store)) == [PEOPLE[ADA]]
 
 
-def run(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(make_app(), ["annotators", *arguments])
-    return done.exit_code, done.output if done.exit_code == 0 else str(done.exception)
-
-
 def test_the_table_is_written_to_a_private_file(server: FakeLabelStudio, tmp_path: Path) -> None:
     server.people[ADA] = "=cmd@example.org"
     store = pushed_run("paid", 2)
@@ -69,9 +63,8 @@ def test_the_table_is_written_to_a_private_file(server: FakeLabelStudio, tmp_pat
         work(server, pool.key, ADA, 1800.0)
     look_now(store, "batch-1")
     file = tmp_path / "pay.csv"
-    code, out = run("pay", "paid", "--rate", "10.50", "--currency", "USD", "--csv", str(file))
-    assert code == 0
-    assert "=cmd@example.org has earned 10.50 USD." in out
+    said = call("annotators", "pay", "paid", "--rate", "10.50", "--currency", "USD", "--csv", file)
+    assert "=cmd@example.org has earned 10.50 USD." in said
     assert file.stat().st_mode & 0o077 == 0
     (row,) = csv.DictReader(file.read_text().splitlines())
     assert (row["account"], row["amount"], row["rate"], row["currency"]) == (
@@ -80,18 +73,17 @@ def test_the_table_is_written_to_a_private_file(server: FakeLabelStudio, tmp_pat
         "10.5",
         "USD",
     )
-    code, out = run("pay", "paid", "--rate", "10.5", "--json")
-    assert json.loads(out)["pay"][0]["amount"] == "10.50"
-    assert run("pay", "paid", "--rate", "nan")[0] != 0
+    assert called("annotators", "pay", "paid", "--rate", "10.5")["pay"][0]["amount"] == "10.50"
+    with pytest.raises(SystemExit, match="2"):
+        call("annotators", "pay", "paid", "--rate", "nan")
 
 
 def test_the_study_link_has_the_placeholders_of_prolific(server: FakeLabelStudio) -> None:
     pushed_run("paid", 1)
-    code, out = run("prolific", "paid", "--project", "batch-1", "--json")
-    assert code == 0
     ids = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-    assert json.loads(out)["link"] == f"{server.url}/abcdlink/join?token=invitation&{ids}"
-    code, out = run("prolific", "paid")
-    assert (code, "no project 'qualification'" in out) == (1, True)
-    code, out = run("prolific", "paid", "--project", "batch-1", "--code", "C1")
-    assert (code, "cannot show completion codes" in out) == (1, True)
+    link = called("annotators", "prolific", "paid", "--project", "batch-1")["link"]
+    assert link == f"{server.url}/abcdlink/join?token=invitation&{ids}"
+    with pytest.raises(InputError, match="no project 'qualification'"):
+        call("annotators", "prolific", "paid")
+    with pytest.raises(ServiceError, match="cannot show completion codes"):
+        call("annotators", "prolific", "paid", "--project", "batch-1", "--code", "C1")

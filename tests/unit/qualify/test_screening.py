@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from abcdlink.annotators import forget
-from abcdlink.cli.app import make_app
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.export import ExportFormat, export_dataset
@@ -34,6 +31,7 @@ from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from tests.helpers.applicants import ACCOUNTS, SCREENED, applied, person
+from tests.helpers.command_line import call, called
 from tests.helpers.hostile_run import hostile_run
 
 
@@ -220,15 +218,8 @@ def here(full: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return full
 
 
-def call(*words: str) -> str:
-    result = CliRunner().invoke(make_app(), words)
-    if result.exception is not None:
-        raise result.exception
-    return result.stdout
-
-
 def test_show_prints_the_table(here: Store) -> None:
-    shown = json.loads(call("qualify", "show", "hostile", "--json"))
+    shown = called("qualify", "show", "hostile")
     assert [row["account"] for row in shown["applicants"]] == list(ACCOUNTS)
     assert (shown["proposed"], shown["qualified"]) == (["applicant-1"], ["applicant-1"])
     table = call("qualify", "show", "hostile")

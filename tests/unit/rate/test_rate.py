@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
-from typer.testing import CliRunner
 
-from abcdlink.cli.app import make_app
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
@@ -35,6 +33,7 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 from labelstudio_config.pages.rate import KEYS, RatingPull, rating_page, rating_project, rating_tasks
 from tests.helpers.annotation import as_read
+from tests.helpers.command_line import call, called
 from tests.helpers.example_run import generate, take_in
 from tests.helpers.pulls import OneProject, pull_ratings
 
@@ -299,10 +298,9 @@ def test_the_report_and_the_command_show_the_ratings(
     keep_ratings(store, [], [*made, *ratings(NATURAL, {"rater-1": [5]})])
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
     get_settings.cache_clear()
-    shown = CliRunner().invoke(make_app(), ["rate", "show", "harbour", "--json"], catch_exceptions=False)
-    (one,) = json.loads(shown.stdout)["criteria"]
+    (one,) = called("rate", "show", "harbour")["criteria"]
     assert one["means"]["synthetic"]["mean"] == pytest.approx(16 / 6)
-    assert "2.67" in CliRunner().invoke(make_app(), ["rate", "show", "harbour"], catch_exceptions=False).stdout
+    assert "2.67" in call("rate", "show", "harbour")
     write_report(store)
     page = store.read_text("report.html")
     assert '<section id="ratings">' in page
@@ -316,4 +314,4 @@ def test_missing_ratings_name_the_flow_to_start(store: Store, tmp_path: Path, mo
     monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
     get_settings.cache_clear()
     with pytest.raises(InputError, match="'rate'"):
-        CliRunner().invoke(make_app(), ["rate", "show", "harbour"], catch_exceptions=False)
+        call("rate", "show", "harbour")

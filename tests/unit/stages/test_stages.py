@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import zlib
@@ -34,25 +33,16 @@ from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
 from abcdlink.store import Store, open_run
-from tests.helpers.fake_llm import FakeLLM, Request, Response, error, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, error, says
 from tests.helpers.forked import forked
 
 KEY = "sk-very-secret-0123456789"
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=())
 
 
-def answer(request: Request) -> Response:
-    """Write a sentence unique to the question, or judge candidates by a fixed rule."""
-    digest = hashlib.sha256(request.prompt.encode()).hexdigest()
-    properties = request.schema["properties"]
-    if all(kind.get("type") == "boolean" for kind in properties.values()):
-        return says(json.dumps({name: digest[i] > "8" for i, name in enumerate(properties)}))
-    return says(json.dumps({next(iter(properties)): f"Officials said on day {digest[:6]} that the road stays shut."}))
-
-
 @pytest.fixture
 def llm(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[FakeLLM]:
-    with FakeLLM(answer, key=KEY) as server:
+    with FakeLLM(by_rule, key=KEY) as server:
         yield server.use(monkeypatch, api_key=KEY)
 
 
@@ -243,7 +233,7 @@ def test_an_llm_that_fails_midway_leaves_no_part_and_is_paid_once(
         if broken and len(answered) >= 7:
             return error(400, "out of order")
         answered.append(json.dumps(request.body))
-        return answer(request)
+        return by_rule(request)
 
     with FakeLLM(gives_out, key=KEY) as server:
         server.use(monkeypatch)
