@@ -58,7 +58,7 @@ class SharedData:
         if not path.exists():
             fetched = any(name.startswith(f"{part}/") for name in HASHES)
             how = "`make data` fetches it" if fetched else f"it is not among the files of {REPOSITORY}"
-            pytest.skip(f"{path} is not there: {how} (ABCDLINK_SHARED_DATA names another folder)")
+            pytest.skip(f"{path} does not exist: {how} (ABCDLINK_SHARED_DATA names another folder)")
         return path
 
     def whole(self) -> Path:

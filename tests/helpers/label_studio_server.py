@@ -32,7 +32,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def _is_not_ours() -> None:
-    pytest.fail("this Label Studio was not started here")
+    pytest.fail("this Label Studio was not started by the tests")
 
 
 @dataclass(frozen=True)

@@ -61,4 +61,4 @@ def products(source, target):
 
 def close(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
-    assert np.ptp(expected) > 0.01, "the expected scores are all alike: nothing is tested"
+    assert np.ptp(expected) > 0.01, "the expected scores are all alike, so nothing is tested"

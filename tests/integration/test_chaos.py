@@ -281,7 +281,7 @@ def test_many_annotators_lose_no_answer_though_label_studio_is_killed_twice(
         jobs = [threads.submit(member.work, project, at_work) for member in crowd]
         for share in (1 / 3, 2 / 3):
             while sum(len(member.said) for member in crowd) < 2 * tasks * share:
-                assert not all(job.done() for job in jobs), "all went home, and answers are missing"
+                assert not all(job.done() for job in jobs), "everyone has finished, but answers are missing"
                 time.sleep(0.2)
             at_work.clear()
             label_studio.kill()
@@ -298,7 +298,7 @@ def test_many_annotators_lose_no_answer_though_label_studio_is_killed_twice(
             labels = {result["value"]["choices"][0] for result in one["result"]}
             at = task["data"]["task_key"], accounts[one["completed_by"]].split("@")[0].rsplit("-", 1)[0]
             there.setdefault(at, []).extend(labels)
-    assert all(len(labels) == 1 for labels in there.values()), "an answer is there twice, or not whole"
+    assert all(len(labels) == 1 for labels in there.values()), "an answer is duplicated or incomplete"
     acknowledged = {(key, f"member-{one.number}"): label for one in crowd for key, label in one.said.items()}
     assert {at: there[at][0] for at in acknowledged} == acknowledged
     # An answer whose acknowledgement was lost with the server may be there as well: one of each person and kill.

@@ -128,7 +128,7 @@ def test_the_flow_ends_by_itself_when_everyone_has_found_enough_links(stack: Sta
     with annotator(client) as ada, annotator(client, "bo") as bo:
         work_through(ada, ids, sources)
         stack.look()
-        assert prefect.state(started) == "Suspended", "what one has found alone is not enough"
+        assert prefect.state(started) == "Suspended", "links found by one person alone are not enough"
         assert "0 of 3 wanted links found" in " ".join(what_now(store).plain())
         work_through(bo, ids, sources[:enough])
         stack.bring_to_its_end(started)

@@ -84,7 +84,7 @@ def what_now_shown(stack: Stack, key: str) -> str:
 
 def assert_every_step_was_done_once(stack: Stack, key: str, annotate: str, asked_before: int) -> None:
     questions = Counter(json.dumps(request.body, sort_keys=True) for request in stack.llm.questions[asked_before:])
-    assert max(questions.values()) == 1, "a question was paid twice"
+    assert max(questions.values()) == 1, "a question was paid for twice"
     client = connect(stack.label_studio.url, stack.label_studio.token)
     pools = stack.run(key).read_records("candidates.jsonl", Pool)
     for batch in (1, 2):

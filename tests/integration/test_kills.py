@@ -199,7 +199,7 @@ def wait_for(machine: Machine, store: Store, step: str) -> None:
     while not STEPS[step](machine, store):
         if time.monotonic() > deadline:
             states = {flow: machine.state(flow, store.key) for flow in ("bootstrap", "annotate")}
-            pytest.fail(f"{store.key} did not come to {step!r} in {LIMIT:.0f} s: {states}")
+            pytest.fail(f"{store.key} did not reach {step!r} in {LIMIT:.0f} s: {states}")
         time.sleep(POLL)
 
 

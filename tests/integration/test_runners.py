@@ -81,7 +81,7 @@ def benchmark(stack: Stack, key: str, runner: str, retrievers: Sequence[str]) ->
     ("runner", "retrievers"), [("threads", ["bm25"]), ("process", ["bm25", MINILM]), ("dask", ["bm25"])]
 )
 def test_every_runner_gives_the_same_benchmark(stack: Stack, runner: str, retrievers: list[str]) -> None:
-    """A model, which takes seconds to load, for the runner that everybody has; its parts go the same way in all."""
+    """The default runner also gets a model, which takes seconds to load; all runners handle its parts alike."""
     store = begin(stack, f"by-{runner}", 4, 2, retrievers)
     flow_run = benchmark(stack, store.key, runner, retrievers)
     stack.prefect.wait(flow_run, "Completed")
@@ -102,7 +102,7 @@ def test_every_runner_gives_the_same_benchmark(stack: Stack, runner: str, retrie
 def test_a_corpus_is_labelled_in_parts_and_only_missing_parts_are_redone(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By processes first; the part that is missing by threads, with the same result."""
+    """First by processes; the missing part by threads, with the same result."""
     folder, run = str(tmp_path / "archive"), "labelled"
     write_corpus(made("archive", 2500, seed=2), folder)
     monkeypatch.setenv("ABCDLINK_RUNS", str(stack.home / "runs"))
@@ -168,7 +168,7 @@ def test_parts_finished_before_a_kill_are_not_ranked_again(stack: Stack) -> None
         choose(flow, pool).kill()
         stack.prefect.wait(flow_run, state)
         _, left = psutil.wait_procs(pool, timeout=WAIT)
-        assert not left, "processes of a killed flow are left"
+        assert not left, "processes of a killed flow are left over"
 
     run_until_killed(lambda _flow, pool: pool[0], "Failed")
     after_first = parts()

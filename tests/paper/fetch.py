@@ -34,7 +34,7 @@ def is_right(name: str, content: bytes) -> bool:
 
 
 def fetch(folder: Path, address: str = ADDRESS) -> list[str]:
-    """Fetch what is missing or differs, whole or not at all; returns one line for each file that could not be had."""
+    """Fetch missing and differing files, each completely or not at all; returns one line per file that failed."""
     failed = []
     for name in HASHES:
         path = folder / name
@@ -56,7 +56,7 @@ def fetch(folder: Path, address: str = ADDRESS) -> list[str]:
 
 
 def main() -> int:
-    """Fetch into the folder that the command line names."""
+    """Fetch into the folder given on the command line."""
     folder = Path(sys.argv[1])
     failed = fetch(folder)
     for line in failed:

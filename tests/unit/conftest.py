@@ -47,7 +47,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish():
-    """Look for garbage seldom, and never among the modules: that takes a tenth of the time of this tier."""
+    """Collect garbage rarely, and never in modules: it would take a tenth of the time of this tier."""
     gc.freeze()
     gc.set_threshold(20_000)
 
@@ -112,7 +112,7 @@ def rendered(sketch, monkeypatch):
 
 @pytest.fixture
 def news():
-    """The shipped domain ``news``; a test may change its own."""
+    """The bundled domain ``news``, a new copy that the test may change."""
     from abcdlink.domain import find_domain
 
     return find_domain("news")

@@ -33,7 +33,7 @@ SCORES = ["precision", "recall", "f1", "all_sources_precision", "all_sources_rec
 
 
 class Reversed(abcdlink.Retriever):
-    """The worst retriever: BM25 with the sign turned."""
+    """The worst retriever: BM25 with the sign flipped."""
 
     def __init__(self) -> None:
         self._bm25 = get_retriever("bm25")

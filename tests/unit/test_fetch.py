@@ -23,7 +23,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def there(tmp_path, monkeypatch):
-    """The folder that the server shows, with the files that are wanted."""
+    """The folder that the server shows, with the requested files."""
     folder = tmp_path / "there"
     for name, content in CONTENTS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

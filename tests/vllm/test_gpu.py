@@ -23,7 +23,7 @@ def require_gpu() -> None:
     looked = subprocess.run([ENVIRONMENT / "bin" / "python", "-c", LOOK], capture_output=True, text=True, check=True)
     cuda, cards = looked.stdout.split()[-2:]
     if cuda == "none":
-        pytest.skip("the vLLM of .venv-vllm is built for CPUs: no GPU can be used")
+        pytest.skip("vLLM in .venv-vllm is built for CPUs and cannot use a GPU")
     if cards == "0":
         pytest.skip(f"this machine has no GPU that CUDA {cuda} sees")
 

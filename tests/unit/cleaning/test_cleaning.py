@@ -46,7 +46,7 @@ def no_llm() -> LLM:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[Callable[[object], FakeLLM]]:
-    """Start an LLM that says what a test wants it to say."""
+    """Start an LLM that follows a script."""
     started: list[FakeLLM] = []
 
     def start(script: object) -> FakeLLM:

@@ -70,7 +70,7 @@ def store(benchmarked: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch) -> S
 
 @pytest.fixture
 def run(store: Store, command: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
-    """Call a command on the run; returns what it says: only stdout for JSON, only stderr when it is to fail."""
+    """Call a command on the run; returns its output: only stdout for JSON, only stderr if it should fail."""
 
     def call(*arguments: object, fails: bool = False) -> str:
         code, out, err = command(*arguments)

@@ -115,7 +115,7 @@ WAYS = {
 
 
 def _relabelled(name: str, content: bytes) -> bytes:
-    """Change one value into another one of its type, as a person does who corrects a file by hand."""
+    """Change one value to another of its type, like a person who corrects a file by hand."""
     if name.endswith(".parquet"):
         table = pd.read_parquet(io.BytesIO(content))
         column = next(name for name in table if table[name].dtype.kind == "f")

@@ -16,7 +16,7 @@ UPDATE = "python -c 'from abcdlink.cli.app import write_overview; write_overview
 
 
 def test_the_overview_is_up_to_date() -> None:
-    assert json.loads(OVERVIEW.read_text(encoding="utf-8")) == overview_of(make_app()), f"bring it up to date: {UPDATE}"
+    assert json.loads(OVERVIEW.read_text(encoding="utf-8")) == overview_of(make_app()), f"update it: {UPDATE}"
 
 
 def test_the_overview_matches_the_help_of_every_command() -> None:

@@ -44,7 +44,7 @@ def store(store: Store, benchmarked: Path, isolated_home: Path, monkeypatch: pyt
 
 
 def shown(store: Store) -> Shown:
-    """(pair, source) -> target -> method, in the order in which it is shown."""
+    """(pair, source) -> target -> method, in the order shown."""
     return {
         (pool.pair, pool.source): {c.target: c.method for c in pool.candidates}
         for pool in store.read_records(POOLS, Pool)
@@ -58,7 +58,7 @@ def make(store: Store, rule: ShortlistRule, plan: PoolPlan) -> Shown:
 
 
 def top(store: Store, retriever: str, k: int) -> dict[Any, set[str]]:
-    """Return (pair, source) -> the first targets of a retriever."""
+    """Return (pair, source) -> the top targets of a retriever."""
     table = read_rankings(store, NATURAL, retriever).table
     best = table[table["rank"] <= k]
     return {at: set(map(str, group["target"])) for at, group in best.groupby(["pair", "source"], observed=True)}

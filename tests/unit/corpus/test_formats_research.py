@@ -66,7 +66,7 @@ def test_f1000rd_refuses_an_invalid_paper(tmp_path, paper):
 
 
 def ecb_document(words: dict[str, str], mentions: str, relations: str) -> str:
-    """Write a document: sentence -> words; the tokens are numbered from 1 over the document."""
+    """Write a document: sentence -> words; tokens are numbered from 1 throughout the document."""
     tokens, number = "", 0
     for sentence, text in words.items():
         for word in text.split():

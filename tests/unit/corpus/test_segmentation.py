@@ -18,7 +18,7 @@ from abcdlink.errors import InputError
 def rules() -> Segmenter:
     segmenter = get_segmenter()
     if segmenter.name != "rules":
-        pytest.skip(f"{segmenter.name} is installed; the rules are not in use")
+        pytest.skip(f"{segmenter.name} is installed, so the rules are not used")
     return segmenter
 
 
@@ -134,7 +134,7 @@ UNSPACED = ("zh", "ja")
 
 
 def places(pieces):
-    """Return where pieces end, counted in characters without white space; the end of the text is none."""
+    """Return where pieces end, counted in characters without white space; the end of the text is left out."""
     sizes = [len("".join(piece.split())) for piece in pieces]
     return set(list(accumulate(sizes))[:-1])
 

@@ -17,7 +17,7 @@ RANDOM = np.random.default_rng(3)
 
 
 def scores(**f1):
-    """Return a per-source table: approach -> F1 of each source; three sources a pair; all answered."""
+    """Return a per-source table from approach -> F1 of each source; three sources per pair, all answered."""
     return pd.concat(
         [
             pd.DataFrame(
@@ -89,7 +89,7 @@ def test_one_approach_has_nothing_to_be_compared_with():
 @given(st.lists(st.floats(0, 1), max_size=8))
 def test_holm_matches_its_definition(p):
     def adjusted(value):
-        """Largest of (m - rank of q) * q over all q that are not larger, at most 1."""
+        """The largest (m - rank of q) * q over all q that are not larger, at most 1."""
         return max(min(1, q * sum(r >= q for r in p)) for q in p if q <= value)
 
     assert holm(p) == pytest.approx([adjusted(value) for value in p])

@@ -181,7 +181,7 @@ def test_without_cassis_the_error_says_what_to_install(hostile: Store, monkeypat
 
 
 class Ann(NamedTuple):
-    """A standoff file, read by its own grammar: tab-separated fields, one annotation a line."""
+    """A standoff file, read by its own grammar: tab-separated fields, one annotation per line."""
 
     spans: dict[str, tuple[str, int, int, str]]
     links: dict[str, tuple[str, str]]

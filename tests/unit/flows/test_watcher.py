@@ -70,7 +70,7 @@ def run_of(key: str, state: State, **more: object) -> FlowRun:
 
 @pytest.fixture
 def restarted(monkeypatch, tmp_path) -> list[str]:
-    """Names of the runs that were started again; nothing is sent to Prefect."""
+    """Names of the restarted runs; nothing is sent to Prefect."""
     monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path))
     get_settings.cache_clear()
     names: list[str] = []
@@ -134,7 +134,7 @@ class Clock:
 
 
 class Counts:
-    """Label Studio, as far as counting goes."""
+    """Label Studio, as far as counting is concerned."""
 
     value: tuple[int, ...] | None = (2, 0, 0)
     asked = 0
@@ -254,7 +254,7 @@ def test_an_old_heartbeat_is_read_again_after_the_wait(isolated_home, monkeypatc
 
 @contextmanager
 def process_of(run: FlowRun) -> Iterator[ForkProcess]:
-    """The process of a flow run, as far as its lock goes."""
+    """The process of a flow run, as far as its lock is concerned."""
     here, there = FORK.Pipe()
 
     def hold() -> None:

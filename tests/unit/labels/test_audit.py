@@ -32,7 +32,7 @@ THRESHOLD = 0.8
 def population(
     seed: int, shift: float, size: int = 20_000
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the kept table, all probabilities, and all answers; ``shift``: how far true log-odds are from these."""
+    """Return the kept table, all probabilities, and all answers; ``shift`` is the error of the log-odds."""
     random = np.random.default_rng(seed)
     p = random.beta(0.08, 1.2, size).clip(1e-9, 1 - 1e-9)
     links = random.random(size) < 1 / (1 + (1 / p - 1) * np.exp(-shift))

@@ -58,7 +58,7 @@ def test_progress_counts_tasks_in_the_pair_and_pairs_in_the_batch() -> None:
 
 
 class Places(HTMLParser):
-    """Where one can click to, and what is focused then."""
+    """The places that links lead to, and what is focused there."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -65,7 +65,7 @@ def by_hand(rule, matrix):
 
 @st.composite
 def matrices(draw):
-    """Draw the scores of a pair, no two alike, whose differences are exact and tie with no share of one another."""
+    """Draw distinct scores of a pair whose differences are exact and never tie with a share of one another."""
     rows, columns = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     numbers = st.lists(st.integers(-300, 300), min_size=rows * columns, max_size=rows * columns, unique=True)
     return (np.array(draw(numbers)).reshape(rows, columns) / 256).tolist()

@@ -15,7 +15,7 @@ from tests.helpers.scripted import document
 
 
 def corpus_of(ends, texts=None):
-    """Return a corpus with one link in each pair; ``texts``: document -> sentences, its own name when absent."""
+    """Return a corpus with one link per pair; ``texts``: document -> sentences, by default its own name."""
     names = dict.fromkeys(name for two in ends for name in two)
     documents = {name: document(name, (texts or {}).get(name, [f"text of {name}"])) for name in names}
     pairs = [Pair(id=f"p{n}", source=a, target=b, links={"s0": ("s0",)}) for n, (a, b) in enumerate(ends)]

@@ -231,7 +231,7 @@ except InputError:
 
 
 class Stranger:
-    """Something that no linker holds, and that says so when it is made."""
+    """A class that no linker contains, and that complains when it is instantiated."""
 
     made = 0
 
@@ -252,7 +252,7 @@ def _no_model():
 
 
 def _function():
-    """Return a file whose model is made of trusted parts, one of which calls a function when it is used."""
+    """Return a file whose model consists of trusted parts, one of which calls a function when used."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
     from skops.io import dumps
@@ -304,7 +304,7 @@ def test_a_changed_file_is_refused(linker):
 
 
 def _rewritten(data, old, new):
-    """Return a zip file with bytes replaced in its schema, ``None`` when they are not there."""
+    """Return a zip file with bytes replaced in its schema; ``None`` if they are not in it."""
     source, target = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
     found = False
     with zipfile.ZipFile(target, "w") as out:
@@ -333,7 +333,7 @@ def test_names_say_what_a_linker_needs():
 
 @pytest.fixture(scope="module")
 def strict(made):
-    """Return a corpus in which people call only some of the same similarities a link, and its rankings."""
+    """Return a corpus with rankings in which people call only some of the equally similar pairs a link."""
     corpus, rankings = made_corpus(seed=2, pairs=100, name="strict")
     pairs = [
         pair.model_copy(update={"links": dict(list(pair.links.items())[: 1 + n % 2])})
@@ -343,7 +343,7 @@ def strict(made):
 
 
 def judged(corpus, table, pairs, seed=0):
-    """Return what people say of candidates: all that are likely, and 40 % of the others."""
+    """Return judgments on all likely candidates and 40 % of the others."""
     gold = {(pair.id, s, t) for pair in corpus.pairs for s, targets in pair.links.items() for t in targets}
     drawn, said = np.random.default_rng(seed), []
     for pair, source, target, p in zip(*(table[c] for c in ("pair", "source", "target", "score")), strict=True):

@@ -50,7 +50,7 @@ REFUSING = [
 
 
 def yes(request, form="{}"):
-    """Say yes to everything that is asked."""
+    """Say yes to every question."""
     return says(form.replace("{}", json.dumps(agreed(request.schema))))
 
 

@@ -23,7 +23,7 @@ def source(request):
 
 
 def links_of(request, links):
-    """Answer what is asked by gold links: source -> targets."""
+    """Answer by gold links: source -> targets."""
     return says(json.dumps({i: i in links.get(source(request), ()) for i in request.schema["required"]}))
 
 

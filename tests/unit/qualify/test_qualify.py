@@ -299,7 +299,7 @@ def test_a_run_continues_once_the_expert_finds_a_link(monkeypatch: pytest.Monkey
 
 
 def tick(server: FakeLabelStudio, key: str, targets: list[str]) -> None:
-    """Tick target sentences of one task, and confirm."""
+    """Tick target sentences of one task and confirm."""
     number = server.answer(key, ADA, skipped=True)
     (answer,) = [one for one in server.task(key)["annotations"] if one["id"] == number]
     chosen = {"links": targets, "done": [ALL_TICKED if targets else NO_LINK]}

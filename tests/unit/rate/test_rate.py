@@ -42,7 +42,7 @@ SYNTHETIC, NATURAL = PairKind.SYNTHETIC, PairKind.NATURAL
 
 @pytest.fixture
 def store(tmp_path: Path, news: Domain) -> Store:
-    """A run with its synthetic corpus."""
+    """A run with a synthetic corpus."""
     store = Store(LocalFolder(tmp_path / "harbour"), "harbour")
     take_in(store)
     describe_run(store, news)

@@ -36,7 +36,7 @@ VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """Tags, ids, links and visible text of a page; fails on tags that do not close."""
+    """Tags, ids, links and visible text of a page; fails on unclosed tags."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -64,7 +64,7 @@ LIMIT = 8
 
 @pytest.fixture
 def short(tmp_path):
-    """A model that cuts at 8 tokens."""
+    """A model that truncates at 8 tokens."""
     return tiny_bert(tmp_path / "short", "BertModel", max_position_embeddings=LIMIT)
 
 

@@ -35,7 +35,7 @@ AS_IT_IS: dict[str, object] = {}
 
 @pytest.fixture
 def run() -> Store:
-    """A run of six pairs in two batches, for which BM25 proposes."""
+    """A run of six pairs in two batches with candidates from BM25."""
     return proposed_run("spring")
 
 

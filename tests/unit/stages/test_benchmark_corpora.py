@@ -74,7 +74,7 @@ def benchmark(folders, plan=PLAN, key="b", domains=("news",)):
 
 
 def f1_of(corpus, decided):
-    """Mean F1 of the sources with links by plain sets; ``None`` from ``decided`` means no answer, which is wrong."""
+    """Mean F1 of the sources with links by plain sets; ``None`` from ``decided`` is no answer and counts as wrong."""
     values = []
     for pair in range(PAIRS[corpus]):
         for number in range(LINKED):

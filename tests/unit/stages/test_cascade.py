@@ -34,7 +34,7 @@ CASCADE = Approach(
 
 
 def with_probabilities(chances: dict[str, float]):
-    """Return an answer whose tokens tell these probabilities."""
+    """Return an answer whose tokens have these probabilities."""
     written: list[tuple[str, dict[str, float]]] = []
     for place, (target, chance) in enumerate(chances.items()):
         written += [

@@ -28,7 +28,7 @@ SOURCES = 6 * 3
 
 @pytest.fixture
 def store(isolated_home):
-    """A run with 6 synthetic pairs of 3 and 4 sentences, the same as natural ones."""
+    """A run with 6 synthetic pairs of 3 and 4 sentences, which also serve as natural ones."""
     run = open_run("r")
     describe_run(run, DOMAIN)
     for name in ("synthetic", "natural"):

@@ -65,7 +65,7 @@ def store(news: Domain) -> Store:
 
 
 def judge_as_first_decides(store: Store) -> dict[tuple[str, str], set[str]]:
-    """Two annotators say Link exactly where the first approach does; none for every third source."""
+    """Two annotators say Link exactly where the first approach does, except for every third source."""
     sample = make_sample(store, find_domain("news"), 2, 13, number=12)
     decided = {(one.pair, one.source): set(one.targets) for one in decided_links(store, CHOSEN, FIRST, 0)}
     gold = {one.at: decided[one.at] if n % 3 else set() for n, one in enumerate(sample.sources)}

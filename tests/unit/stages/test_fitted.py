@@ -35,7 +35,7 @@ WORDS = ("harbour", "bridge", "council", "ferry", "repair", "winter", "market", 
 
 
 def corpus(kind: PairKind, count: int, seed: int) -> Corpus:
-    """Pairs of six sentences a side; the first three of each source repeat words of a target sentence."""
+    """Pairs of six sentences per side; the first three of each source repeat words of a target sentence."""
     chooser = random.Random(seed)
     documents, pairs = {}, []
     for number in range(count):

@@ -124,7 +124,7 @@ def test_a_second_look_by_another_model_drops_or_shows_disagreements(
     links: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def judge(request: Request) -> Response:
-        """Confirm every link but the first of each linked sentence, and link the last sentence to sentence 7."""
+        """Confirm all links of each linked sentence except the first, and link the last sentence to sentence 7."""
         text = re.findall(r"Source sentence: \[(\w+)\] \"(.*)\"$", request.prompt, re.MULTILINE)[-1]
         pair, source = places[text[1]]
         true = set(sorted(links[pair].get(source, ()))[1:]) if links[pair].get(source) else set()

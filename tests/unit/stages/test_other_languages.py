@@ -103,7 +103,7 @@ def server(language: str, monkeypatch: pytest.MonkeyPatch, isolated_home: Path) 
 
 @pytest.fixture
 def domain(tmp_path: Path) -> Domain:
-    """Return the domain news with short source documents, as the targets here have four sentences."""
+    """Return the domain news with short source documents, since the targets here have four sentences."""
     folder = tmp_path / "domains" / "news"
     shutil.copytree(SHIPPED / "news", folder)
     settings = folder / "domain.toml"
@@ -116,7 +116,7 @@ def domain(tmp_path: Path) -> Domain:
 
 
 def imported(language: str, tmp_path: Path, command: Command, *options: str) -> tuple[Path, str]:
-    """Import the news by the command; returns the corpus folder and the summary."""
+    """Import the news with the command; returns the corpus folder and the summary."""
     texts, out = tmp_path / "texts", tmp_path / "corpus"
     texts.mkdir(exist_ok=True)
     for number, (source, target) in enumerate(NEWS[language]):
