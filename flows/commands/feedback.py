@@ -36,8 +36,9 @@ def show(
     from rich.markdown import Markdown
 
     from abcdlink.corpus.io import read_corpus_from
+    from abcdlink.feedback import Acknowledgement
     from abcdlink.feedback.memos import cases_text
-    from abcdlink.stages.feedback import DRAFT, accepted_in, outcome_in, prepare_feedback
+    from abcdlink.stages.feedback import ACKNOWLEDGEMENTS, DRAFT, accepted_in, outcome_in, prepare_feedback
 
     store = existing_run(run)
     feedback = prepare_feedback(store, batch)
@@ -61,6 +62,10 @@ def show(
             f"Of {outcome.cases} disagreements, {outcome.answered} were judged again and {outcome.resolved} resolved; "
             f"did not confirm that they read the guidelines: {', '.join(outcome.missing) or 'nobody'}."
         )
+        for one in store.find_records(batch_file(batch, ACKNOWLEDGEMENTS), Acknowledgement):
+            if one.question or one.comment:
+                said = "still has a question" if one.question else "says"
+                say(f"{one.annotator} {said}: {one.comment or 'they did not write which'}")
 
 
 def start(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from abcdlink.errors import InputError
+from abcdlink.feedback import Acknowledgement
 from abcdlink.layout import batch_slug, feedback_slug
 from abcdlink.stages.feedback import end_feedback
 from abcdlink.store import Store, open_run
@@ -33,6 +34,24 @@ def test_show_prints_memos_draft_and_outcome(run: Store) -> None:
     assert "12 disagreements, 0 were judged again" in call("feedback", "show", "harbour")
     shown = called("feedback", "show", "harbour")
     assert (shown["outcome"]["cases"], shown["accepted"]) == (12, None)
+
+
+def test_show_tells_what_annotators_asked_at_the_end_of_the_round(run: Store) -> None:
+    asked = (
+        ("annotator-1", True, "What about [b]numbers[/b]?"),
+        ("annotator-2", True, ""),
+        ("annotator-3", False, "Thanks"),
+    )
+    end_feedback(
+        run, 1, [], [Acknowledgement(batch=1, annotator=who, question=asks, comment=text) for who, asks, text in asked]
+    )
+    shown = said("show", "harbour")[1]
+    for line in (
+        "annotator-1 still has a question: What about [b]numbers[/b]?",
+        "annotator-2 still has a question: they did not write which",
+        "annotator-3 says: Thanks",
+    ):
+        assert line in shown
 
 
 @pytest.mark.parametrize(
