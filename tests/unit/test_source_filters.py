@@ -32,6 +32,8 @@ JUNK = {
         "Tags: whales, Cape Marrow, fishing",
         "[VIDEO] Watch the rescue here",
         "© 2024 Valley Courier.",
+        "(c) 2024 Valley Courier.",
+        "(C) Copyright Valley Courier, 2024.",
         "All rights reserved by the Courier.",
         "Tickets: www.kesselmuseum.example/tickets",
         "www.example.org/a/b-c/d",
@@ -65,6 +67,7 @@ SENTENCES = {
     "news": [
         "A fire destroyed the old bakery on Sunday.",
         "By Monday the water had fallen.",
+        "(c) the Fees mean the sums set out in the second schedule;",
         "Karlsund, Sunday: four people were hurt when the pier fell.",
         "From our house the fire could be seen.",
         "3 people were hurt on Monday.",

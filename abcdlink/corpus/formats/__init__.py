@@ -36,6 +36,13 @@ FORMATS: dict[str, Reader] = {
 }
 """Readers by the name that ``abcdlink import`` takes."""
 
+HINT = "correct the files or choose another format"
+HINTS = {
+    "jsonl": 'write lines of this format: {"id": "a", "text": "...", "meta": {"topic": "..."}}; of pairs {"pair": "p", '
+    '"source": {"id": "a", "text": "..."}, "target": {"id": "b", "text": "..."}}'
+}
+"""What to do when nothing in a source fits its format, where there is more to say."""
+
 AS_RELEASED = ("ecb-plus", "spiced")
 """Formats whose data set was also released in a variant."""
 
@@ -101,7 +108,7 @@ def import_corpus(
         first = corpus.refused[0]
         why = first.reason if first.where in first.reason else f"{first.where}: {first.reason}"
         msg = f"{source} contains no usable document ({len(corpus.refused)} refused; the first: {why})"
-        raise InputError(msg, first.hint or "correct the files or choose another format")
+        raise InputError(msg, first.hint or HINTS.get(format_name, HINT))
     corpus.notes.extend(texts.notes())
     corpus.removed_lines = texts.removed
     if unread := given.not_read():

@@ -74,6 +74,8 @@ def server(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[Cal
         ("Image caption: The bridge at dawn", "caption or credit"),
         ("Photo by: Jo Doe", "caption or credit"),
         ("© 2020 Example News", "copyright"),
+        ("(c) 2020 Example News", "copyright"),
+        ("(c) Services means what the first schedule describes.", ""),
         ("https://www.example.org/a/b?c=d", "address of a page"),
         ("The share of the vote rose.", ""),
         ("Images of the bridge were shown: nobody spoke.", ""),

@@ -45,7 +45,7 @@ def test_show_tells_what_annotators_asked_at_the_end_of_the_round(run: Store) ->
     end_feedback(
         run, 1, [], [Acknowledgement(batch=1, annotator=who, question=asks, comment=text) for who, asks, text in asked]
     )
-    shown = said("show", "harbour")[1]
+    shown = call("feedback", "show", "harbour")
     for line in (
         "annotator-1 still has a question: What about [b]numbers[/b]?",
         "annotator-2 still has a question: they did not write which",
