@@ -60,13 +60,6 @@ class Values(NamedTuple):
     ac1: Floats
 
 
-def cohen_kappa(table: Counts) -> float:
-    """Return Cohen's kappa (1960) of one table with both labels in it, by scikit-learn."""
-    from sklearn.metrics import cohen_kappa_score
-
-    return float(cohen_kappa_score([1, 1, 0, 0], [1, 0, 1, 0], sample_weight=table))
-
-
 def mean_kappa(answers: Iterable[Sequence[tuple[T, T]]], **how: Any) -> float | None:  # noqa: ANN401 - as scikit-learn takes it
     """Return the mean of Cohen's kappa over pairs of people; ``None``: no two of them used two labels.
 
@@ -79,12 +72,20 @@ def mean_kappa(answers: Iterable[Sequence[tuple[T, T]]], **how: Any) -> float | 
     return sum(values) / len(values) if values else None
 
 
+def _cells(tables: Floats | Counts) -> Sequence[Floats | Counts]:
+    """Return the four cells of each table; adding these up is several times as fast as a sum over the last axis."""
+    import numpy as np
+
+    return tuple(np.moveaxis(tables, -1, 0))
+
+
 def gwet_ac1(tables: Floats | Counts) -> Floats:
     """Return Gwet's AC1 (2008) of tables of shape (..., 4).
 
     AC1 = (p_o - p_e) / (1 - p_e) with p_e = 2 q (1 - q), where q is the mean share of Link.
     """
-    link = (2 * tables[..., 0] + tables[..., 1] + tables[..., 2]) / (2 * tables.sum(axis=-1))
+    both, first, second, neither = _cells(tables)
+    link = (2 * both + first + second) / (2 * (both + first + second + neither))
     chance = 2 * link * (1 - link)
     ac1: Floats = (observed_agreement(tables) - chance) / (1 - chance)
     return ac1
@@ -92,21 +93,22 @@ def gwet_ac1(tables: Floats | Counts) -> Floats:
 
 def observed_agreement(tables: Floats | Counts) -> Floats:
     """Return the share of candidates with the same label twice, for tables of shape (..., 4)."""
-    share: Floats = (tables[..., 0] + tables[..., 3]) / tables.sum(axis=-1)
+    both, first, second, neither = _cells(tables)
+    share: Floats = (both + neither) / (both + first + second + neither)
     return share
 
 
 def kappas(tables: Floats | Counts) -> Floats:
-    """Return Cohen's kappa of many tables (..., 4) at once; NaN where only one label occurs.
+    """Return Cohen's kappa (1960) of tables of shape (..., 4); NaN where only one label occurs.
 
-    The same as ``cohen_kappa``, which cannot take the 10,000 tables of a bootstrap.
+    The same as scikit-learn's, which takes one table at a time and a bootstrap has 10,000.
     """
     import numpy as np
 
-    total = tables.sum(axis=-1)
-    first = (tables[..., 0] + tables[..., 1]) / total
-    second = (tables[..., 0] + tables[..., 2]) / total
-    chance = first * second + (1 - first) * (1 - second)
+    both, first, second, neither = _cells(tables)
+    total = both + first + second + neither
+    link_by_first, link_by_second = (both + first) / total, (both + second) / total
+    chance = link_by_first * link_by_second + (1 - link_by_first) * (1 - link_by_second)
     with np.errstate(invalid="ignore", divide="ignore"):
         result: Floats = (observed_agreement(tables) - chance) / (1 - chance)
     return result
@@ -150,22 +152,24 @@ def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures
     tables = by_source.sum(axis=0)
     if not len(tables):
         return Measures(judged=len(groups), prevalence=prevalence, note=ONE_ANNOTATOR)
-    observed = float(observed_agreement(tables).mean())
-    values = resampled_values(by_source, resamples=resamples)
-    # Chance correction needs both labels in a table: with one label there is nothing to agree by chance on.
-    usable = [table for table in tables if 0 < 2 * table[0] + table[1] + table[2] < 2 * table.sum()]
+    value, drawn = mean_values(tables[None]), resampled_values(by_source, resamples=resamples)
     known = Measures(
-        judged=len(groups), observed=observed, observed_interval=interval(values.observed), prevalence=prevalence
+        judged=len(groups),
+        observed=float(value.observed[0]),
+        observed_interval=interval(drawn.observed),
+        prevalence=prevalence,
     )
+    # Chance correction needs both labels in a table: with one label there is nothing to agree by chance on.
+    usable = sum(0 < 2 * table[0] + table[1] + table[2] < 2 * table.sum() for table in tables)
     if not usable:
         return known.model_copy(update={"note": ONE_LABEL})
     return known.model_copy(
         update={
-            "kappa": sum(map(cohen_kappa, usable)) / len(usable),
-            "interval": interval(values.kappa),
-            "ac1": sum(float(gwet_ac1(table)) for table in usable) / len(usable),
-            "ac1_interval": interval(values.ac1),
-            "note": f"mean over {len(usable)} pairs of annotators" if len(tables) > 1 else "",
+            "kappa": float(value.kappa[0]),
+            "interval": interval(drawn.kappa),
+            "ac1": float(value.ac1[0]),
+            "ac1_interval": interval(drawn.ac1),
+            "note": f"mean over {usable} pairs of annotators" if len(tables) > 1 else "",
         }
     )
 

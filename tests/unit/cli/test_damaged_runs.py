@@ -5,15 +5,12 @@ from __future__ import annotations
 import io
 import json
 import shlex
-import sys
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from abcdlink.cli import app
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.layout import SHORTLIST, SYNTHETIC
@@ -50,34 +47,78 @@ DAMAGE = {
     "binary": lambda _: b"\xff\xfe\x00",
 }
 LIBRARY_WORDS = ("Traceback", "validation error", "Value error", "Errno", "pydantic", "pyarrow")
-commands = lru_cache(app.make_app)
+
+
+class Kept:
+    """A folder of runs, made once, that each test damages and leaves as it was."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files = self.now()
+
+    def now(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+    def restore(self) -> None:
+        now = self.now()
+        for path in now.keys() - self.files.keys():
+            path.unlink()
+        for path, content in self.files.items():
+            if now.get(path) != content:
+                path.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """The complete example run."""
+    folder = tmp_path_factory.mktemp("example")
+    example_run(folder)
+    return Kept(folder)
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """A run with a project in which one task is answered."""
+    folder = tmp_path_factory.mktemp("pushed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABCDLINK_RUNS", str(folder))
+        get_settings.cache_clear()
+        server, store = serve(patch), pushed_run("harbour", 2)
+        server.answer(read_pushed(store, "batch-1").task_keys[0], ADA)
+        look(store)
+        not_said_yet(store, "batch-1", ["a task vanished"])
+    get_settings.cache_clear()
+    return Kept(folder)
+
+
+@pytest.fixture
+def runs(example: Kept) -> Iterator[Kept]:
+    yield example
+    example.restore()
+
+
+@pytest.fixture
+def projects(pushed: Kept) -> Iterator[Kept]:
+    yield pushed
+    pushed.restore()
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", READ_BY)
 def test_a_damaged_file_is_named(
-    name: str, damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    name: str, damage: str, runs: Kept, monkeypatch: pytest.MonkeyPatch, command: Callable[..., tuple[int, str, str]]
 ) -> None:
-    runs = tmp_path / "runs"
-    runs.mkdir()
-    example_run(runs)
-    monkeypatch.setenv("ABCDLINK_RUNS", str(runs))
-    monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.setattr(app, "make_app", commands)
-    monkeypatch.setattr(sys, "argv", ["abcdlink", *shlex.split(READ_BY[name])])
+    monkeypatch.setenv("ABCDLINK_RUNS", str(runs.folder))
     get_settings.cache_clear()
-    file = runs / "harbour" / name
+    file = runs.folder / "harbour" / name
     content = DAMAGE[damage](file.read_bytes())
     file.write_bytes(content)
-    before = {path: path.read_bytes() for path in runs.rglob("*") if path.is_file()}
-    with pytest.raises(SystemExit) as stop:
-        app.main()
-    err = capfd.readouterr().err
-    assert stop.value.code == 2, err
+    code, _, err = command(*shlex.split(READ_BY[name]))
+    assert code == 2, err
     assert file.name in err
     assert "Hint:" in err
     assert not [word for word in LIBRARY_WORDS if word in err]
-    assert {path: path.read_bytes() for path in runs.rglob("*") if path.is_file()} == before
+    assert runs.now() == {**runs.files, file: content}
 
 
 def _shortlisted(store: Store) -> object:
@@ -145,16 +186,11 @@ def _files(store: Store) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("name", "way"), [(name, way) for name in RESULTS for way in (*WAYS, "relabelled")])
-def test_a_damaged_result_is_refused(
-    name: str, way: str, tmp_path: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    example_run(tmp_path)
-    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
-    get_settings.cache_clear()
-    store = open_run("harbour")
+def test_a_damaged_result_is_refused(name: str, way: str, runs: Kept) -> None:
+    store = open_run("harbour", str(runs.folder))
     content = store.folder.read(name)
     if way in {"emptied", "relabelled"}:
-        store.accept(name)  # not a run of an earlier version: the SHA-256 of its results is kept
+        store.accept(name)  # no run of an earlier version: the SHA-256 of its results is kept
     store.folder.write(name, WAYS[way](content) if way in WAYS else _relabelled(name, content))
     _refuses(RESULTS[name], store, name)
 
@@ -163,13 +199,7 @@ def test_a_damaged_result_is_refused(
     ("name", "way"),
     [(name, way) for name in OF_PROJECTS for way in WAYS if (name, way) != ("anomalies.json", "list")],
 )
-def test_a_damaged_file_on_a_project_is_refused(
-    name: str, way: str, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = serve(monkeypatch)
-    store, name = pushed_run("harbour", 2), f"label-studio/batch-1/{name}"
-    server.answer(read_pushed(store, "batch-1").task_keys[0], ADA)
-    look(store)
-    not_said_yet(store, "batch-1", ["a task vanished"])
+def test_a_damaged_file_on_a_project_is_refused(name: str, way: str, projects: Kept) -> None:
+    store, name = open_run("harbour", str(projects.folder)), f"label-studio/batch-1/{name}"
     store.folder.write(name, WAYS[way](store.folder.read(name)))
     _refuses(OF_PROJECTS[name.rpartition("/")[2]], store, name)
