@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import sys
 from collections.abc import Callable
 from multiprocessing.context import ForkProcess
+from typing import TextIO
 
 FORK = multiprocessing.get_context("fork")
 
@@ -14,3 +18,24 @@ def forked(work: Callable[..., object], *arguments: object) -> ForkProcess:
     process = FORK.Process(target=work, args=arguments, daemon=True)
     process.start()
     return process
+
+
+def forked_command(*arguments: str) -> tuple[ForkProcess, TextIO]:
+    """Start a command as the shell does, but forked; also returns what it writes to stderr until it ends."""
+    reads, writes = os.pipe()
+
+    def call() -> None:
+        from abcdlink.cli.app import main
+
+        # Background jobs of a shell ignore Ctrl-C, and so do their children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.close(reads)
+        os.dup2(writes, 2)
+        os.close(writes)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8")
+        sys.argv = ["abcdlink", *arguments]
+        main()
+
+    process = forked(call)
+    os.close(writes)
+    return process, os.fdopen(reads, encoding="utf-8")

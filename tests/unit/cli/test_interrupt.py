@@ -7,13 +7,9 @@ import os
 import re
 import resource
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from functools import partial
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -21,14 +17,15 @@ from typer.testing import CliRunner
 from abcdlink.cli.app import make_app
 from abcdlink.layout import GENERATION
 from abcdlink.store import open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, by_rule, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, says
+from tests.helpers.forked import forked_command
 
 QUESTIONS = 3
 UNDER_WAY = 4
 """Most pending questions of a command."""
 
 
-def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(isolated_home: Path) -> None:
+def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted = threading.Event()
 
     def held_back(_: Request) -> Response:
@@ -37,32 +34,23 @@ def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(isola
         return says('{"sentence": "The road stays shut, officials said."}')
 
     with FakeLLM(held_back) as server:
-        environment = {**os.environ, "ABCDLINK_LLM_BASE_URL": server.base_url, "ABCDLINK_LLM_MODEL": MODEL}
-        command = [str(Path(sys.executable).with_name("abcdlink")), "generate", "spring"]
-        # Background jobs of a shell ignore Ctrl-C, and so do their children.
-        listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-        with subprocess.Popen(
-            command,
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=listens,  # noqa: PLW1509 - nothing but this
-        ) as process:
-            while len(server.questions) < QUESTIONS:
-                assert process.poll() is None
-                time.sleep(0.01)
-            process.send_signal(signal.SIGINT)
-            interrupted.set()
-            said = process.communicate()[1]
-    assert process.returncode == 130
+        server.use(monkeypatch)
+        process, stderr = forked_command("generate", "spring")
+        while len(server.questions) < QUESTIONS:
+            assert process.is_alive()
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGINT)
+        interrupted.set()
+        with stderr:
+            said = stderr.read()
+        process.join()
+    assert process.exitcode == 130
     assert "Completed work is saved" in said
     assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("moment", [1, 9])
-def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(
-    isolated_home: Path, moment: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From a question on, no file of the command can grow (the kernel's limit): databases, answers, results."""
 
     def asked(request: Request) -> Response:
@@ -74,10 +62,11 @@ def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(
     with FakeLLM(asked) as server:
         server.use(monkeypatch)
         arguments = ["generate", "spring", "--documents", "3"]
-        command = [str(Path(sys.executable).with_name("abcdlink")), *arguments]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            said = process.communicate()[1]
-        assert process.returncode in {1, 2}, said
+        process, stderr = forked_command(*arguments)
+        with stderr:
+            said = stderr.read()
+        process.join()
+        assert process.exitcode in {1, 2}, said
         assert "Traceback" not in said
         assert re.search(r"cannot (write|be recorded)|full|too large", said), said
         before = len(server.questions)
