@@ -11,6 +11,7 @@ from datetime import datetime
 from string import ascii_uppercase
 from typing import Any
 
+from abcdlink.boundaries import CORRECTED, SEGMENTATION
 from abcdlink.corpus.records import Record
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.layout import (
@@ -345,6 +346,12 @@ def _at_rest(store: Store) -> Item:
     elif store.exists(POOL_COUNTS):
         headline = "Candidates are ready for annotators"
         lines = [Line(text="Start annotation", command=f"abcdlink annotate start {key}")]
+    elif store.exists(SEGMENTATION):
+        headline = "Sentence boundaries are corrected"
+        lines = [
+            Line(text="What changed, and where the corrected corpus is", command=f"abcdlink boundaries show {key}"),
+            Line(text="A job with it", command=f"abcdlink start OTHER-KEY --corpus {store.where(CORRECTED)}"),
+        ]
     else:
         done = [name for name in stages_of(store) if store.exists(STAGES[name])]
         headline = f"Nothing is running; done: {', '.join(done)}" if done else "Nothing has started"

@@ -154,16 +154,18 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
 
     Example: `abcdlink boundaries show spring-boundaries`
     """
-    from abcdlink.boundaries import CORRECTED, SEGMENTATION, changed_documents, read_segmentations
+    from abcdlink.boundaries import ANOMALIES, CORRECTED, SEGMENTATION, changed_documents, read_segmentations
     from abcdlink.corpus.io import read_corpus_from
 
     store = existing_run(run)
     done, made = read_segmentations(store), read_corpus_from(store, CORRECTED)
+    anomalies = store.read_json(ANOMALIES, list[str])
     if json:
         print_json(
             {
                 "documents": len(done),
                 "changed": changed_documents(store),
+                "anomalies": anomalies,
                 "corpus": store.where(CORRECTED),
                 "segmentation": store.where(SEGMENTATION),
             }
@@ -172,6 +174,8 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
     say(f"Checked {len(done)} documents; sentences changed in {len(changed_documents(store))} of them.")
     for refusal in made.refused:
         say(f"Left as it was: {refusal.where}: {refusal.reason}.")
+    for anomaly in anomalies:
+        say(f"Looks wrong: {anomaly}.")
     say(f"Corrected corpus: {store.where(CORRECTED)}")
     say(f"For a new import: --segmentation {store.where(SEGMENTATION)}")
 

@@ -116,7 +116,7 @@ def segmentations_in(
             anomalies.append(f"{who} checked the task {answer.key} too: the first person's answer counts")
             continue
         found[one.document], problems = _segmentation(answer, one, documents[one.document])
-        anomalies += [f"{who}, task {answer.key}: {problem}" for problem in problems]
+        anomalies += [f"{who}, document {one.document!r}: {problem}" for problem in problems]
     return BoundaryPull(
         segmentations=[found[one.document] for one in asked if one.document in found],
         annotators=answers.annotators,

@@ -26,6 +26,7 @@ from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
 from abcdlink.store import Store, open_run
+from abcdlink.whatnow import what_now
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.boundaries import HIDDEN, NOTHING, BoundaryPage, boundary_project, boundary_tasks
 from tests.helpers.command_line import call
@@ -194,7 +195,6 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     page.keep(store, read_project(server, "look · boundaries", [first, second]))
     assert page.is_pulled(store)
     assert page.counts(store) == {"documents": 2, "anomalies": 1}
-    assert "'gone', which is in no sentence" in store.read_text("boundaries/anomalies.json")
     made = read_corpus_from(store, CORRECTED)
     assert [s.id for s in made.documents["d"].sentences] == ["s0", "s3", "s3.2"]
     assert read_corpus_from(store, "natural").documents["d"] == document(*LINES)
@@ -206,7 +206,14 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     call("import", "jsonl", tmp_path / "pairs.jsonl", "--out", tmp_path / "out", *segmentation)
     assert read_corpus(str(tmp_path / "out")).documents["d"].texts == made.documents["d"].texts
     assert len(read_segmentations(store)) == 2
-    assert "Checked 2 documents; sentences changed in 1 of them." in call("boundaries", "show", "look")
+    shown = call("boundaries", "show", "look")
+    assert "Checked 2 documents; sentences changed in 1 of them." in shown
+    assert (
+        "Looks wrong: corrector-1, document 'd': a sentence should begin with 'gone', which is in no sentence" in shown
+    )
+    now = "\n".join(what_now(store).plain())
+    assert now.startswith("Sentence boundaries are corrected.")
+    assert f"abcdlink start OTHER-KEY --corpus {store.where(CORRECTED)}" in now
 
 
 def test_a_file_that_is_not_a_segmentation_is_named(tmp_path: Path) -> None:
