@@ -73,29 +73,31 @@ def annotator(client: Client, name: str = "ada") -> closing[httpx.Client]:
 
 def submit(session: httpx.Client, task: int, labels: Sequence[str]) -> httpx.Response:
     """Submit one annotation as the page does."""
+    return choose(session, task, *((f"link_{n}", f"cand_{n}", [label]) for n, label in enumerate(labels)))
+
+
+def choose(
+    session: httpx.Client, task: int, *chosen: tuple[str, str, Sequence[str]], seconds: float = 3.5
+) -> httpx.Response:
+    """Submit choices, each as (name, what it is about, values)."""
     result = [
-        {
-            "id": f"r{n}",
-            "from_name": f"link_{n}",
-            "to_name": f"cand_{n}",
-            "type": "choices",
-            "value": {"choices": [label]},
-        }
-        for n, label in enumerate(labels)
+        {"id": name, "from_name": name, "to_name": about, "type": "choices", "value": {"choices": list(values)}}
+        for name, about, values in chosen
     ]
-    return session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 3.5})
+    return session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": seconds})
+
+
+def account_id(session: httpx.Client) -> int:
+    """Return the id of the session's account."""
+    return int(session.get("/api/current-user/whoami").raise_for_status().json()["id"])
 
 
 def tick(session: httpx.Client, task: int, key: str, targets: Sequence[str]) -> None:
     """Submit the ticked target sentences as the pages of exhaustive judging and gold pairs do."""
     ticked = [candidate_id(key, target) for target in targets]
-    chosen = {"links": ticked, "done": [ALL_TICKED if ticked else NO_LINK]}
-    result = [
-        {"id": name, "from_name": name, "to_name": "src", "type": "choices", "value": {"choices": values}}
-        for name, values in chosen.items()
-        if values
-    ]
-    session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 60.0}).raise_for_status()
+    done = ("done", "src", [ALL_TICKED if ticked else NO_LINK])
+    chosen = [("links", "src", ticked), done] if ticked else [done]
+    choose(session, task, *chosen, seconds=60.0).raise_for_status()
 
 
 def as_read(

@@ -10,13 +10,8 @@ from abcdlink.waiting import WaitsFor
 from labelstudio_config.client import connect
 from labelstudio_config.pages.boundaries import DONE, DROPPED, NOTHING
 from labelstudio_config.run import read_pushed
-from tests.helpers.annotation import annotator
+from tests.helpers.annotation import annotator, choose
 from tests.helpers.stack import Stack
-
-
-def choice(name: str, *chosen: str) -> dict[str, object]:
-    value = {"choices": list(chosen)}
-    return {"id": name, "from_name": name, "to_name": "doc", "type": "choices", "value": value}
 
 
 def test_sentences_that_people_leave_out_are_not_in_the_corrected_corpus(stack: Stack) -> None:
@@ -28,13 +23,9 @@ def test_sentences_that_people_leave_out_are_not_in_the_corrected_corpus(stack: 
     first = tasks[0]["data"]["drops_html"][-1]["value"]
     with annotator(client) as session:
         for task in tasks:
-            last = (
-                [choice(DROPPED, first), choice(DONE, "I read everything; the boundaries are right now")]
-                if task is tasks[0]
-                else [choice(DONE, NOTHING)]
-            )
-            body = {"result": last, "lead_time": 5.0}
-            session.post(f"/api/tasks/{task['id']}/annotations", json=body).raise_for_status()
+            chosen = {DROPPED: first, DONE: "I read everything; the boundaries are right now"}
+            chosen = chosen if task is tasks[0] else {DONE: NOTHING}
+            choose(session, task["id"], *((name, "doc", [one]) for name, one in chosen.items())).raise_for_status()
     stack.bring_to_its_end(flow_run)
     before, after = read_corpus(folder).documents, read_corpus_from(store, CORRECTED).documents
     lengths = {name: len(before[name].sentences) - len(document.sentences) for name, document in after.items()}

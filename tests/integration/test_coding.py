@@ -14,7 +14,7 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 from labelstudio_config.client import Client, connect
 from labelstudio_config.run import read_pushed
-from tests.helpers.annotation import METHODS, SECRETS, Run, annotator, make_run
+from tests.helpers.annotation import METHODS, SECRETS, Run, annotator, choose, make_run
 from tests.helpers.builders import judgment
 from tests.helpers.stack import Stack
 
@@ -42,11 +42,7 @@ def code(session: httpx.Client, client: Client, project: int, patterns: dict[str
     for task in client.tasks(project):
         said = patterns[task["data"]["wrong"].split()[0]]
         (chosen,) = (one["value"] for one in task["data"]["patterns"] if said in one["html"])
-        result = [
-            {"id": "p", "from_name": "pattern", "to_name": "cand", "type": "choices", "value": {"choices": [chosen]}}
-        ]
-        body = {"result": result, "lead_time": 9.0}
-        session.post(f"/api/tasks/{task['id']}/annotations", json=body).raise_for_status()
+        choose(session, task["id"], ("pattern", "cand", [chosen])).raise_for_status()
 
 
 def test_two_coders_work_separately_and_the_flow_ends_with_patterns_by_method(stack: Stack) -> None:

@@ -19,7 +19,7 @@ from abcdlink.waiting import WaitsFor
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages.feedback import UNDERSTOOD
 from labelstudio_config.run import is_pushed, read_pushed
-from tests.helpers.annotation import annotator, submit
+from tests.helpers.annotation import annotator, choose, submit
 from tests.helpers.example_benchmark import benchmark
 from tests.helpers.example_run import generate, make_pools, take_in
 from tests.helpers.stack import Stack
@@ -62,8 +62,7 @@ def answer_again(stack: Stack, client: Client, person: httpx.Client, batch: int)
         for word in SECRETS:
             assert word not in str(task["data"])
         name, to, choice = ("link_0", "cand_0", "Link") if task["data"]["cases"] else ("read_0", "guide_0", UNDERSTOOD)
-        result = [{"id": "r", "from_name": name, "to_name": to, "type": "choices", "value": {"choices": [choice]}}]
-        person.post(f"/api/tasks/{task['id']}/annotations", json={"result": result}).raise_for_status()
+        choose(person, task["id"], (name, to, [choice])).raise_for_status()
 
 
 def instruction(stack: Stack, project: int) -> str:

@@ -25,7 +25,7 @@ from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull, push
-from tests.helpers.annotation import annotator, make_run, submit
+from tests.helpers.annotation import account_id, annotator, make_run, submit
 from tests.helpers.label_studio_server import LabelStudioServer, label_studio_server
 
 SLUG = "batch-1"
@@ -59,10 +59,6 @@ class Batch(NamedTuple):
 
     def anomalies(self) -> str:
         return "\n".join(self.store.read_json(batch_file(1, ANOMALIES)))
-
-
-def account_id(session: httpx.Client) -> int:
-    return int(session.get("/api/current-user/whoami").raise_for_status().json()["id"])
 
 
 def rewritten(answer: httpx.Response, *labels: Label) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from abcdlink.judgments import Label
 from labelstudio_config.accounts import with_own_token
 from labelstudio_config.batches import reassign
 from labelstudio_config.client import Client
-from tests.helpers.annotation import annotator, submit
+from tests.helpers.annotation import account_id, annotator, submit
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.own_batch import OwnBatch, own_batch
 
@@ -49,10 +49,6 @@ def scene(client: Client, label_studio: LabelStudioServer, isolated_home: object
         yield Scene(batch, client, ada, bo, given, hers, his, first)
 
 
-def user_id(session: httpx.Client) -> int:
-    return int(session.get("/api/current-user/whoami").raise_for_status().json()["id"])
-
-
 @contextmanager
 def by(session: httpx.Client, way: str) -> Iterator[httpx.Client]:
     """The same account in its browser, or with its own token."""
@@ -65,14 +61,14 @@ def by(session: httpx.Client, way: str) -> Iterator[httpx.Client]:
 
 @pytest.mark.parametrize("way", ["browser", "token"])
 def test_nobody_can_overwrite_someone_elses_answer(scene: Scene, way: str) -> None:
-    before, ada = scene.answer(), user_id(scene.ada)
+    before, ada = scene.answer(), account_id(scene.ada)
     body = {"result": [], "lead_time": 1}
     with by(scene.bo, way) as bo:
         tried = {
             "update": bo.patch(f"/api/annotations/{scene.given}", json=body),
             "update with a slash": bo.patch(f"/api/annotations/{scene.given}/", json=body),
             "put": bo.put(f"/api/annotations/{scene.given}/", json=body),
-            "take over": bo.patch(f"/api/annotations/{scene.given}/", json={"completed_by": user_id(bo)}),
+            "take over": bo.patch(f"/api/annotations/{scene.given}/", json={"completed_by": account_id(bo)}),
             "delete": bo.delete(f"/api/annotations/{scene.given}/"),
             "to a draft": bo.post(f"/api/annotations/{scene.given}/convert-to-draft", json={}),
             "draft": bo.post(f"/api/tasks/{scene.task}/annotations/{scene.given}/drafts", json=body),
@@ -105,7 +101,7 @@ def test_nobody_can_read_someone_elses_answer(scene: Scene, way: str) -> None:
         assert [one.status_code for one in refused] == [403] * len(refused)
         own = bo.get(f"/api/tasks?project={scene.his}&fields=all").raise_for_status().json()
         listed = bo.get("/api/projects?page_size=100").raise_for_status().json()["results"]
-    assert [one["completed_by"] for task in own["tasks"] for one in task["annotations"]] == [user_id(scene.bo)]
+    assert [one["completed_by"] for task in own["tasks"] for one in task["annotations"]] == [account_id(scene.bo)]
     assert scene.his in {one["id"] for one in listed}
     assert scene.hers not in {one["id"] for one in listed}
 
@@ -122,13 +118,13 @@ def test_everything_else_an_account_could_do_in_label_studio_is_refused(scene: S
         "invitation": bo.get("/api/invite"),
         "webhooks": bo.get("/api/webhooks/"),
         "make webhook": bo.post("/api/webhooks/", json={"url": "http://127.0.0.1:1"}),
-        "another's account": bo.patch(f"/api/users/{user_id(scene.ada)}/", json={"first_name": "Eve"}),
+        "another's account": bo.patch(f"/api/users/{account_id(scene.ada)}/", json={"first_name": "Eve"}),
         "make account": bo.post("/api/users/", json={"email": "eve@example.org"}),
         "tab": bo.post("/api/dm/views/", json={"project": scene.his, "data": {}}),
         "reset tabs": bo.delete(f"/api/dm/views/reset/?project={scene.his}"),
     }
     assert {name: one.status_code for name, one in tried.items() if one.status_code != 403} == {}
-    assert [one["id"] for one in bo.get("/api/users/").json()] == [user_id(bo)]
+    assert [one["id"] for one in bo.get("/api/users/").json()] == [account_id(bo)]
     assert json.loads(tried["delete project"].text)["detail"] == "Only the coordinator may do this."
 
 

@@ -32,7 +32,7 @@ from labelstudio_config.pages.qualify import (
 )
 from labelstudio_config.projects import push_tasks
 from labelstudio_config.run import require_project
-from tests.helpers.annotation import annotator, submit, tick
+from tests.helpers.annotation import annotator, choose, submit, tick
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.pulls import progress_of, pull_qualification
 from tests.helpers.stack import Stack
@@ -181,17 +181,8 @@ def test_an_expert_links_two_pairs_in_label_studio_and_applicants_judge_them(sta
 
 def rated(value: int) -> Judge:
     def judge(session: httpx.Client, task: int, key: str) -> None:
-        result = [
-            {
-                "id": f"r{n}",
-                "from_name": f"rating_{n}",
-                "to_name": "doc_a",
-                "type": "choices",
-                "value": {"choices": [str(value)]},
-            }
-            for n in range(4)
-        ]
-        session.post(f"/api/tasks/{task}/annotations", json={"result": result, "lead_time": 9.5}).raise_for_status()
+        chosen = ((f"rating_{n}", "doc_a", [str(value)]) for n in range(4))
+        choose(session, task, *chosen, seconds=9.5).raise_for_status()
 
     return judge
 

@@ -55,6 +55,7 @@ from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, DONE, LINKS
 from labelstudio_config.run import read_pushed
 from tests.conftest import SharedData
+from tests.helpers.annotation import choose
 from tests.helpers.stack import Stack
 
 RUN = "replay"
@@ -66,8 +67,9 @@ RETRIEVER = Approach(kind=ApproachKind.RETRIEVER, retriever="sfr-mistral", cutof
 LLM = Approach(kind=ApproachKind.LLM, retriever="sfr-mistral", cutoff=10, setup=Setup.LISTWISE, prompt_mode=4)
 """Stand-ins for the paper's two approaches, whose lists are in the run."""
 
-Answerer = Callable[[dict], list[dict]]
-"""Data of a task -> results of an annotation."""
+Chosen = list[tuple[str, str, list[str]]]
+Answerer = Callable[[dict], Chosen]
+"""Data of a task -> choices of an annotation."""
 
 
 def pools_of(judgments: Sequence[Judgment], corpus: Corpus) -> list[Pool]:
@@ -160,8 +162,7 @@ def annotate(stack: Stack, slug: str, sessions: Sequence[httpx.Client], said: Se
     tasks = client.tasks(read_pushed(stack.run(RUN), slug).project_id)
 
     def work(session: httpx.Client, answer: Answerer, task: dict) -> None:
-        body = {"result": answer(task["data"]), "lead_time": 3.5}
-        while (stored := session.post(f"/api/tasks/{task['id']}/annotations", json=body)).is_server_error:
+        while (stored := choose(session, task["id"], *answer(task["data"]))).is_server_error:
             pass  # SQLite is locked: nothing was stored
         stored.raise_for_status()
 
@@ -175,10 +176,6 @@ def annotate(stack: Stack, slug: str, sessions: Sequence[httpx.Client], said: Se
             job.result()
 
 
-def result(name: str, about: str, *chosen: str) -> dict:
-    return {"from_name": name, "to_name": about, "type": "choices", "value": {"choices": list(chosen)}}
-
-
 def candidates_as(judgments: Sequence[Judgment], annotator: str) -> Answerer:
     """Answer tasks of a batch with the judgments of one annotator."""
     said = {
@@ -188,9 +185,9 @@ def candidates_as(judgments: Sequence[Judgment], annotator: str) -> Answerer:
         for key in [task_key(RUN, one.pair, one.source)]
     }
 
-    def answer(data: dict) -> list[dict]:
+    def answer(data: dict) -> Chosen:
         labels = [said[data["task_key"], candidate["id"]] for candidate in data["candidates"]]
-        return [result(f"link_{n}", f"cand_{n}", label) for n, label in enumerate(labels)]
+        return [(f"link_{n}", f"cand_{n}", [label]) for n, label in enumerate(labels)]
 
     return answer
 
@@ -198,10 +195,10 @@ def candidates_as(judgments: Sequence[Judgment], annotator: str) -> Answerer:
 def links_as(gold: Mapping[str, set[str]]) -> Answerer:
     """Answer exhaustive tasks with the gold links: task key -> target sentences."""
 
-    def answer(data: dict) -> list[dict]:
+    def answer(data: dict) -> Chosen:
         key = data["task_key"]
         ticked = [candidate_id(key, target) for target in gold[key]]
-        return [result(LINKS, "targets", *ticked), result(DONE, "targets", ALL_TICKED)]
+        return [(LINKS, "targets", ticked), (DONE, "targets", [ALL_TICKED])]
 
     return answer
 

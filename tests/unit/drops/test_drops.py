@@ -271,17 +271,6 @@ def test_conflicting_pairs_of_two_files_are_refused_and_counted(drops):
     assert "b.jsonl, byte 0" in result.corpus.refused[0].where
 
 
-def test_documents_that_share_an_id_stay_with_their_pairs(drops):
-    for pair, text in (("p", "The bridge reopened."), ("q", "Mayor quits.")):
-        value = {"pair": pair, "source": {"id": "a", "text": text}, "target": {"id": "b", "text": "Open again."}}
-        drops.put(f"{pair}.jsonl", json.dumps(value).encode() + b"\n")
-    corpus = drops.run().corpus
-    assert [(p.source, corpus.source_of(p).texts, p.target) for p in corpus.pairs] == [
-        ("a", ["The bridge reopened."], "b"),
-        ("a@2", ["Mayor quits."], "b"),
-    ]
-
-
 def test_a_large_file_is_taken_in_parts(drops):
     names = [f"p{n}" for n in range(7)]
     drops.put("a.jsonl", b"".join(line(name) for name in names[:5]) + b"broken\n")
