@@ -60,6 +60,13 @@ class Values(NamedTuple):
     ac1: Floats
 
 
+def cohen_kappa(table: Counts) -> float:
+    """Return Cohen's kappa (1960) of one table with both labels in it, by scikit-learn."""
+    from sklearn.metrics import cohen_kappa_score
+
+    return float(cohen_kappa_score([1, 1, 0, 0], [1, 0, 1, 0], sample_weight=table))
+
+
 def mean_kappa(answers: Iterable[Sequence[tuple[T, T]]], **how: Any) -> float | None:  # noqa: ANN401 - as scikit-learn takes it
     """Return the mean of Cohen's kappa over pairs of people; ``None``: no two of them used two labels.
 
@@ -99,9 +106,9 @@ def observed_agreement(tables: Floats | Counts) -> Floats:
 
 
 def kappas(tables: Floats | Counts) -> Floats:
-    """Return Cohen's kappa (1960) of tables of shape (..., 4); NaN where only one label occurs.
+    """Return Cohen's kappa of many tables (..., 4) at once; NaN where only one label occurs.
 
-    The same as scikit-learn's, which takes one table at a time and a bootstrap has 10,000.
+    The same as ``cohen_kappa``, which cannot take the 10,000 tables of a bootstrap.
     """
     import numpy as np
 
@@ -160,16 +167,16 @@ def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures
         prevalence=prevalence,
     )
     # Chance correction needs both labels in a table: with one label there is nothing to agree by chance on.
-    usable = sum(0 < 2 * table[0] + table[1] + table[2] < 2 * table.sum() for table in tables)
+    usable = [table for table in tables if 0 < 2 * table[0] + table[1] + table[2] < 2 * table.sum()]
     if not usable:
         return known.model_copy(update={"note": ONE_LABEL})
     return known.model_copy(
         update={
-            "kappa": float(value.kappa[0]),
+            "kappa": sum(map(cohen_kappa, usable)) / len(usable),
             "interval": interval(drawn.kappa),
             "ac1": float(value.ac1[0]),
             "ac1_interval": interval(drawn.ac1),
-            "note": f"mean over {usable} pairs of annotators" if len(tables) > 1 else "",
+            "note": f"mean over {len(usable)} pairs of annotators" if len(tables) > 1 else "",
         }
     )
 

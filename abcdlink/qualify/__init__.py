@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.interannotator.measures import kappa_interval, kappas, observed_agreement
+from abcdlink.interannotator.measures import cohen_kappa, kappa_interval, observed_agreement
 from abcdlink.interannotator.multiple import ONE_LABEL
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.layout import ANNOTATIONS, QUALIFY_SLUG
@@ -102,7 +102,7 @@ def _measures(tasks: Sequence[Mapping[str, Judgment]]) -> dict[str, object]:
     interval = kappa_interval(by_source[:, None, :])
     if interval is not None:  # without the noise of sums, which would show as -0.00
         interval = (round(interval[0], DECIMALS) + 0.0, round(interval[1], DECIMALS) + 0.0)
-    return {**measures, "kappa": float(kappas(table)), "interval": interval}
+    return {**measures, "kappa": cohen_kappa(table), "interval": interval}
 
 
 def _tables(tasks: Sequence[Mapping[str, Judgment]]) -> NDArray[np.int64]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
+import sklearn.metrics
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from abcdlink.interannotator import measures
 from abcdlink.settings import get_settings
 from abcdlink.stages.generate import Generating
 from flows.annotate import annotate
@@ -92,7 +92,7 @@ def traced(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
     monkeypatch.setattr(httpx.AsyncClient, "send", sent_async)
     monkeypatch.setattr(stack.llm, "respond", asked)
     monkeypatch.setattr(page, "task_data", told)
-    monkeypatch.setattr(measures, "kappas", computed)
+    monkeypatch.setattr(sklearn.metrics, "cohen_kappa_score", computed)
     get_settings.cache_clear()
     with temporary_settings({PREFECT_API_URL: stack.prefect.api}):
         yield found

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.errors import InputError
-from abcdlink.interannotator.measures import agreement, gwet_ac1, kappa_interval, kappas
+from abcdlink.interannotator.measures import agreement, cohen_kappa, gwet_ac1, kappa_interval, kappas
 from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL
 from abcdlink.judgments import Judgment, read_judgment_file
 from tests.helpers.builders import judgment
@@ -106,7 +106,9 @@ tables = st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(lambda t: 0
 def test_fast_kappa_equals_scikit_learn(table: list[int]):
     first = np.repeat([1, 1, 0, 0], table)
     second = np.repeat([1, 0, 1, 0], table)
-    assert kappas(np.array(table)) == pytest.approx(cohen_kappa_score(first, second))
+    expected = cohen_kappa_score(first, second)
+    assert cohen_kappa(np.array(table)) == pytest.approx(expected)
+    assert kappas(np.array(table)) == pytest.approx(expected)
 
 
 @given(tables)
