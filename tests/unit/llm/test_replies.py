@@ -212,9 +212,9 @@ def test_one_prompt_that_breaks_a_server_does_not_condemn_it_with_any_seed(isola
 
 def test_a_dripping_reply_stops_at_the_time_limit(isolated_home, dripping_server):
     start = time.monotonic()
-    answer = LLM(dripping_server.settings(isolated_home, llm_timeout=1)).ask(question())
+    answer = LLM(dripping_server.settings(isolated_home, llm_timeout=0.3)).ask(question())
     assert answer.outcome is Outcome.FAILED
-    assert "did not end within 1 s" in answer.detail
+    assert "did not end within 0.3 s" in answer.detail
     assert time.monotonic() - start < 60
 
 
