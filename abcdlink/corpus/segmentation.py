@@ -38,8 +38,13 @@ TITLE = re.compile(
 )
 """A short word without vowels, such as ``Cllr.``: a title before a name, unless streets and companies end with it."""
 GOES_ON_IN = {
-    "fr": re.compile(r"(?:^|[\s(«])(?:MM?|Mgr|Mlles?|Mmes?)\.$"),
+    "fr": re.compile(r"(?:^|[\s(«])(?:MM?|Mgr|Mlles?|Mmes?|[Ss]té|[ÉEé]ts|[Aa]v|[Bb]d)\.$"),
+    "es": re.compile(
+        r"(?:^|[\s(«])(?:(?<!itamina )D|Dª|Dña|Sres|Sras|Srta|[Ee]xcm[oa]|[Ii]lm[oa]|Lic|Ing|Arq|Hnos|[Aa]vda|[Pp]l?za"
+        r"|[Nn]tra)\.$"
+    ),
     "de": re.compile(
+        r"(?:^|[\s(„])(?:Fa|Fam|Frl|geb|verh|verw|zzgl|inkl|exkl|einschl|ggf|evtl|bzgl|insb|sog|gem|vgl|Vgl)\.$|"
         r"(?:^|\s)(?:[Dd](?:er|ie|as|em|en|es)|[Ii]m|[Aa]m|[Aa]ns|[Ii]ns|[Vv]om|[Zz]u[mr]|[Bb]eim|[Bb]is|[Ii]hr\w*|[Ss]ein\w*"
         r"|[Uu]nse?r\w*|[Dd]ies\w+|[Jj]ed\w+|[-–—]) \d{1,3}\.$"  # noqa: RUF001 - dashes as they are typeset
     ),
@@ -49,8 +54,8 @@ German ordinals (``in der 20. Wahlperiode``)."""
 STAGED = re.compile(r"([^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40}[\])])\s+(?=[\"“]?[^\W\da-z])")  # noqa: RUF001
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
-    r"(?:^|[\s(\[\"'“„«])(?:[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ar|[Rr]m|[Ss]ec"
-    r"|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\.$"
+    r"(?:^|[\s(\[\"'“„«])(?:[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Cc]ls?|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Rr]m"
+    r"|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\.$"
 )
 """Abbreviations that stand before a number in the same sentence."""
 LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
@@ -89,11 +94,16 @@ WORDS_IN = {
     "en": re.compile(
         r"(?<![.\w])(?:arc|art|con|ill|may|me|miss|OK|ok)\.\s+"
         rf"(?=[{OPENING}]*(?:I\b(?![,;:.)]|\s+(?:of|to|and)\b)|(?![IVXLC]+\b)[A-ZÀ-Þ]))"
-    )
+    ),
+    "fr": re.compile(rf"(?:\betc|[€\d][ \u00a0]?(?:H\. ?T|T\. ?T\. ?C))\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])"),
+    "es": re.compile(rf"\betc\.\s+(?=[{OPENING}¿¡]*[A-ZÀ-Þ])"),
+    "de": re.compile(
+        r"\b(?:usw|etc)\.\s+(?=[„»]?(?:Am|Auch|Bei|D(?:as|er|ie|ies\w*|ort)|Eine?|Er|Es|Ich|I[mn]|Man|Sie|Wir)\b)"
+    ),
 }
-"""By language, words that ``sentencex`` takes for abbreviations: they end a sentence where a capital letter follows."""
-TIMED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
-"""An abbreviated length of time at the end of a sentence."""
+"""By language, what ``sentencex`` takes for an abbreviation within a sentence but ends one where a capital follows."""
+MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
+"""An abbreviated length of time or measure at the end of a sentence."""
 MARKED = re.compile(r"\(\d{1,2}\)")
 GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
@@ -139,7 +149,7 @@ class Segmenter:
 
     def __init__(self, name: str, split: Split, max_length: int = 0, language: str = "") -> None:
         self.name, self._goes_on = name, GOES_ON_IN.get(language)
-        self._ends = (ANSWERED, TIMED, WORDS_IN.get(language))
+        self._ends = (ANSWERED, MEASURED, WORDS_IN.get(language))
         self.documents_cut = 0
         """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length

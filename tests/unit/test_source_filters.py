@@ -114,6 +114,8 @@ HEADINGS = {
         "Tuesday, July 2nd, 2013",
         "07 June 2013",
         "04 / 04 / 2012",
+        "# Minutes of the council of Port Lunde, 14 March 2025",
+        "## 3. What was decided?",
     ],
     "reviews": [
         "Abstract",
@@ -122,13 +124,22 @@ HEADINGS = {
         "A.2 Further results on the second task",
         "Related Work:",
         "Methods.",
+        "### How we measured sleep, and why",
         "Results and Discussion",
         "info@port-lunde.example",
         "(https://port-lunde.example/plan)",
     ],
 }
 TARGETS = {
-    "news": ["Nobody died.", "It burned.", "Fire guts bakery", "On April 27, 2009, the bridge fell.", "2013 was dry."],
+    "news": [
+        "Nobody died.",
+        "It burned.",
+        "Fire guts bakery",
+        "On April 27, 2009, the bridge fell.",
+        "2013 was dry.",
+        "#1 is the bridge.",
+        "# 1 fell.",
+    ],
     "reviews": [
         "It failed.",
         "Write to info@port-lunde.example.",

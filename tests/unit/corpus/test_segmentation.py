@@ -168,10 +168,24 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
         ("en", ["Let it rest for 15 min.", "Shape it into a ball.", "Rise for 2 hrs.", "“Then bake”, she said."]),
         ("en", ["Bake for 15 to 20 min. or until brown.", "The record is 9.8 sec.", "Nobody was faster."]),
         ("fr", ["Laissez reposer 15 min.", "Formez une boule."]),
+        ("fr", ["Coût estimé à 640 000 € H.T.", "La région paie.", "Les élus, les services, etc.", "Ils partent."]),
+        ("fr", ["Voir l'al. 2 de l'art. 5.", "La sté. Duval, av. Foch, existait en 52 av. J.-C. à Alésia."]),
+        ("es", ["El concejal D. Luis Ortega y Dña. Ana López firmaron.", "Mide 5 km.", "Pesa 3 kg.", "Cuesta 5 €."]),
+        (
+            "es",
+            [
+                "Véase la pág. 3 (Gómez et al. (2020)).",
+                "Peras, uvas, etc.",
+                "¿Y los contenedores?",
+                "Falta vitamina D.",
+            ],
+        ),
+        ("en", ["See Sched. 2, para. 4(b) and reg. 14.", "Then pay."]),
+        ("de", ["Die Fa. Müller zahlt 5 Euro zzgl. MwSt. an Frau Weiß, geb. Klein.", "Birnen usw.", "Der Rest fehlt."]),
         ("de", ["Dann folgen 15 Min. Ruhezeit und 2 Std. Fahrt.", "Danach wird gebacken."]),
     ],
 )
-def test_words_and_times_that_look_like_abbreviations_end_sentences(language, sentences):
+def test_what_looks_like_an_abbreviation_ends_a_sentence_or_stands_within_one(language, sentences):
     assert get_segmenter(language).split(" ".join(sentences)) == sentences
 
 
