@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -33,6 +34,8 @@ def forked_command(*arguments: str) -> tuple[ForkProcess, TextIO]:
         os.dup2(writes, 2)
         os.close(writes)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8")
+        for logger in (logging.root, *map(logging.getLogger, tuple(logging.root.manager.loggerDict))):
+            logger.handlers.clear()  # pytest's and Prefect's, which write to files of the test
         sys.argv = ["abcdlink", *arguments]
         main()
 

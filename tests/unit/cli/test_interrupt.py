@@ -67,7 +67,7 @@ def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(moment: int, m
             said = stderr.read()
         process.join()
         assert process.exitcode in {1, 2}, said
-        assert "Traceback" not in said
+        assert "Traceback" not in said, said
         assert re.search(r"cannot (write|be recorded)|full|too large", said), said
         before = len(server.questions)
         moment = -1
