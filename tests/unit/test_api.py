@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -66,19 +65,6 @@ def plugged(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(plugin)
     monkeypatch.delitem(sys.modules, "my_links", raising=False)
     return plugin
-
-
-def test_importing_is_light_and_every_name_exists() -> None:
-    heavy = "prefect", "torch", "pandas", "sklearn", "spacy", "label_studio_sdk", "numpy"
-    code = f"import sys, abcdlink; print([name for name in {heavy} if name in sys.modules])"
-    code += "; from abcdlink.languages import tokenizer; print(tokenizer()('No torch.'), 'torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["[]", "['No', 'torch', '.'] False"]
-    for name in abcdlink.__all__:
-        assert callable(getattr(abcdlink, name)), name
-    assert set(abcdlink.__all__) <= set(dir(abcdlink))
-    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
-        _ = abcdlink.nothing_of_the_kind
 
 
 def test_a_benchmark_equals_that_of_the_command_line(news: Corpus) -> None:

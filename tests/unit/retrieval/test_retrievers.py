@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -211,11 +209,3 @@ def test_an_unknown_retriever_is_named_with_the_known_ones():
         match=r"'bm26'.*choose one of bm25, bm25-stemmed, jaccard, all-minilm-l6-v2.*st:MODEL, sparse:MODEL, ce:MODEL",
     ):
         get_retriever("bm26")
-
-
-def test_importing_retrievers_and_scores_loads_nothing_heavy():
-    code = (
-        "import sys, abcdlink.retrieval, abcdlink.evaluation, abcdlink.linking.decisions;"
-        "print({'torch', 'spacy', 'pandas', 'prefect', 'scipy', 'sentence_transformers'} & set(sys.modules))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "set()\n"
