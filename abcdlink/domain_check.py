@@ -33,7 +33,9 @@ GIVES_AWAY = re.compile(
     r"\b(retriev\w+|LLM|language model|bm25|distractors?|gold( label)?s?|synthetic)\b", re.IGNORECASE
 )
 """Annotators must not learn where candidates come from."""
-OWN_TEXTS = ("link_description.md", "guidelines.md", "examples.jsonl", "generation.json")
+OWN_TEXTS = ("link_description.md", "guidelines.md", "examples.jsonl", "generation.json", "generate_document.j2")
+OWN_SETTINGS = ("variations", "linked_task", "unlinked_topics", "unlinked_examples")
+"""Settings of ``[generation]`` that say what the model writes about: those of a copy still name papers, or news."""
 
 
 class PromptCheck(Record):
@@ -167,6 +169,10 @@ def _unchanged(domain: Domain) -> Iterator[str]:
             own, theirs = domain.folder / name, model / name
             if own.is_file() and theirs.is_file() and own.read_bytes() == theirs.read_bytes():
                 yield f"{name} is unchanged from the domain {model.name}"
+        ours, shipped = domain.settings.generation, Domain(model).settings.generation
+        for name in OWN_SETTINGS:
+            if getattr(ours, name) and getattr(ours, name) == getattr(shipped, name):
+                yield f"domain.toml: {name} of [generation] is unchanged from the domain {model.name}"
 
 
 def _remarks_on_generation(domain: Domain) -> Iterator[str]:

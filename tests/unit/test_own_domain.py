@@ -93,7 +93,8 @@ def changed(copy: Path, name: str, old: str, new: str) -> None:
 
 def test_leftovers_of_the_template_and_leaks_are_reported(copy: Path) -> None:
     remarks = check_domain(Domain(copy)).remarks
-    assert "guidelines.md is unchanged from the domain reviews" in remarks
+    names = ("guidelines.md", "generate_document.j2", "domain.toml: unlinked_topics of [generation]")
+    assert [f"{name} is unchanged from the domain reviews" in remarks for name in names] == [True] * 3
     changed(copy, "guidelines.md", "## Link", "The candidates come from a retriever, the rest is random.\n\n## Link")
     (copy / "link_description.md").write_text("Same topic.", encoding="utf-8")
     (copy / "examples.jsonl").write_text('{"source": "See Figure 4.", "target": "A curve is shown.", "link": true}\n')
@@ -101,6 +102,7 @@ def test_leftovers_of_the_template_and_leaks_are_reported(copy: Path) -> None:
     changed(copy, "domain.toml", '    "how well the whole paper is written",\n', "")
     changed(copy, "domain.toml", "sentences = [8, 12]", "sentences = [8, 30]")
     said = "\n".join(check_domain(Domain(copy)).remarks)
+    assert "unlinked_topics of [generation] is unchanged" not in said
     for part in (
         "guidelines.md mentions 'retriever'",
         "link_description.md has fewer than 20 words",
