@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import cache
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,6 +18,7 @@ import labelstudio_config.projects
 import labelstudio_config.run
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
+from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client, without_state
 from labelstudio_config.pages.annotate import LinkingPage
@@ -160,11 +165,28 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
     return fake
 
 
-def pushed_run(key: str, count: int, *, shared: bool = True) -> Store:
-    """Make a run with one batch of this many tasks, two annotators each, and push it."""
-    store = open_run(key)
-    make_pools(store, take_in(store))
-    store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:count])
-    store.note("annotation", {"batches": 1, "overlap": 2})
-    push.fn(key, "news", LinkingPage(batch=1, overlap=2, shared=shared))
+def pushed_run(key: str, tasks: int, *, shared: bool = True) -> Store:
+    """Make a run with one batch of this many tasks, two annotators each, that is in the fake server."""
+    folder, original, following = _pushed(key, tasks, shared=shared)
+    store, server = open_run(key), labelstudio_config.run.label_studio()
+    shutil.copytree(Path(folder.name) / key, store.where())
+    server.projects, server.held = deepcopy((original.projects, original.held))
+    server.ids = count(following)
     return store
+
+
+@cache
+def _pushed(key: str, tasks: int, *, shared: bool) -> tuple[TemporaryDirectory[str], FakeLabelStudio, int]:
+    """Return the folder of runs, the server and its next id; made once and copied for each test."""
+    folder = TemporaryDirectory(prefix="abcdlink-pushed-")
+    with pytest.MonkeyPatch.context() as patch:
+        server = serve(patch)
+        patch.setenv("ABCDLINK_RUNS", folder.name)
+        get_settings.cache_clear()
+        store = open_run(key)
+        make_pools(store, take_in(store))
+        store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:tasks])
+        store.note("annotation", {"batches": 1, "overlap": 2})
+        push.fn(key, "news", LinkingPage(batch=1, overlap=2, shared=shared))
+    get_settings.cache_clear()
+    return folder, server, next(server.ids)

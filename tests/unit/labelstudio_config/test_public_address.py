@@ -33,10 +33,10 @@ def elsewhere(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("elsewhere")
 def test_links_and_invitations_use_the_public_address(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch)
-    store = pushed_run("harbour", 2)
+    store = pushed_run("elsewhere", 2)
     pushed = read_pushed(store, "batch-1")
     assert pushed.url.startswith(PUBLIC)
-    standing = note_standing(open_run("harbour"), *look_now(store, "batch-1"))
+    standing = note_standing(open_run("elsewhere"), *look_now(store, "batch-1"))
     assert all(url.startswith(PUBLIC) for url in (standing.url, *standing.own_urls))
     assert "127.0.0.1" not in standing.model_dump_json()
     assert public("http://127.0.0.1:1/user/signup/?token=x") == f"{PUBLIC}/user/signup/?token=x"

@@ -192,8 +192,8 @@ def test_a_folder_without_figures_and_an_unknown_retriever_are_clear_errors(tmp_
 
 
 def news(folder: Path, tables: object) -> Path:
-    """A data set of three pairs whose links the scripted LLM knows."""
-    pairs, documents = zip(*(pair_of(f"p{n}") for n in range(3)), strict=True)
+    """A data set of two pairs whose links the scripted LLM knows."""
+    pairs, documents = zip(*(pair_of(f"p{n}") for n in range(2)), strict=True)
     texts = {d.id: {s.id: s.text for s in d.sentences} for some in documents for d in some}
     links = {p.id: {"doc1": p.source, "doc2": p.target, "links": dict(p.links)} for p in pairs}
     source = data(folder, tables, with_data=False)
@@ -232,8 +232,8 @@ def test_the_llm_tables_are_computed_if_an_endpoint_is_set(tmp_path, exact_llm):
     source = news(tmp_path / "data", LLM_TABLES)
     told = []
     result = reproduce(source, ["bm25"], asking=Asking(tell=lambda found, run: told.append((run, found.total.calls))))
-    # Nine sources with links; one question of each run is asked to time it; pairwise asks one question per candidate.
-    assert told == [("reproduce-bases", 9 - 1), ("reproduce-modes", 4 * (9 + 9 + 9 * 6) - 9 - 1)]
+    # Six sources with links; one question of each run is asked to time it; pairwise asks one question per candidate.
+    assert told == [("reproduce-bases", 6 - 1), ("reproduce-modes", 4 * (6 + 6 + 6 * 6) - 6 - 1)]
     figures = {(one.table, one.row, one.measure): one for one in result.figures}
     with_llm = figures["retriever_llm", "BM25", "R+LLM, F1"]
     # A cutoff of ten covers all six sentences, so that an LLM that knows the links finds every one.
@@ -265,7 +265,7 @@ def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm):
     exact_llm.models = ("other",)
     result = reproduce(news(tmp_path / "data", LLM_TABLES), ["bm25"], asking=Asking(sources=2))
     remarks = {one.remark for one in result.figures if one.table == "retriever_llm"}
-    assert remarks == {"by other, 2 of 9 sources"}
+    assert remarks == {"by other, 2 of 6 sources"}
     assert result.compared == ()
 
 
@@ -277,7 +277,7 @@ def test_without_an_endpoint_the_llm_tables_are_skipped_with_a_reason(tmp_path):
 
 
 def test_counts_that_were_not_printed_are_shown_without_comparison(tmp_path):
-    result = reproduce(news(tmp_path, {"dataset_stats": {"NEWS-ECB+": {"pairs": 3}}}), ["bm25"])
+    result = reproduce(news(tmp_path, {"dataset_stats": {"NEWS-ECB+": {"pairs": 2}}}), ["bm25"])
     counts = {one.measure: one for one in result.figures if one.table == "dataset_stats"}
     assert counts["pairs"].difference == 0
     assert counts["links of a linked source"].paper is None

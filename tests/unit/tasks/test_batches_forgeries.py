@@ -106,7 +106,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(fields={"result": "\ud800", "lead_time": {"\udc00": ["\ud83d"]}}, data={"\ud800": "\ud800"})
 @given(fields=FIELDS, data=st.none() | VALUES | st.dictionaries(st.sampled_from(["candidates", "more"]), VALUES))
 def test_one_odd_annotation_or_task_never_stops_other_answers_from_counting(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from itertools import count
+from pathlib import Path
+
 import pytest
 
 import labelstudio_config.batches
@@ -55,9 +59,8 @@ def test_a_changed_batch_is_noticed_marked_and_pulled_again(
     assert pulled(store) == new
 
 
-@pytest.mark.parametrize("dies_at", range(14))
 def test_a_second_pull_killed_anywhere_resumes(
-    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], dies_at: int, monkeypatch: pytest.MonkeyPatch
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer_all(server, keys, ADA, BEN, but=keys[:1])
     server.answer(keys[0], ADA)
@@ -66,28 +69,40 @@ def test_a_second_pull_killed_anywhere_resumes(
     old = pulled(store)
     server.change(changed, "Link")
     check(store, 1)
-    left = dies_at
+    run, copy = Path(store.where()), tmp_path / "copy"
+    shutil.copytree(run, copy)
     whole = type(store.folder).write
 
-    def write(folder, name, data):
-        nonlocal left
-        if left == 0:
-            raise KeyboardInterrupt
-        left -= 1
-        whole(folder, name, data)
+    def dies(writes: int) -> bool:
+        """Pull again, killed after so many files; tells whether it was."""
 
-    with monkeypatch.context() as patch:
-        patch.setattr(type(store.folder), "write", write)
-        try:
-            pull_again(store, 1)
-        except KeyboardInterrupt:
-            assert store.exists(batch_file(1, CHANGED))
-    pull_again(store, 1)
-    assert not store.exists(batch_file(1, CHANGED))
-    assert store.read_records(batch_file(1, f"versions/1/{JUDGMENTS}"), Judgment) == old
-    assert {one.label for one in pulled(store) if key_of(store, one) == keys[0]} == {Label.LINK}
-    measured = Agreement.model_validate_json(store.read_text(batch_file(1, AGREEMENT)))
-    assert measured == keep_agreement(store, 1, 2)
+        def write(folder, name, data):
+            nonlocal writes
+            if writes == 0:
+                raise KeyboardInterrupt
+            writes -= 1
+            whole(folder, name, data)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(store.folder), "write", write)
+            try:
+                pull_again(store, 1)
+            except KeyboardInterrupt:
+                return True
+        return False
+
+    moments = count()
+    while dies(next(moments)):
+        assert store.exists(batch_file(1, CHANGED))
+        pull_again(store, 1)
+        assert not store.exists(batch_file(1, CHANGED))
+        assert store.read_records(batch_file(1, f"versions/1/{JUDGMENTS}"), Judgment) == old
+        assert {one.label for one in pulled(store) if key_of(store, one) == keys[0]} == {Label.LINK}
+        measured = Agreement.model_validate_json(store.read_text(batch_file(1, AGREEMENT)))
+        assert measured == keep_agreement(store, 1, 2)
+        shutil.rmtree(run)
+        shutil.copytree(copy, run)
+    assert next(moments) > 14
 
 
 def test_an_incomplete_batch_can_only_be_pulled_in_part(
