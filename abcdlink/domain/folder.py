@@ -7,12 +7,12 @@ import re
 import shutil
 import tomllib
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from jinja2 import TemplateError
+from jinja2 import Environment, TemplateError
 from jinja2.meta import find_referenced_templates
 from pydantic import ValidationError
 
@@ -184,8 +184,7 @@ class Domain:
     def template_texts(self, template: str) -> list[str]:
         """Return the text of a prompt template and of all that it includes, without the comments in them."""
         text = COMMENT.sub("", self._loader.get_source(self._templates, template)[0])
-        included = [name for name in find_referenced_templates(self._templates.parse(text)) if name]
-        return [text, *(part for name in included for part in self.template_texts(name))]
+        return [text, *(part for name in _included(text) for part in self.template_texts(name))]
 
     @cached_property
     def prompt_hashes(self) -> dict[str, str]:
@@ -209,6 +208,12 @@ class Domain:
             msg = f"domain {self.name!r} has no sample corpus"
             raise InputError(msg, "import documents with `abcdlink import` and give their folder")
         return folder
+
+
+@cache
+def _included(text: str) -> list[str]:
+    """Return the names of the templates that a template includes."""
+    return [name for name in find_referenced_templates(Environment().parse(text)) if name]  # noqa: S701 - renders nothing
 
 
 def own_domains() -> Path:

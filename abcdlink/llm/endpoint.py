@@ -169,7 +169,7 @@ class Endpoint:
         try:
             with create(
                 model=content["model"],
-                messages=content["messages"],
+                messages=(),  # ``extra_body`` has the messages: the package would check each against its types first
                 extra_body={limit if name == LIMIT else name: value for name, value in content.items()},
             ) as response:
                 hold.used = hold.most  # whatever the reply says: the server has done its work
