@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from abcdlink.candidates.pools import PoolMode
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import SECONDS_A_CANDIDATE, Pool
@@ -21,14 +20,12 @@ from abcdlink.stages.batch_preview import (
     review_of,
     take_review,
 )
-from abcdlink.stages.budget import BudgetPlan, read_choice
-from abcdlink.stages.candidates import PoolPlan, read_counts, run_candidates
+from abcdlink.stages.candidates import read_counts
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import MOST_TASKS, write_preview
 from tests.helpers.builders import judged
 from tests.helpers.example_run import HOSTILE, proposed_run, take_in
-from tests.helpers.labels import fill_for_budget, strict
 
 AS_IT_IS: dict[str, object] = {}
 
@@ -135,21 +132,6 @@ def test_after_a_kill_between_any_two_files_repeating_the_command_finishes(
     texts = preview_batch(again, news, 1, 2)
     assert texts.filters.min_words == 12
     assert texts.tasks == len(pools(again, 1))
-
-
-def test_a_batch_by_budget_is_chosen_again_from_what_the_filters_leave(news: Domain) -> None:
-    store = open_run("frugal")
-    fill_for_budget(store, news, strict(gold=False))
-    plan = PoolPlan(mode=PoolMode.BUDGET, batches=2, budget=BudgetPlan(judgments=120, audit=0.2))
-    run_candidates(store, news, plan)
-    before = pools(store, 1)
-    refused = take_review(store, news, 1, {"min_words": 100}, go=True)
-    assert (refused.go, pools(store, 1)) == (False, before)
-    take_review(store, news, 1, {"exclude": ["river"]}, go=True)
-    found = preview_batch(store, news, 1, 2)
-    assert found.left_out["matches the excluded pattern river"] > 0
-    assert read_choice(store, 1).judgments == found.candidates
-    assert pools(store, 1) != before
 
 
 def test_external_pools_are_shown_but_not_filtered(news: Domain) -> None:

@@ -28,22 +28,25 @@ from abcdlink.layout import (
     model_file,
 )
 from abcdlink.linking.decisions import top_k
+from abcdlink.linking.learners import base_retrievers
 from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.settings import get_settings
-from abcdlink.stages.budget import BudgetPlan, choices_of
+from abcdlink.stages.batch_preview import preview_batch, take_review
+from abcdlink.stages.budget import BudgetPlan, choices_of, read_choice
 from abcdlink.stages.candidates import (
     NothingToAnnotateError,
     PoolPlan,
     choose_candidates,
     plan_by_budget,
+    read_counts,
     run_candidates,
 )
 from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.gains import measure_gains
-from abcdlink.stages.rank import read_rankings
+from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.store import Store, open_run
 from tests.helpers.builders import judged, judgment
+from tests.helpers.homes import other_home
 from tests.helpers.labels import PROBABLE as LINKER
 from tests.helpers.labels import fill_for_budget, strict
 
@@ -54,22 +57,44 @@ Gold = Mapping[str, Mapping[str, Sequence[str]]]
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home folder with the run of ``store``, made once for all tests."""
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ABCDLINK_HOME", str(folder))
-        get_settings.cache_clear()
+    """The home of a run with a fitted linker; on its natural pairs, half of what looks like a link is none."""
+    with other_home(tmp_path_factory.mktemp("filled")) as home:
         run = open_run("r")
         fill_for_budget(run, find_domain("news"), strict(gold=False))
         run.note("annotation", {"overlap": 2})
-    get_settings.cache_clear()
-    return folder
+        for retriever in base_retrievers(LINKER):
+            rank(run, NATURAL, retriever)
+    return home
+
+
+@pytest.fixture(scope="module")
+def begun(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of the same run when its first batch was chosen."""
+    with other_home(tmp_path_factory.mktemp("begun"), filled) as home:
+        run_candidates(open_run("r"), find_domain("news"), PLAN)
+    return home
+
+
+@pytest.fixture(scope="module")
+def second(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of the same run when its first batch was judged and its second chosen."""
+    with other_home(tmp_path_factory.mktemp("second"), begun) as home:
+        judge(open_run("r"), 1)
+        choose_candidates(open_run("r"), find_domain("news"), PLAN, 2)
+    return home
 
 
 @pytest.fixture
 def store(filled: Path, isolated_home: Path) -> Store:
-    """A run with a fitted linker; on its natural pairs, half of the likely links are not links."""
-    shutil.copytree(filled, isolated_home, dirs_exist_ok=True)
+    """A run before its candidates are chosen."""
+    shutil.copytree(filled, isolated_home)
+    return open_run("r")
+
+
+@pytest.fixture
+def at_second(second: Path, isolated_home: Path) -> Store:
+    """A run at its second batch."""
+    shutil.copytree(second, isolated_home)
     return open_run("r")
 
 
@@ -89,15 +114,11 @@ def judge(store: Store, batch: int, seconds: float = 30.0, gold: Gold = MappingP
     store.write_records(ANNOTATORS, people)
 
 
-def test_batches_share_pairs_and_budget_and_the_linker_learns_in_between(store: Store, news: Domain) -> None:
-    counts = run_candidates(store, news, PLAN)
-    assert set(counts.batches) == {1}
+def test_batches_share_pairs_and_budget_and_the_linker_learns_in_between(at_second: Store, news: Domain) -> None:
+    store = at_second
     assert plan_by_budget(store) == PLAN
-    assert measure_gains(store) is None
-    for batch in (2, 3):
-        judge(store, batch - 1)
-        counts = choose_candidates(store, news, PLAN, batch)
-        assert set(counts.batches) == set(range(1, batch + 1))
+    judge(store, 2)
+    assert set(choose_candidates(store, news, PLAN, 3).batches) == {1, 2, 3}
     judge(store, 3)
     choices = choices_of(store)
     pairs = [pair for choice in choices for pair in choice.pairs]
@@ -190,18 +211,17 @@ def test_hours_are_based_on_the_first_batch(store: Store, news: Domain) -> None:
     assert f"at {measured:.1f} measured seconds each" in render(gather(store))
 
 
-def test_the_report_shows_expected_and_actual_links(store: Store, news: Domain) -> None:
-    run_candidates(store, news, PLAN)
-    before = render(gather(store))
+def test_the_report_shows_expected_and_actual_links(begun: Path, at_second: Store) -> None:
+    with other_home(begun):
+        assert set(read_counts(open_run("r")).batches) == {1}
+        assert measure_gains(open_run("r")) is None
+        before = render(gather(open_run("r")))
     assert "These probabilities are not calibrated on these documents yet" in before
     assert "Links against judgments. Found: nobody has judged yet." in before
-    judge(store, 1)
-    gains = measure_gains(store)
-    choose_candidates(store, news, PLAN, 2)
-    gains = measure_gains(store)
+    gains = measure_gains(at_second)
     assert gains is not None
     assert gains.another_hour is not None
-    page = render(gather(store))
+    page = render(gather(at_second))
     assert "These probabilities are not calibrated" not in page
     assert f"{gains.batches[0].links} links after {gains.batches[0].judged} judgments" in page
     assert f"Another hour of one annotator is expected to find {gains.another_hour:.0f} links." in page
@@ -211,10 +231,8 @@ def test_the_report_shows_expected_and_actual_links(store: Store, news: Domain) 
     assert "<td>bm25-stemmed@3</td>" in page
 
 
-def test_an_interrupted_stage_makes_the_same_choice_again(store: Store, news: Domain) -> None:
-    run_candidates(store, news, PLAN)
-    judge(store, 1)
-    choose_candidates(store, news, PLAN, 2)
+def test_an_interrupted_stage_makes_the_same_choice_again(at_second: Store, news: Domain) -> None:
+    store = at_second
     pools, model = store.folder.read(POOLS), store.folder.read(model_file(f"{LINKER}@after-1"))
     store.folder.remove(batch_file(2, "choice.json"))
     choose_candidates(store, news, PLAN, 2)
@@ -260,3 +278,16 @@ def test_too_few_judgments_leave_the_linker_unchanged(store: Store, news: Domain
     assert "too few to learn from" in second.unchanged
     assert second.zero_shot
     assert np.isfinite(second.expected)
+
+
+def test_a_batch_by_budget_is_chosen_again_from_what_the_filters_leave(store: Store, news: Domain) -> None:
+    plan = PoolPlan(mode=PoolMode.BUDGET, batches=2, budget=BudgetPlan(judgments=120, audit=0.2))
+    run_candidates(store, news, plan)
+    before = store.folder.read(POOLS)
+    refused = take_review(store, news, 1, {"min_words": 100}, go=True)
+    assert (refused.go, store.folder.read(POOLS)) == (False, before)
+    take_review(store, news, 1, {"exclude": ["river"]}, go=True)
+    found = preview_batch(store, news, 1, 2)
+    assert found.left_out["matches the excluded pattern river"] > 0
+    assert read_choice(store, 1).judgments == found.candidates
+    assert store.folder.read(POOLS) != before

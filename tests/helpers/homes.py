@@ -1,0 +1,24 @@
+"""Home folders that the tests of a module share: made once, read in place or copied."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from abcdlink.settings import get_settings
+
+
+@contextmanager
+def other_home(folder: Path, like: Path | None = None) -> Iterator[Path]:
+    """Use another home folder for a while; it begins as a copy of ``like``."""
+    if like:
+        shutil.copytree(like, folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABCDLINK_HOME", str(folder))
+        get_settings.cache_clear()
+        yield folder
+    get_settings.cache_clear()
