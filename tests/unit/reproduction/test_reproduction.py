@@ -255,7 +255,7 @@ def test_the_llm_tables_are_computed_if_an_endpoint_is_set(tmp_path, exact_llm):
     assert len(exact_llm.questions) == asked
     prompts = [request.prompt for request in exact_llm.questions]
     assert all("related to the source sentence" in prompt for prompt in prompts)
-    assert not [prompt for prompt in prompts if re.search(r"Source sentence: \[p\d-s3\]", prompt)]  # it has no links
+    assert not [prompt for prompt in prompts if re.search(r"Source sentence: \[p\d-s2\]", prompt)]  # it has no links
 
 
 def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm):
@@ -281,6 +281,6 @@ def test_counts_that_were_not_printed_are_shown_without_comparison(tmp_path):
     counts = {one.measure: one for one in result.figures if one.table == "dataset_stats"}
     assert counts["pairs"].difference == 0
     assert counts["links of a linked source"].paper is None
-    assert counts["links of a linked source"].ours == 2
+    assert counts["links of a linked source"].ours == 1.5
     assert counts["share of linked sources"].ours == 0.75
     assert {one.measure for one in result.figures if one.table == "link_clusters"} >= {"pairs", "max size"}

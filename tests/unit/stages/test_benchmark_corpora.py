@@ -33,20 +33,19 @@ from tests.helpers.forked import forked
 from tests.helpers.scripted import scripted_corpora
 from tests.unit.stages.test_several_models import (
     MODELS,
+    SCRIPTS,
     SOURCES,
     TARGETS,
     Servers,
-    chance,
-    exact,
     gold,
     pair_of,
     refused,
-    shy,
     tossed,
 )
 
-PAIRS = {"north": 5, "south": 3}
+PAIRS = {"north": 4, "south": 3}
 LINKED = SOURCES - 1
+QUESTIONS = sum(PAIRS.values()) * SOURCES
 LLM_ONLY = LLMPlan(models=MODELS, setups=(Setup.LLM_ONLY,))
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), rules=(), cutoffs=(1, 3), llm=LLM_ONLY)
 
@@ -114,47 +113,22 @@ def test_scores_of_three_models_on_two_corpora_equal_plain_sets(servers, folders
     assert read_benchmark(store, "corpora/north") == overview.corpora["north"]
 
 
-def test_an_interrupted_benchmark_resumes_and_asks_nothing_twice(servers, folders, monkeypatch):
-    calls = []
-
-    def stops(*arguments, **named):
-        calls.append(1)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return original(*arguments, **named)
-
-    from abcdlink.stages import execution
-
-    original = execution.decide_part
-    monkeypatch.setattr(execution, "decide_part", stops)
-    with pytest.raises(KeyboardInterrupt):
-        benchmark(folders)
-    monkeypatch.setattr(execution, "decide_part", original)
-    _, overview = benchmark(folders)
-    asked = Counter(json.dumps(request.body) for name in MODELS for request in servers[name].questions)
-    assert set(asked.values()) == {1}
-    assert len(asked) == len(MODELS) * sum(PAIRS.values()) * SOURCES
-    again = benchmark(folders)[1]
-    assert again == overview
-    assert sum(len(servers[name].questions) for name in MODELS) == len(asked)
-
-
 def test_a_sample_is_asked_scored_and_compared_on_the_same_sources(servers, folders):
-    plan = PLAN.model_copy(update={"llm": LLM_ONLY.model_copy(update={"sources": 7, "linked_only": True})})
+    plan = PLAN.model_copy(update={"llm": LLM_ONLY.model_copy(update={"sources": 5, "linked_only": True})})
     store, overview = benchmark(folders, plan)
     sample = read_sample(store, "corpora/north")
-    assert sample.size == 7
-    assert {len(drawn) for drawn in sample.drawn.values()} == {1, 2}  # 7 of 5 pairs
+    assert sample.size == 5
+    assert {len(drawn) for drawn in sample.drawn.values()} == {1, 2}  # 5 of 4 pairs
     asked = [request.prompt for request in servers["exact"].questions]
-    assert len(asked) == 2 * 7
+    assert len(asked) == 2 * 5
     for result in overview.corpora["north"].approaches:
         with_llm = result.approach.prompt_mode is not None
-        assert result.sources == (7 if with_llm else PAIRS["north"] * LINKED)
+        assert result.sources == (5 if with_llm else PAIRS["north"] * LINKED)
         assert result.sampled_from == (PAIRS["north"] * LINKED if with_llm else 0)
-        assert result.pairs == pytest.approx(5 * 7 / 20 if with_llm else 5)
+        assert result.pairs == pytest.approx(4 * 5 / 12 if with_llm else 4)
         assert (result.f1_over_all_sources is None) == with_llm  # its other links were not asked about
     comparisons = compare_with_best(read_scores(store, "corpora/north"))
-    assert {one.sources for one in comparisons} == {7}
+    assert {one.sources for one in comparisons} == {5}
     scores = read_scores(store, "corpora/north").set_index(["approach", "pair", "source"])["f1"]
     places = [(pair, source) for pair, sources in sample.drawn.items() for source in sources]
     best = comparisons[0].a
@@ -189,17 +163,17 @@ def test_the_cost_by_model_covers_all_corpora(servers, folders):
     domains = take_corpora(store, folders, ["news"], PLAN)
     plan = prepare(store, domains, PLAN, HERE)
     cost = estimate_corpora(store, domains, plan)
-    assert {name: one.calls for name, one in cost.models.items()} == dict.fromkeys(MODELS, 8 * SOURCES)
+    assert {name: one.calls for name, one in cost.models.items()} == dict.fromkeys(MODELS, QUESTIONS)
     assert cost.priceless == ("chance", "shy")
     assert cost.models["exact"].cost > 0
     assert cost.models["exact"].seconds is None
     timed = estimate_corpora(store, domains, plan, timed=True)
-    assert {name: one.calls for name, one in timed.models.items()} == dict.fromkeys(MODELS, 8 * SOURCES - 1)
+    assert {name: one.calls for name, one in timed.models.items()} == dict.fromkeys(MODELS, QUESTIONS - 1)
     assert all(one.seconds > 0 for one in timed.models.values())
     assert [len(server.questions) for server in servers.values()] == [1, 1, 1]
     run_benchmarks(store, domains, plan)
     assert estimate_corpora(store, domains, plan).total.calls == 0
-    assert [len(server.questions) for server in servers.values()] == [8 * SOURCES] * len(MODELS)
+    assert [len(server.questions) for server in servers.values()] == [QUESTIONS] * len(MODELS)
 
 
 @pytest.fixture
@@ -219,9 +193,9 @@ def test_the_command_states_the_cost_first_and_then_one_table(servers, folders, 
     told = command(*folders, *OPTIONS, "--dry-run")
     assert sum(len(server.questions) for server in servers.values()) == 0
     row = next(line for line in told.err.splitlines() if "exact" in line)
-    assert [cell.strip() for cell in row.strip("│ ").split("│")][1] == str(8 * SOURCES)
+    assert [cell.strip() for cell in row.strip("│ ").split("│")][1] == str(QUESTIONS)
     told = command(*folders, *OPTIONS)
-    assert told.out.index("north: 5 pairs") < told.out.index("south: 3 pairs") < told.out.index("Overall: means of 2")
+    assert told.out.index("north: 4 pairs") < told.out.index("south: 3 pairs") < told.out.index("Overall: means of 2")
     found = json.loads(command(*folders, *OPTIONS, "--json").out)
     by_name = {one["name"]: one for one in found["overall"]}
     assert by_name["exact-only-4"]["f1"] == 1
@@ -254,7 +228,7 @@ def test_a_command_killed_in_the_second_corpus_resumes_and_pays_nothing_twice(
 
         return answer
 
-    for model, script in {"exact": exact, "chance": chance, "shy": shy}.items():
+    for model, script in SCRIPTS.items():
         servers[model].answer_by(answers_some(script))
     monkeypatch.setattr(sys, "argv", ["abcdlink", "benchmark", *folders, *OPTIONS])
     process = forked(main)
@@ -264,11 +238,11 @@ def test_a_command_killed_in_the_second_corpus_resumes_and_pays_nothing_twice(
     killed.set()
     found = json.loads(command(*folders, *OPTIONS, "--json").out)
     assert set(paid.values()) == {1}, "an answer was paid for twice"
-    assert len(paid) == len(MODELS) * sum(PAIRS.values()) * SOURCES
+    assert len(paid) == len(MODELS) * QUESTIONS
     f1 = {one["name"]: one["f1"] for one in found["overall"]}
     assert f1["exact-only-4"] == 1
     assert f1["chance-only-4"] == pytest.approx(np.mean([f1_of(corpus, by_chance) for corpus in PAIRS]))
-    command(*folders, *OPTIONS)
+    assert json.loads(command(*folders, *OPTIONS, "--json").out) == found
     assert set(paid.values()) == {1}
 
 

@@ -35,6 +35,7 @@ from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortli
 from abcdlink.store import Store, open_run
 from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, error, says
 from tests.helpers.forked import forked
+from tests.helpers.homes import other_home
 
 KEY = "sk-very-secret-0123456789"
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=())
@@ -66,8 +67,28 @@ def run_all(store: Store, domain: Domain) -> None:
     run_candidates(store, domain, PoolPlan())
 
 
-def test_a_run_goes_from_documents_to_pools(store: Store, domain: Domain) -> None:
-    run_all(store, domain)
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, FakeLLM]]:
+    """A home with a run of all stages, and its LLM."""
+    with FakeLLM(by_rule, key=KEY) as server:
+        with other_home(tmp_path_factory.mktemp("done")) as home, pytest.MonkeyPatch.context() as patch:
+            server.use(patch, api_key=KEY)
+            run, domain = open_run("r"), find_domain("news")
+            take_corpus(run, "sample", domain, first_pairs=4)
+            run_all(run, domain)
+        yield home, server
+
+
+@pytest.fixture
+def finished(done: tuple[Path, FakeLLM], monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The run of all stages, for reading only."""
+    monkeypatch.setenv("ABCDLINK_HOME", str(done[0]))
+    done[1].use(monkeypatch, api_key=KEY)
+    return open_run("r")
+
+
+def test_a_run_goes_from_documents_to_pools(finished: Store) -> None:
+    store = finished
     synthetic, natural = read_corpus_from(store, "synthetic"), read_corpus_from(store, "natural")
     assert len(synthetic.pairs) == 5
     pools = store.read_records("candidates.jsonl", Pool)
@@ -82,16 +103,16 @@ def test_a_run_goes_from_documents_to_pools(store: Store, domain: Domain) -> Non
     assert {"versions", "prompts", "domain", "corpus", "llm", "inputs"} <= set(store.manifest)
 
 
-def test_a_second_run_asks_and_changes_nothing(store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path) -> None:
+def test_a_second_run_asks_and_changes_nothing(finished: Store, domain: Domain, done: tuple[Path, FakeLLM]) -> None:
     def content() -> dict[str, bytes]:
-        return {name: store.folder.read(name) for name in store.folder.names()}
+        return {name: finished.folder.read(name) for name in finished.folder.names()}
 
-    run_all(store, domain)
-    asked, before = len(llm.questions), content()
-    run_all(store, domain)
-    assert len(llm.questions) == asked
+    questions = done[1].questions
+    assert max(Counter(json.dumps(request.body) for request in questions).values()) == 1
+    before = content()
+    run_all(finished, domain)
+    assert len(done[1].questions) == len(questions)
     assert content() == before
-    assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
 
 
 def test_an_interrupted_stage_resumes_with_the_missing_part(store: Store, domain: Domain, llm: FakeLLM) -> None:
@@ -137,17 +158,17 @@ def test_a_generation_full_of_odd_replies_records_each_refusal_and_its_reason(
     store = open_run("odd")
     documents = {
         f"{side}{n}": Document(id=f"{side}{n}", sentences=(Sentence(id="0", text=f"In town {n} the {side} was shut."),))
-        for n in range(10)
+        for n in range(6)
         for side in ("bridge", "road")
     }
-    pairs = [Pair(id=f"p{n}", source=f"bridge{n}", target=f"road{n}") for n in range(10)]
+    pairs = [Pair(id=f"p{n}", source=f"bridge{n}", target=f"road{n}") for n in range(6)]
     write_corpus(Corpus(name="own", documents=documents, pairs=pairs), tmp_path)
     take_corpus(store, str(tmp_path), domain)
     plan = plan_generation(store, Generating(strategy=strategy, seed=13))
     result = run_generation(store, domain, plan)
-    assert result.documents == 10
-    assert result.pairs + result.refused == 10
-    assert result.pairs > 5
+    assert result.documents == 6
+    assert result.pairs + result.refused == 6
+    assert result.pairs > 2
     assert any("filtered" in reason or "bad luck" in reason for reason in result.reasons) == bool(result.reasons)
     asked = Counter(json.dumps(request.body) for request in llm.questions)
     assert max(asked.values()) == 1
@@ -273,9 +294,8 @@ def test_an_empty_batch_is_reported_before_anyone_annotates(domain: Domain, llm:
     assert not store.exists("candidates.jsonl")
 
 
-def test_the_llm_key_is_in_no_file(store: Store, domain: Domain, llm: FakeLLM, isolated_home: Path) -> None:
-    run_all(store, domain)
-    files = [path for path in isolated_home.rglob("*") if path.is_file()]
+def test_the_llm_key_is_in_no_file(done: tuple[Path, FakeLLM]) -> None:
+    files = [path for path in done[0].rglob("*") if path.is_file()]
     assert len(files) > 20
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
@@ -304,12 +324,11 @@ def test_a_quick_try_needs_no_llm_and_its_report_says_what_was_skipped(
         refuse_quick(store)
 
 
-def test_a_run_with_a_benchmark_does_not_become_a_quick_try(store: Store, domain: Domain) -> None:
-    run_all(store, domain)
-    refuse_quick(store)
+def test_a_run_with_a_benchmark_does_not_become_a_quick_try(finished: Store, domain: Domain) -> None:
+    refuse_quick(finished)
     with pytest.raises(InputError, match="other settings"):
-        quick_shortlist(store, domain)
-    assert "quick try" not in render(gather(store))
+        quick_shortlist(finished, domain)
+    assert "quick try" not in render(gather(finished))
 
 
 def test_the_command_runs_every_stage_in_its_own_process(llm: FakeLLM, tmp_path: Path) -> None:
