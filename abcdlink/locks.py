@@ -20,7 +20,7 @@ from abcdlink.settings import get_settings
 
 FLOW = "_flow-"
 """Begins the lock that the process of a flow run holds as long as it lives; the id of the run follows."""
-DROPS, ENGINE, LLM_BATCH, SERVICES = "_drops", "_vllm", "_llm-batch", "_services"
+DROPS, ENGINE, LLM_BATCH, SERVICES, SPENDING = "_drops", "_vllm", "_llm-batch", "_services", "_spending"
 """Locks that belong to no run: no run key begins with `_`. A run has a lock of its own name, and `RUN+STAGE`."""
 SECONDS_TO_TRY = 5.0
 """Whoever asks whether a lock is abandoned holds it for a moment."""

@@ -12,12 +12,13 @@ import threading
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from abcdlink.errors import BudgetError, InputError
 from abcdlink.llm.errors import ProfileError
 from abcdlink.llm.records import Usage
+from abcdlink.locks import SPENDING, lock_of
 from abcdlink.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -152,7 +153,9 @@ class Budget:
             connection = sqlite3.connect(
                 self._path or ":memory:", timeout=WAIT, isolation_level=None, check_same_thread=False
             )
-            connection.executescript(TABLES)
+            # SQLite does not wait for others that open a new file at the same moment: it fails.
+            with lock_of(SPENDING, self._path.parent) if self._path else nullcontext():
+                connection.executescript(TABLES)
             self._connections[os.getpid()] = connection
         return self._connections[os.getpid()]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -204,3 +205,17 @@ def test_an_unusable_spending_file_is_one_clear_error(isolated_home):
     (isolated_home / "spending.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(InputError, match=r"cannot be recorded in .*spending\.sqlite: file is not a database"):
         budget(isolated_home, llm_budget_tokens=10).sums()
+
+
+def test_threads_that_open_a_new_account_at_once_wait_for_each_other(isolated_home):
+    start = threading.Barrier(3, timeout=30)
+
+    def spend(number: int) -> None:
+        account = budget(isolated_home / str(number // 3))
+        start.wait()
+        with account.call(Sum(10, 0.0)) as hold:
+            hold.used = Sum(1, 0.0)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(spend, range(3 * 10)))
+    assert [budget(isolated_home / str(n)).sums()[0].tokens for n in range(10)] == [3] * 10
