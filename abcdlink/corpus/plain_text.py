@@ -24,6 +24,9 @@ BLOCKS = re.compile(r"article|blockquote|br|d[dlt]|div|figcaption|h[1-6]|header|
 HIDDEN = frozenset(("script", "style", "head"))
 LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
+ROW = re.compile(r"\|.*\|")
+"""A row of a table in Markdown."""
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MOST_LISTED = 100_000
 """Removed lines that are listed; of more, only the number is known."""
 SUSPENDED = re.compile(r"(?:and|or|und|oder|bzw\.|sowie|et|ou|en|of|y|o|e|och|og|eller)\s")
@@ -77,9 +80,9 @@ class PlainText:
 
         ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines and none is removed.
         """
-        if self.entities and not is_linked and MARKUP.search(text):
+        if self.entities and not is_linked and (MARKUP.search(text) or COMMENT.search(text)):
             self._tagged.add(document_id)
-            text = without_tags(text)
+            text = without_tags(text) if MARKUP.search(text) else COMMENT.sub("", text)
         if self.entities:
             decoded = decode_entities(text)
             if decoded != text:
@@ -205,15 +208,16 @@ class _Words:
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:
-    """Yield the stripped lines of each paragraph; a blank line, a bullet or a deeper indentation begins one."""
+    """Yield the stripped lines of each paragraph; a blank line, a bullet, a row or a deeper indentation begins one."""
     paragraph: list[str] = []
     indent, in_item = 0, False
     for raw in LINE_END.split(text):
         line = raw.strip()
         depth = len(raw) - len(raw.lstrip())
         bullet = BULLET.match(line) is not None
+        row = ROW.fullmatch(line) or (paragraph and ROW.fullmatch(paragraph[-1]))
         divided = bool(paragraph) and paragraph[-1].endswith("-") and line[:1].islower()
-        if paragraph and (not line or bullet or (depth > indent and not in_item and not divided)):
+        if paragraph and (not line or bullet or row or (depth > indent and not in_item and not divided)):
             yield paragraph
             paragraph = []
         if line:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Document, Sentence
@@ -64,8 +64,10 @@ LIST_MARK = re.compile(
     r"^(?:(?:#{1,6}|>+|[*+-])\s+)*(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxIVX]{1,4})[.)]$"
 )
 """The mark of a list item; before it may be what Markdown puts before headings, quotations and items."""
-BOLD_END = re.compile(r"^(?:\*\*|__)(?=\s)")
-"""Where Markdown's bold type ends, cut from the sentence before."""
+NOTES = "(?:\\[\\^?\\w{1,4}\\]|[\u00b9\u00b2\u00b3\u2070-\u2079])+"
+"""Marks of notes behind a sentence: ``[^1]``, or small raised numbers."""
+TAIL = re.compile(rf"^(?:\*\*|__|{NOTES})(?=\s|$)")
+"""The end of Markdown's bold type, or marks of notes, cut from the sentence before."""
 REACTION = re.compile(
     "^(?:[\U0001f440-\U0001f450\U0001f493-\U0001f49f\U0001f600-\U0001f64f\U0001f910-\U0001f93f\U0001f970-\U0001f97a"
     "\U0001f9d0\U0001fae0-\U0001faf8\u2764\U0001f3fb-\U0001f3ff\u200d\ufe0f\u2640\u2642]+ ?)+(?=\\s|$)"
@@ -104,6 +106,8 @@ WORDS_IN = {
 """By language, what ``sentencex`` takes for an abbreviation within a sentence but ends one where a capital follows."""
 MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
 """An abbreviated length of time or measure at the end of a sentence."""
+ANNOTATED = re.compile(rf"[^\W\d_]{{2}}[.!?][{CLOSING}]?{NOTES}\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
+"""The end of a sentence with marks of notes."""
 MARKED = re.compile(r"\(\d{1,2}\)")
 GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
@@ -149,7 +153,7 @@ class Segmenter:
 
     def __init__(self, name: str, split: Split, max_length: int = 0, language: str = "") -> None:
         self.name, self._goes_on = name, GOES_ON_IN.get(language)
-        self._ends = (ANSWERED, MEASURED, WORDS_IN.get(language))
+        self._ends = (ANSWERED, MEASURED, ANNOTATED, WORDS_IN.get(language))
         self.documents_cut = 0
         """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length
@@ -172,9 +176,9 @@ class Segmenter:
         if mark:
             yield mark[0]
             line = line[mark.end() :]
-        for piece in self._split(line):
-            ends = {match.end() for pattern in self._ends if pattern for match in pattern.finditer(piece)}
-            yield from (piece[start:end] for start, end in pairwise([0, *sorted(ends), len(piece)]))
+        ends = {0, *accumulate(map(len, self._split(line)))}
+        ends |= {match.end() for pattern in self._ends if pattern for match in pattern.finditer(line)}
+        yield from (line[start:end] for start, end in pairwise(sorted(ends)))
 
     def document(self, document_id: str, text: str) -> Document:
         """Cut a text into a document whose sentence ids are 0, 1, 2 ...; ``InputError`` when it is blank."""
@@ -210,8 +214,8 @@ def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterat
     """Join the pieces that one sentence was wrongly cut into, and cut what holds two."""
     text = ""
     for piece in pieces:
-        if text and not text[-1].isspace() and (bold := BOLD_END.match(piece)):
-            text, piece = text + bold[0], piece[bold.end() :]  # noqa: PLW2901 - the rest of the piece
+        if text and not text[-1].isspace() and (tail := TAIL.match(piece)):
+            text, piece = text + tail[0], piece[tail.end() :]  # noqa: PLW2901 - the rest of the piece
         if text.strip() and (reaction := REACTION.match(piece)):
             text, piece = text + reaction[0], piece[reaction.end() :]  # noqa: PLW2901 - the rest of the piece
         if text and _is_boundary(text, piece, goes_on):

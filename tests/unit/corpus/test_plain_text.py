@@ -30,6 +30,10 @@ UNWRAPPED = WRAPPED.replace("\n", " ")
             "1. Ten people were killed and more were hurt.\n2. Nobody ran.",
         ),
         ("Two trains collide\nBy Jane Doe\n" + WRAPPED, "Two trains collide\nBy Jane Doe\n" + UNWRAPPED),
+        (
+            WRAPPED + "\n| Train | Injured |\n| night express | 70 |\n| goods | 31 |\n" + WRAPPED,
+            UNWRAPPED + "\n| Train | Injured |\n| night express | 70 |\n| goods | 31 |\n" + UNWRAPPED,
+        ),
         ("Two trains collide\n\n" + WRAPPED, "Two trains collide\n" + UNWRAPPED),
         ("A well-\nknown man and a\nwoman ran.", "A well-known man and a woman ran."),
         ("An extra\u00ad\nordinary man and a\nwoman ran.", "An extraordinary man and a woman ran."),
@@ -113,6 +117,7 @@ def test_entities_are_decoded_once_and_only_with_their_semicolon(text, decoded):
             "<head><title>x<body><p>We <b>met</b> &amp; ran.</p><p>Seven<br/>Two</p><script>a < b</script></body>",
             ["We met & ran.", "Seven", "Two"],
         ),
+        ("We met.<!-- draft,\n  not yet --> See <https://a.example>.", ["We met.", "See <https://a.example>."]),
         ("If a < b and c > d, see <x>.", ["If a < b and c > d, see <x>."]),
         ("<p>It says &lt;b&gt; here.</p>", ["It says <b> here."]),
         ("<p>Nobody closes", ["<p>Nobody closes"]),

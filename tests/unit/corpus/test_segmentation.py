@@ -180,6 +180,7 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
                 "Falta vitamina D.",
             ],
         ),
+        ("en", ["It was cold.[1]", "Nobody came late.[2][3]", "We left.[^4]", "“It rained.”¹", "It fell."]),
         ("en", ["See Sched. 2, para. 4(b) and reg. 14.", "Then pay."]),
         ("de", ["Die Fa. Müller zahlt 5 Euro zzgl. MwSt. an Frau Weiß, geb. Klein.", "Birnen usw.", "Der Rest fehlt."]),
         ("de", ["Dann folgen 15 Min. Ruhezeit und 2 Std. Fahrt.", "Danach wird gebacken."]),
