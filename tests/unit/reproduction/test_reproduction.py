@@ -232,8 +232,8 @@ def test_the_llm_tables_are_computed_if_an_endpoint_is_set(tmp_path, exact_llm):
     source = news(tmp_path / "data", LLM_TABLES)
     told = []
     result = reproduce(source, ["bm25"], asking=Asking(tell=lambda found, run: told.append((run, found.total.calls))))
-    # Six sources with links; one question of each run is asked to time it; pairwise asks one question per candidate.
-    assert told == [("reproduce-bases", 6 - 1), ("reproduce-modes", 4 * (6 + 6 + 6 * 6) - 6 - 1)]
+    # Four sources with links; one question of each run is asked to time it; pairwise asks one question per candidate.
+    assert told == [("reproduce-bases", 4 - 1), ("reproduce-modes", 4 * (4 + 4 + 4 * 6) - 4 - 1)]
     figures = {(one.table, one.row, one.measure): one for one in result.figures}
     with_llm = figures["retriever_llm", "BM25", "R+LLM, F1"]
     # A cutoff of ten covers all six sentences, so that an LLM that knows the links finds every one.
@@ -265,7 +265,7 @@ def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm):
     exact_llm.models = ("other",)
     result = reproduce(news(tmp_path / "data", LLM_TABLES), ["bm25"], asking=Asking(sources=2))
     remarks = {one.remark for one in result.figures if one.table == "retriever_llm"}
-    assert remarks == {"by other, 2 of 6 sources"}
+    assert remarks == {"by other, 2 of 4 sources"}
     assert result.compared == ()
 
 
